@@ -143,7 +143,7 @@ def main() -> None:
             for path in few:
                 assert client.get(path).status_code == 200, path
             client.post("/api/bestmove", json={"nodes": 1})
-        time.sleep(5)  # until everything loaded at start-up is ready
+        time.sleep(5)  # until everything that is loaded at start-up is ready
         rows = {"the same 100 positions": wrk(address, server.pid, few, options)}
         rows["each position once"] = wrk(address, server.pid, many, options)
         stop, answers = threading.Event(), Counter[int]()

@@ -1,7 +1,7 @@
 """``python -m benchmarks.overrun``: how closely a search keeps its time limit, on an idle or a busy machine.
 
-On a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for
-the interpreter lock. Negative figures are unused time; positive ones are violations of the limit.
+On a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for the interpreter
+lock. Negative figures are unused time; positive figures are violations of the limit.
 """
 
 from __future__ import annotations

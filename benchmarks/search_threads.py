@@ -1,7 +1,7 @@
-"""``python -m benchmarks.search_threads``: the speed-up of a search by a second thread, in wall time.
+"""``python -m benchmarks.search_threads``: the speed-up that a second thread gives a search, in wall time.
 
-The same positions are searched, for the same time each, with one thread and with several. The ratio of
-nodes per second shows whether the threads hinder each other. It is meaningful only on an idle machine.
+The same positions are searched with one thread and with several, for the same time each. The ratio of nodes per second
+shows whether the threads hinder each other. It is meaningful only on an idle machine.
 """
 
 from __future__ import annotations

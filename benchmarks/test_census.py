@@ -60,7 +60,7 @@ def ordered(children):
 
 
 def sift(rows, counts, slots, dead):
-    """Move the distinct rows to the front and return their number, in total and by leaf."""
+    """Move the distinct rows to the front. Return their total number, and the number in each leaf."""
     starts = np.concatenate([[0], np.cumsum(counts)])
     bits = buckets.table_bits(counts)
     sizes = np.left_shift(1, bits)

@@ -19,8 +19,8 @@ from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
-# Variant, position (the start if empty), prover, and bound in plies with the benchmark enabled and disabled. There is
-# no win within the bound, so the whole tree is searched.
+# Variant, position (the start if empty), prover, and bound in plies with the benchmark enabled and disabled. No win
+# exists within the bound, so the whole tree is searched.
 EXCLUDED = [
     ("ashton", "", 0, 7, 5),
     ("mcgill", "9/2b6/4w4/b1b1w3b/3wK2wb/b3w3b/2b6/4b4/3b5 b", 1, 7, 5),
@@ -85,7 +85,10 @@ LONG_WIN = ["d2-g2", "d3-g3", "b4-b2", "c4-c1", "d1-d3", "e4-e3", "b2-d2", "d4-c
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.benchmark(timer=time.perf_counter)
 def test_prove_by_threads(benchmark, threads):
-    """Prove long wins with threads that share one table; in wall time, because CPU time would hide the speed-up."""
+    """Prove long wins with threads that share one table.
+
+    Times are wall time, because CPU time would hide the speed-up.
+    """
     variant = load_variant("brandubh-federation")
     engine, searches = engine_for(variant), []
 

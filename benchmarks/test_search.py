@@ -39,7 +39,7 @@ def test_nodes_a_second(benchmark, name):
 
 
 def test_time_to_depth(benchmark):
-    """Measure the CPU seconds to each depth from ashton's start, with an empty table before each search."""
+    """Measure the CPU seconds needed for each depth from the start of ashton, with an empty table for each search."""
     board = Board("ashton")
     searcher = Searcher(board.variant)
     depth = 14 if benchmark.enabled else 4

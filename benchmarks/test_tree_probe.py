@@ -32,7 +32,7 @@ _MEMORY = 16 << 20
 
 
 class Lower(Tablebase):
-    """A tablebase restricted to tiers of at most `_SOLDIERS` soldiers."""
+    """Tablebase restricted to tiers of at most `_SOLDIERS` soldiers."""
 
     def covers(self, attackers, defenders):
         return attackers + defenders <= _SOLDIERS and super().covers(attackers, defenders)

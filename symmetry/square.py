@@ -1,8 +1,7 @@
 """The dihedral group D4 acting on the cells of an N x N board.
 
-The eight elements are generated from a quarter turn and a reflection, so no table is
-written by hand. `permutation_group` passes the same two generators to sympy, whose
-algorithms serve as an independent check.
+The eight elements are generated from a quarter turn and a reflection, so that no table is written by hand.
+`permutation_group` passes the same two generators to sympy, whose algorithms serve as an independent check.
 
 This module does not handle positions. The engine computes the images of packed positions
 (`tablut.engine.canonical`).

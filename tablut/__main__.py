@@ -1,6 +1,6 @@
-"""Entry point of ``python -m tablut``, which does the same as ``tablut``.
+"""Entry point for ``python -m tablut``, which is equivalent to ``tablut``.
 
-It also works in a folder that contains a ``reports.py``, the name of one of the toolkit's packages.
+It also works in a folder with a ``reports.py``, which would otherwise hide the toolkit's package of that name.
 """
 
 import sys

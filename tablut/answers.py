@@ -43,7 +43,7 @@ class MovesResult(Result):
 
 
 def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
-    """Return an outcome as a result; None while the game goes on."""
+    """Return an outcome as a result, or None while the game goes on."""
     return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
 
 
@@ -70,7 +70,7 @@ def moves_result(board: Board) -> MovesResult:
 
 
 def ending(outcome: OutcomeResult | None) -> str:
-    """Return a description of how a game ended; an empty text while it goes on."""
+    """Return a description of how a game ended, or an empty string while it goes on."""
     if outcome is None:
         return ""
     how = outcome.termination.replace("_", " ")
@@ -78,7 +78,7 @@ def ending(outcome: OutcomeResult | None) -> str:
 
 
 class ListedVariant(Result):
-    """A shipped rule set, as the list of rule sets shows it."""
+    """Entry of a shipped rule set in the list of rule sets."""
 
     name: str
     title: str
@@ -146,7 +146,7 @@ class PerftResult(Result):
 
 @dataclass
 class PerftCount:
-    """A perft under way: the counts so far, from which a result can be made at any time."""
+    """A running perft: the counts so far, from which a result can be created at any time."""
 
     variant: Variant
     position: str

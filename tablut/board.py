@@ -1,6 +1,6 @@
 """`Board`: a position of a variant with its history, with an interface like that of python-chess.
 
-Displaying, parsing, comparing and checking a board needs only its placement. The compiled engine is loaded when moves
+Displaying, parsing, comparing and checking a board require only its placement. The compiled engine is loaded when moves
 are first needed.
 """
 
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from tablut.records import GameRecord
 
 
-# -- `LegalMoves`: the type of `Board.legal_moves`, a set-like view in the engine's order
+# -- `LegalMoves`: the type of `Board.legal_moves`, a set-like view in the order of the engine
 
 
 @cache
 def _moves_by_code(size: int) -> Mapping[int, Move]:
-    """Return every move along a line of a board by the engine's code.
+    """Return every move along a line of a board, keyed by the engine's code.
 
     The moves are cached, because creating the objects takes longer than generating their codes.
     """
@@ -49,17 +49,18 @@ def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
     """Return the engine's code of a move if it is one of the given codes, else None."""
     if not isinstance(move, Move):
         return None
-    # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
+    # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of another
+    # move.
     code = move.code
     known = _moves_by_code(size).get(code)
     return code if (known is move or known == move) and code in codes else None
 
 
 class LegalMoves:
-    """A live view of the legal moves of a board: it follows the moves made on the board.
+    """A live view of the legal moves of a board, which changes with every move made on the board.
 
-    It can be iterated over and has a length. ``in`` takes a move or its text; text that cannot be read as a move raises
-    `InputError`.
+    It can be iterated over and has a length (`len`). ``in`` takes a move or its text; text that cannot be read as a
+    move raises `InputError`.
     """
 
     def __init__(self, codes: Callable[[], Sequence[int]], size: int) -> None:
@@ -160,9 +161,9 @@ class Board:
         else:
             self._position = as_position(position, self.variant)
         self._plies: list[_Ply] = []
-        # How often each placement with its side to move occurred before the present one.
+        # How often each placement with its side to move has occurred before the current one.
         self._earlier: dict[tuple[str, str], int] = {}
-        # The engine's board, made when it is first needed; `PlainEngine` has a list instead of an array.
+        # The engine's board, created when it is first needed; `PlainEngine` uses a list instead of an array.
         self._array: Any = None
         self._codes: list[int] | None = None
         self._reached: Outcome | None = None
@@ -176,7 +177,7 @@ class Board:
 
     @property
     def position(self) -> Position:
-        """The present position, as an immutable value."""
+        """The current position, as an immutable value."""
         return self._position
 
     @property
@@ -186,7 +187,7 @@ class Board:
 
     @property
     def text(self) -> str:
-        """The position as one line of text, which `Board` reads back."""
+        """The position as one line of text, which `Board` can read."""
         return str(self._position)
 
     def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
@@ -345,7 +346,7 @@ class Board:
         return move in self.legal_moves
 
     def perft(self, depth: int) -> int:
-        """Return the number of move sequences of a given length from the present position.
+        """Return the number of move sequences of a given length from the current position.
 
         The history of the game is ignored: repetitions and the move limit end no sequence.
 
@@ -516,7 +517,7 @@ class Board:
     # -- the end -----------------------------------------------------------------------
 
     def _decided(self) -> Outcome | None:
-        """Return the outcome by the last ply or, without one, by the placement; earlier history is ignored."""
+        """Return the outcome of the last ply or, if there is none, of the placement. Earlier history is ignored."""
         if self._reached is not None or self._plies:
             return self._reached
         found = self._standing()
@@ -528,7 +529,7 @@ class Board:
         return found
 
     def _standing(self) -> Outcome | None:
-        """Return the outcome of a position that was set up, from its placement alone, or None.
+        """Return the outcome of a position that was set up, or None. It follows from the placement alone.
 
         The outcome of a move comes from the engine instead.
         """
@@ -545,13 +546,13 @@ class Board:
         return bool(self._engine.count_moves(self._playable(), int(side == "black")))
 
     def outcome(self) -> Outcome | None:
-        """Return how the game ended, or None while it goes on.
+        """Return how the game ended, or None if it is not over.
 
         Returns
         -------
         Outcome or None
-            The game can end by the last ply, because the side to move has no legal move, by repetition, or at the
-            move limit of the variant.
+            The game can end by the last ply, by repetition, at the move limit of the variant, or because the side to
+            move has no legal move.
 
         Raises
         ------
@@ -570,12 +571,12 @@ class Board:
         if decided is not None:
             return decided
         other: Literal["white", "black"] = "black" if self.turn == "white" else "white"
-        # The whole list is generated and cached, because callers usually need the moves next.
+        # The whole list is generated and cached, because callers usually need the moves afterwards.
         if not self._generated():
             return Outcome("no_moves", other)
         rules = self.variant.rules
         if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
-            # The side that is not to move made the repetition.
+            # The side that is not to move has made the repetition.
             return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
 
@@ -584,7 +585,7 @@ class Board:
         return self.outcome() is not None
 
     def result(self) -> Literal["white", "black", "draw", "*"]:
-        """Return the result in the words of game records: the winner, ``draw``, or ``*`` while the game goes on."""
+        """Return the result as written in game records: the winner, ``draw``, or ``*`` while the game goes on."""
         outcome = self.outcome()
         return "*" if outcome is None else outcome.winner or "draw"
 
@@ -597,7 +598,7 @@ class Board:
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
-        """Return the record of the moves made on this board.
+        """Return a record of the moves made on this board.
 
         Parameters
         ----------
@@ -659,13 +660,13 @@ class Board:
         return Board(self.variant, Position(cells, side))
 
     def zobrist_key(self) -> int:
-        """Return the 64-bit Zobrist key of the position: a hash, never its identity."""
+        """Return the 64-bit Zobrist key of the position. It is a hash: different positions may share one."""
         from tablut.engine import engine_for
 
         return engine_for(self.variant).key(self._playable())
 
     def assert_ok(self) -> None:
-        """Check that the incrementally updated engine board equals one made afresh from the position.
+        """Check that the incrementally updated engine board equals one newly created from the position.
 
         Raises
         ------
@@ -691,18 +692,18 @@ class Board:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the board without the engine, which is found again by the variant."""
+        """Pickle the board without the engine, which unpickling looks up by the variant."""
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 
     def __eq__(self, other: object) -> bool:
-        """Return whether variant, placement and side to move are equal; the history is ignored."""
+        """Return whether variant, placement and side to move are equal. The history is ignored."""
         if not isinstance(other, Board):
             return NotImplemented
         mine, theirs = self._position, other._position
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return a hash of variant, placement and side to move; do not push on a board that is used as a key."""
+        """Return a hash of variant, placement and side to move. Do not push moves on a board that is used as a key."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

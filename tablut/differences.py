@@ -1,14 +1,14 @@
-"""Positions in which two rule sets differ: as few plies from the start as possible, or with few men.
+"""Positions in which two rule sets differ, either as few plies from the start as possible or with few men.
 
 Two rule sets differ in a position if a ply is legal in only one of them, captures different
 pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
 the move limit) are not compared, because no single position shows them.
 
-There are two searches. The first examines every position from the start, ply by ply, one of each
-class under the symmetries that both games share. The second draws random placements, each crowded
-into a part of the board. Where the rule sets differ, men are removed one by one as long as the
-same ply still shows the same difference; no man of the result can be left out. There may still be
-a smaller position with that difference elsewhere, and differences that the sample missed.
+There are two searches. The first examines every position from the start, ply by ply, but only one position of each
+class under the symmetries that both games share. The second draws random placements in which the men are crowded into a
+part of the board. Where the rule sets differ, men are removed one by one as long as the same ply still shows the same
+difference; no further man can be removed from the result. There may still be a smaller position with that difference
+elsewhere, and differences that the sample missed.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from tablut.variants import Variant
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20
-"""Bits of a move in the key of a ply; the number of the parent position stands above them."""
+"""Number of low bits that hold the move in the key of a ply. The number of the parent position is in the bits above."""
 _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
-"""Positions of each kind from which men are removed; the smallest result is kept."""
+"""Number of positions of each kind from which men are removed. The smallest result is kept."""
 _EDGE: Final = 7
 """Longest side of the crowded part of a placement."""
 
 Kind = tuple[int, ...]
-"""How the rule sets a and b differ about a ply, as four numbers.
+"""How the rule sets a and b differ in the effect of a ply, as four numbers.
 
-The outcomes under a and b, or 255 where the ply is not legal; then how many soldiers only a and only b captures, with 2
-for two or more.
+The first two are the outcomes under a and b, or 255 where the ply is not legal. The other two are the numbers of
+soldiers captured only under a and only under b, where 2 stands for two or more.
 """
 
 
@@ -64,7 +64,7 @@ class Difference:
     Attributes
     ----------
     position : Position
-        Undecided in both.
+        Position that is undecided under both rule sets.
     line : tuple of Move or None
         The moves that lead there from the start; None for a random placement.
     moves : tuple of Move
@@ -86,7 +86,7 @@ class Differences:
     Attributes
     ----------
     found : list of Difference
-        First one of each kind from the start; then those with few men, the smallest first.
+        First the earliest difference of each kind from the start, then those with few men, beginning with the fewest.
     plies : int
         Greatest number of plies from the start at which all positions were compared; -1 if not even the start was.
     asked, drawn : int
@@ -128,7 +128,7 @@ def _size(position: Position) -> tuple[int, str]:
 
 
 class _Pair:
-    """Two rule sets that are compared."""
+    """Two rule sets to be compared."""
 
     def __init__(self, a: Variant, b: Variant) -> None:
         self.variants = (a, b)
@@ -190,7 +190,7 @@ class _Pair:
         base: int,
         group: tuple[Symmetry, ...],
     ) -> tuple[NDArray[np.uint64], ...]:
-        """Add the children of a comparison to those merged before, one of each class.
+        """Merge the children found by a comparison into the earlier ones, keeping one for each symmetry class.
 
         The arrays are the canonical words, the words, and the way (parent and move) of each position.
         """
@@ -221,7 +221,7 @@ class _Pair:
             for key, kind in zip(compared.plies.tolist(), compared.kinds.tolist(), strict=True):
                 row, code = divmod(key, 1 << _SHIFT)
                 if any(kind[2:]) and NO_ATTACKERS in kind[:2]:
-                    continue  # the same difference also occurs in placements where some attackers are left
+                    continue  # the same difference also occurs in placements with attackers left
                 men = sum(positions[row].material)
                 kinds[tuple(kind)].append((men, Move.from_code(code, self.size), positions[row]))
             for found in kinds.values():
@@ -240,7 +240,7 @@ class _Pair:
         ]
 
     def _placement(self, rng: Random) -> Position | None:
-        """Draw a placement with the men close together; return None if it has no cell for a king, or no attacker."""
+        """Draw a placement with the men close together. Return None if it has no cell for a king, or no attacker."""
         size, (a, b) = self.size, self.variants
         width, height = (rng.randint(2, min(size, _EDGE)) for _ in range(2))
         file, rank = (rng.choice((0, rng.randint(0, size - side), size - side)) for side in (width, height))
@@ -282,7 +282,7 @@ class _Pair:
         words_a, words_b = a.words[in_a], b.words[in_b]
         kinds = np.zeros((len(both), 4), dtype=np.uint8)
         kinds[:, 0], kinds[:, 1] = a.outcomes[in_a], b.outcomes[in_b]
-        # A soldier that only one rule set captures is still present in the words of the other.
+        # A soldier that is captured under only one rule set is still present in the words of the other.
         for column, only in ((2, words_b & ~words_a), (3, words_a & ~words_b)):
             kinds[:, column] = np.minimum(np.bitwise_count(only).sum(axis=1), 2)
         same = (kinds[:, 0] == kinds[:, 1]) & ~kinds[:, 2:].any(axis=1)

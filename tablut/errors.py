@@ -1,6 +1,6 @@
 """Exceptions of the toolkit, and helpers for error messages.
 
-Every message names the input that is wrong and says what to do about it.
+Every message names the faulty input and says what to do about it.
 
 On the command line every `TablutError` becomes one line on standard error; its class
 gives the exit code.
@@ -29,7 +29,7 @@ _WRONG_NAME = frozenset(
         errno.ENXIO,
     }
 )
-"""System errors that the user can avoid by giving another file name; all others are failures of the machine."""
+"""System errors that the user can avoid by giving another file name. All others are failures of the machine."""
 
 
 class TablutError(Exception):
@@ -92,7 +92,8 @@ class TablutError(Exception):
         Parameters
         ----------
         name : callable
-            Takes the name of a parameter and returns its name in the interface, or None if it has none there.
+            Function that takes the name of a parameter and returns its name in the interface, or None if it has none
+            there.
         """
         if self.parameter and (shown := name(self.parameter)):
             self.subject = shown + self.subject.removeprefix(self.parameter)
@@ -105,7 +106,7 @@ class TablutError(Exception):
 
 
 def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TablutError:
-    """Rebuild a pickled error; the arguments are set directly, because a system error would lose them otherwise."""
+    """Rebuild a pickled error. The arguments are set directly, because a system error would otherwise lose them."""
     error = kind.__new__(kind)
     error.args = arguments
     error.__dict__.update(fields)
@@ -113,7 +114,7 @@ def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[
 
 
 class InputError(TablutError, ValueError):
-    """An input that cannot be read, or that has no meaning here."""
+    """An input that cannot be read, or that is meaningless in its context."""
 
 
 class IllegalMoveError(InputError):
@@ -122,7 +123,7 @@ class IllegalMoveError(InputError):
     Attributes
     ----------
     why : str
-        Only the reason; empty if there is nothing beyond the message.
+        The reason alone; empty if the message gives no reason.
     """
 
     def __init__(self, problem: str, why: str = "", **parts: str) -> None:
@@ -139,7 +140,7 @@ class VariantError(InputError):
 
 
 class UncompiledError(InputError):
-    """A board or a rule that the compiled engine does not support; the message says what works without it."""
+    """A board or a rule that the compiled engine does not support. The message says what works without the engine."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
@@ -149,7 +150,7 @@ class UncompiledError(InputError):
 
 
 class UseError(TablutError, RuntimeError):
-    """An invalid use of an object, such as copying it, or calling it while another call is running."""
+    """An invalid use of an object, such as copying it or calling it while another call is running."""
 
 
 class UnknownError(TablutError):
@@ -169,13 +170,13 @@ class MachineError(OutputError):
 
 
 def input_failure(subject: str, error: OSError, remedy: str = "") -> TablutError:
-    """Return the error to raise if the system cannot read: an `InputError` if another name would help."""
+    """Return the error to raise if the system cannot read a file: an `InputError` if another name would help."""
     kind = InputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
 def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error to raise if the system cannot write: a `MachineError` unless another name would help."""
+    """Return the error to raise if the system cannot write a file: a `MachineError`, unless another name would help."""
     kind = OutputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
@@ -237,7 +238,7 @@ def text_value(what: str, value: object) -> str:
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for an error that pydantic found in a value; ``kinds`` describes the possible types."""
+    """Return the message for an error that pydantic found in a value. ``kinds`` describes the possible types."""
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])
@@ -254,7 +255,7 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
 
 
 def fault_of(details: Sequence[Mapping[str, Any]], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for the first error that pydantic found, with its field, and the number of further ones."""
+    """Return the message for the first error that pydantic found, with its field and the number of further errors."""
     first, more = details[0], len(details) - 1
     field = ".".join(str(part) for part in first["loc"])
     named, others = f"field {shown_value(field)}: " if field else "", f" (and {more} more error{'s' * (more > 1)})"

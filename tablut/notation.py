@@ -1,4 +1,4 @@
-"""Text forms of squares and diagrams: ``e4``, rows of ``b w K .``, and the one-line position.
+"""Text forms of squares, diagrams and positions: ``e4``, rows of ``b w K .``, and the one-line position.
 
 Squares are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a
 tuple of rows from the top rank down; index 0 of a row is file a.
@@ -26,7 +26,7 @@ def square_name(square: int, size: int) -> str:
 
 def parse_square(name: str, size: int) -> int:
     """Return the index of a square from its name in lower or upper case; the inverse of `square_name`."""
-    # The length is checked first, because `int` raises an error of its own for thousands of digits.
+    # The length is checked first, because `int` raises a different error for thousands of digits.
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
     if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
@@ -46,7 +46,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row with runs of empty cells as numbers.
+    """Return a row in which runs of empty cells are written as numbers.
 
     Cached, because solving in plain Python writes millions of rows, most of them many times.
     """

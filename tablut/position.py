@@ -1,7 +1,7 @@
 """Immutable values for positions and moves, and their text forms: one line, a grid, ``e4-e7xe8``.
 
-Parsing rejects text that is not a position. Whether a position is possible is a separate
-question, which `tablut.board.Board.status` answers.
+Parsing rejects text that is not a position. It does not check whether the position is possible; see
+`tablut.board.Board.status`.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
 
 @runtime_checkable
 class BoardLike(Protocol):
-    """The part of `tablut.board.Board` that modules use which `board` itself imports."""
+    """The part of `tablut.board.Board` used by modules that `board` itself imports."""
 
     @property
     def variant(self) -> Variant:
@@ -78,7 +78,7 @@ class BoardLike(Protocol):
 
     @property
     def position(self) -> Position:
-        """The present position, as an immutable value."""
+        """The current position, as an immutable value."""
 
     @property
     def ply(self) -> int:
@@ -179,7 +179,7 @@ class Move:
         Returns
         -------
         Move
-            On a board of the same size.
+            The image, on a board of the same size.
 
         Examples
         --------
@@ -201,7 +201,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move from a game record, with the claimed captures; ``captures`` is None if the record names none."""
+    """A move from a game record, with its claimed captures; ``captures`` is None if the record names no captures."""
 
     move: Move
     captures: frozenset[int] | None = None
@@ -288,7 +288,7 @@ class Position:
         Returns
         -------
         Position
-            With the same side to move and the same fields.
+            The image, with the same side to move and the same fields.
 
         Examples
         --------
@@ -383,13 +383,13 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which runs of empty cells are numbers; ``foreign`` describes letters of other programs."""
+    """Expand a row in which runs of empty cells are numbers. ``foreign`` describes letters of other programs."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:
             cells += pieces[item]
         elif item[0] in "123456789":
-            # Capped, because a run longer than the board is an error anyway and could be huge.
+            # The number is capped, because a run longer than the board is an error anyway and could be huge.
             cells += "." * min(int(item[:4]), size + 1)
         else:
             what = f"{foreign.get(item, '')}{item[:20]!r}"

@@ -33,7 +33,7 @@ class MissingTableError(TablutError, LookupError):
 class Prober(Protocol):
     """Exact values of positions, without history.
 
-    Every position is treated as the first one of its game, with all plies of a move limit still to come.
+    Every position is treated as the first one of its game, with all plies up to a move limit still available.
     """
 
     variant: Variant
@@ -50,9 +50,10 @@ class Prober(Protocol):
 
 @runtime_checkable
 class TierProber(Prober, Protocol):
-    """A prober that also gives its values to compiled code.
+    """A prober that also makes its values available to compiled code.
 
-    The values are those of `Prober.probe_words`, without history; the search itself accounts for the plies made.
+    The values are those of `Prober.probe_words`, without history; the search itself accounts for the plies already
+    made.
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
@@ -71,12 +72,12 @@ class Prover(Protocol):
     """A proof search of one variant."""
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
-        """Return the proved value of a position, or None if the nodes run out first."""
+        """Return the proved value of a position, or None if the node limit is reached first."""
 
 
 @cache
 def _registered(name: str) -> tuple[EntryPoint, ...]:
-    """Return the registered entry points of a name; cached, because the lookup takes tens of milliseconds."""
+    """Return the registered entry points of a name. They are cached, because the lookup takes tens of milliseconds."""
     return tuple(entry_points(group="tablut.probers", name=name))
 
 

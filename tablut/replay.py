@@ -1,4 +1,4 @@
-"""Replaying of game records: every claim of a record is checked against the rules.
+"""Replay of game records, which checks every claim of a record against the rules.
 
 A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
 that are false. It stops at the first illegal move, because the moves after it have no meaning.
@@ -23,7 +23,7 @@ from tablut.store.files import brief
 from tablut.variants import Variant
 
 MOST_PLIES: Final = 20_000
-"""Maximum number of moves in a record that is replayed; this many take a few seconds."""
+"""Maximum number of moves in a record that is replayed. Replaying this many takes a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,13 +114,13 @@ class ReplayedGame:
     Attributes
     ----------
     game : ArchivedGame
-        The game as its line gives it, with ranks counted from the bottom.
+        The game as given by its line, with ranks counted from the bottom.
     plies : int
         Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None
         The first illegal move. A move after the end of the game counts as illegal.
     differing : tuple of int
-        The plies that capture other pieces than the line says.
+        The plies whose captures differ from those in the line.
     captures : tuple of int
         Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None
@@ -156,7 +156,7 @@ def replay_archive(
 ) -> tuple[list[ReplayedGame], Ranks]:
     """Replay all games of an archive under a rule set.
 
-    Archives count ranks from either edge. The direction in which more games are legal is taken, and returned as well.
+    Archives count ranks from either edge. The direction in which more games are legal is used, and is also returned.
     """
     rules = variant.rules
     counted = rules.repetition.times

@@ -33,9 +33,9 @@ _ROWS_SHOWN = 20
 
 @brief
 class Result(BaseModel):
-    """Base class of all results: immutable, and without unknown fields.
+    """Base class of all results. Results are immutable and have no unknown fields.
 
-    Notebooks show a result as tables. The repr shortens long values.
+    Notebooks show a result as tables, and the repr shortens long values.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

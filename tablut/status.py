@@ -1,7 +1,7 @@
 """Reasons why a position is impossible, as flags that can be combined.
 
-Only the placement and the side to move are examined. `Status.VALID` means that no reason was found,
-not that some game leads to the position. Decided positions (an escaped king, no attacker left) are valid.
+Only the placement and the side to move are examined. `Status.VALID` means that no such reason was found, not that some
+game leads to the position. Decided positions (an escaped king, no attacker left) are valid.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""Reasons that prevent play: the rules cannot be applied to the position, and it has no outcome."""
+"""Reasons that prevent play: the rules cannot be applied to such a position, and it has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",
@@ -81,7 +81,7 @@ def reasons(status: Status) -> str:
 
 
 def check_playable(variant: VariantLike, position: PositionLike) -> Status:
-    """Return the status of a position; raise `InputError` if the position cannot be played on."""
+    """Return the status of a position. Raise `InputError` if the position cannot be played on."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     status = position_status(variant, position)

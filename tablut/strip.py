@@ -82,16 +82,16 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the definition of the cells that the boards share, and the boards with a reference to it.
+    """Return the definition of the cells that the boards share, and the boards with references to this definition.
 
-    Without enough boards of one size, the definition is empty and the boards are unchanged.
+    If there are too few boards of one size, the definition is empty and the boards are unchanged.
     """
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
     cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]
     if len(places) < max(2, len(boards)) or len({len(some) for some in cells}) > 1:
         return [], list(drawings)
-    # The most frequent drawing of each cell is shared; a board with another one draws it on top.
+    # The most frequent drawing of each cell is shared; a board with a different drawing of a cell draws it on top.
     common = [Counter(some).most_common(1)[0][0] for some in zip(*cells, strict=True)]
     name = f"cells-{hashlib.sha256(''.join(common).encode()).hexdigest()[:12]}"
     own = []

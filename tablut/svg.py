@@ -1,4 +1,4 @@
-"""SVG drawings of boards; equal input gives identical bytes.
+"""SVG drawings of boards, which are identical to the byte for equal input.
 
 A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
 and scaled to the requested size. Terrain is distinguished by shape as well as by
@@ -188,7 +188,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
-    """Return a line with the side to move: a piece of that side, and words."""
+    """Return a line that shows the side to move by a piece of that side and in words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
     scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'

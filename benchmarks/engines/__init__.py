@@ -1,1 +1,1 @@
-"""Other programs that play matches, see docs/notes/search-strength.md."""
+"""Other programs that play matches; see docs/notes/search-strength.md."""

@@ -1,7 +1,8 @@
 """``python benchmarks/engines/checkout.py DIR``: the engine of an older checkout, as a program that plays matches.
 
-Implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the checkout at DIR.
-It also works for commits that have no ``tablut engine`` yet. Other output and errors come from these packages.
+The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the
+checkout at DIR. It also works for commits that have no ``tablut engine`` yet. All other output, and the errors, come
+from these packages.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class Older:
         self._player = None
 
     def get_ready(self) -> None:
-        """Create a player without memory of earlier games, unless there is one, and trigger all lazy loading."""
+        """Create a player without memory of earlier games, unless one exists already, and trigger all lazy loading."""
         if self._player is None:
             options = self._players.PlayerOptions(hash_mib=self._hash)
             board = self._board_of(self._variant)

@@ -96,9 +96,9 @@ def play_game(
     stray: float = 0.0,
     movetime: float | None = None,
 ) -> tuple[float, list[Quiet]]:
-    """Play a game from an opening of random moves; return the result for white and the quiet positions.
+    """Play a game after an opening of random moves. Return the result for white and the quiet positions.
 
-    ``opening`` is the number of random plies at the start, ``stray`` the probability of a random move later on.
+    ``opening`` is the number of random plies at the start, and ``stray`` is the probability of a random move later on.
     """
     engine, rules = engine_for(variant), variant.rules
     board, limits = engine.start(), SearchLimits(nodes=nodes, movetime=movetime)
@@ -177,7 +177,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions of self-play with the results of their games; ``share`` is the sampled fraction."""
+    """Return quiet positions from self-play with the results of their games; ``share`` is the sampled fraction."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

@@ -1,10 +1,11 @@
 """``python -m benchmarks.tuning.net FILE --variant NAME``: train a small net that complements the shipped patterns.
 
 As for patterns, training positions and their values come from self-play (`benchmarks.tuning.positions`). The net
-(`tablut.play.search.net`) learns a correction to the sum of terms and patterns, which stay fixed except for
-a common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds: each round plays
-with the net of the round before (the first without a net) and learns from the positions of all rounds so far. One game
-is held out for every twenty, to measure the gain. FILE receives the patterns with the net and a record of both.
+(`tablut.play.search.net`) learns a correction to the sum of terms and patterns, which stay fixed except for a common
+slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds: each round plays with the
+net of the round before (the first without a net) and learns from the positions of all rounds so far. One game is held
+out for every twenty training games, to measure the gain. The patterns, the net and a record of both are written to
+FILE.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _HELD_OUT: Final = 20
 def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
     """Return the input features of boards, shape (n, 3C + 2).
 
-    They are attackers, white pieces and the king by cell, then white to move and black to move.
+    The features are attackers, white pieces and the king by cell, then white to move and black to move.
     """
     found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
     cells, state, rows = size * size, head(boards), np.arange(len(boards))
@@ -132,14 +133,14 @@ class Learner:
 
 
 def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
-    """Return the mean logistic loss of logits against the worth of positions."""
+    """Return the mean logistic loss of the given logits, compared with the worth of the positions."""
     return float((np.logaddexp(0, logits) - worth * logits).mean())
 
 
 def fit_net(
     variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
-    """Train a net on positions; return it with the losses on held-out positions, without the net and with it."""
+    """Train a net on positions. Return it with the losses on held-out positions, without the net and with it."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
     logits = []
     for boards in (positions.boards, held_out.boards):

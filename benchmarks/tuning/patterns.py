@@ -1,10 +1,10 @@
-"""``python -m benchmarks.tuning.patterns FILE --variant NAME``: train patterns of lines and corners by self-play.
+"""``python -m benchmarks.tuning.patterns FILE --variant NAME``: train patterns for lines and corners by self-play.
 
-Training positions and their values come from games (`benchmarks.tuning.positions`). A logistic
-regression with a ridge penalty finds the scores that patterns add to the terms of the evaluation, whose
-weights stay fixed. Training runs in rounds: each round plays with the patterns of the round before
-(the first with the terms alone) and learns from the positions of all rounds so far. The command determines the
-file, so shipped patterns can be reproduced. `benchmarks.tuning.judging` decides whether patterns are shipped.
+Training positions and their values come from games (`benchmarks.tuning.positions`). A logistic regression with a ridge
+penalty finds the scores that patterns add to the terms of the evaluation, whose weights stay fixed. Training runs in
+rounds: each round plays with the patterns of the round before (the first with the terms alone) and learns from the
+positions of all rounds so far. The same command always gives the same file, so shipped patterns can be reproduced.
+`benchmarks.tuning.judging` decides whether patterns are shipped.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def layout_of(variant: Variant) -> Layout:
 
 
 def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the numbers of the patterns on each board, first of all lines, then of all corners."""
+    """Return the numbers of the patterns on each board: first those of all lines, then those of all corners."""
     size = layout.line_table.shape[1] // 2
     ternary = (np.arange(1 << size)[:, None] >> np.arange(size) & 1) @ 3 ** np.arange(size)
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]
@@ -188,7 +188,8 @@ def fit_patterns(
     numbers, base, worth = patterns_of(layout, positions.boards), raw / 100, positions.worth
     slope = 1.0
     if variant.rules.act_afar:
-        # Hand-set terms rank positions but are not calibrated; calibrate them here, so that patterns need not.
+        # Hand-set terms rank positions but are not calibrated. They are calibrated here, so that the patterns need not
+        # do it.
         slope, level = calibration(base, worth)
         base = slope * base + level
     shown = np.arange(layout.patterns)
@@ -246,7 +247,7 @@ def patterns_command(
     rounds: Annotated[int, typer.Option(min=1, help="Number of rounds of games and regression.")] = 3,
     seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
 ) -> None:
-    """Train patterns of lines and corners by self-play."""
+    """Train patterns for lines and corners by self-play."""
     variants = [load_variant(name) for name in names]
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
         raise typer.BadParameter("the variants differ in their boards, or in their families of weights")

@@ -1,4 +1,4 @@
-"""Training data for patterns: positions of self-play with estimates of their worth.
+"""Training data for patterns: positions from self-play with estimates of their worth.
 
 The games are those of `benchmarks.tuning.games`, with occasional random moves. The *worth* of a position is the
 expected result for white. It is the mean of the game's result and the search's estimate, or the estimate alone if
@@ -30,7 +30,7 @@ _STRAY: Final = 0.03
 """Probability of a random move."""
 _STEEPEST: Final = 3.0
 _CERTAIN: Final = 15.0
-"""Logits at which scores are clipped."""
+"""Limit, in logits, to which scores are clipped."""
 
 
 class Positions(NamedTuple):

@@ -1,9 +1,8 @@
-"""Fitting of weights to positions with results: Texel's tuning as a logistic regression.
+"""Fitting of weights to positions with known results: Texel's tuning as a logistic regression.
 
-The model takes a position's evaluation as the log-odds of a win for white. The weights maximise the
-likelihood of the results, with a ridge penalty that draws them towards a prior. The cost is
-strictly convex, so the optimum is unique; scipy finds it from the gradient and
-the Hessian.
+The model takes a position's evaluation as the log-odds of a win for white. The weights maximise the likelihood of the
+results, with a ridge penalty that pulls them towards a prior. The cost is strictly convex, so the optimum is unique;
+scipy finds it from the gradient and the Hessian.
 
 References
 ----------

@@ -1,1 +1,1 @@
-"""Tools for building the documentation: generated pages, pictures, notebooks, formulas."""
+"""Tools for building the documentation: generated pages, pictures, notebooks and formulas."""

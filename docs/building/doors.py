@@ -1,7 +1,8 @@
-"""Pages of the API reference, one for each public package or module (a *door*), made from its exports.
+"""Pages of the API reference, one for each public package or module (a *door*), generated from its exports.
 
-A door is a package with ``__all__``, or one of the modules in `MODULES`, where every public name counts. A name that
-several doors export is described only on the page of the outermost one; the other pages link to it.
+A door is a package with ``__all__``, or one of the modules in `MODULES`. In such a module, every public name is
+exported. A name that several doors export is described only on the page of the outermost door; the other pages link to
+it.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def _listed(name: str) -> tuple[str, ...]:
 
 
 def doors() -> list[Door]:
-    """Return all doors in the order of the packages, outer ones first."""
+    """Return all doors in the order of the packages, outer doors first."""
     found = []
     for package in PACKAGES:
         inits = sorted((ROOT / package).rglob("__init__.py"), key=lambda path: (len(path.parts), path))
@@ -99,7 +100,7 @@ def _page(door: Door, owner: dict[int, str]) -> str:
     elsewhere = []
     for name in sorted(door.names, key=str.lower):
         thing = getattr(import_module(door.name), name)
-        # Only for classes and functions, because unrelated constants may be the same object.
+        # This applies only to classes and functions, because unrelated constants may be the same object.
         told = owner.setdefault(id(thing), f"{door.name}.{name}") if inspect.isclass(thing) or callable(thing) else None
         if told in (None, f"{door.name}.{name}"):
             lines += _entry(door.name, name)

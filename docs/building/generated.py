@@ -25,7 +25,7 @@ COPIES = {
     ROOT / "reports" / "rendered": MADE / "results",
     ROOT / "CHANGELOG.md": MADE / "changelog.md",
     ROOT / "README.md": MADE / "readme.md",
-    # Sphinx has its own page of that name.
+    # Sphinx has a page of that name itself.
     DOCS / "search.md": MADE / "search.md",
 }
 _LINK = re.compile(r"""(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)((?:\s+"[^"]*")?)\)""")

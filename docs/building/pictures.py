@@ -59,7 +59,7 @@ def _plain(value: Value) -> str:
 
 
 def _repetition(point: Point, made: dict[str, str]) -> str:
-    """Return the table of the repetition rule with a strip of boards, since its scene takes several moves."""
+    """Return the table of the repetition rule. It shows a strip of boards, because the scene takes several moves."""
     (scene,) = point.scenes
     rows = ["| value | in words | what happens |", "|---|---|---|"]
     for value in point.values:

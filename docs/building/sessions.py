@@ -6,8 +6,9 @@ picture gives the expression that it shows::
     <!-- picture: EXPRESSION -->
     ![what is to be seen](../figures/tutorial-NAME-1.svg)
 
-EXPRESSION is evaluated at this point of the session, and gives a board or an SVG text. In the notebook the expression
-itself replaces the picture. ``python -m docs.building.sessions`` draws all pictures and runs all notebooks again.
+EXPRESSION is evaluated at this point of the session and gives a board or the text of an SVG. In the notebook, the
+expression itself replaces the picture. ``python -m docs.building.sessions`` draws all pictures and runs all notebooks
+again.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ class Picture(NamedTuple):
 
 
 class Cell(NamedTuple):
-    """A cell of a notebook: its kind and text, the file of its picture, and whether it shows an error."""
+    """A cell of a notebook: its kind and text, the file name of its picture, and whether it shows an error."""
 
     kind: Literal["markdown", "code"]
     source: str
@@ -156,7 +157,7 @@ def _settle(done: NotebookNode) -> None:
 
 
 def pictures(done: NotebookNode) -> dict[str, str]:
-    """Return the pictures of a notebook after it was run, keyed by file name."""
+    """Return the pictures of a notebook that has been run, keyed by file name."""
     return {
         cell.metadata["picture"]: cell.outputs[0].data["image/svg+xml"].rstrip() + "\n"
         for cell in done.cells

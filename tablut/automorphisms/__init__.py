@@ -1,4 +1,4 @@
-"""Checks that the symmetries of a rule set act as automorphisms of its game, and the command that runs them."""
+"""Tests whether the symmetries of a rule set are automorphisms of its game, and the command that runs these tests."""
 
 import lazy_loader
 

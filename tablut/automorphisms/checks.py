@@ -1,10 +1,9 @@
 """Checks, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the rules should map every position p to a position g·p whose moves, captures and
-outcomes are the images of those of p, with the same number of continuations. `verify` tests this on
-every position near the start, on positions of random play and on random
-placements. It accepts any group, and so can also detect a wrong one. For a symmetry of the
-square that does not preserve the rules, `breaks` finds a counterexample.
+A symmetry g of the rules should map every position p to a position g·p whose moves, captures and outcomes are the
+images of those of p, with the same number of continuations. `verify` tests this on every position near the start, on
+positions from random play and on random placements. It accepts any group, so it can also detect a wrong one. For a
+symmetry of the square that does not preserve the rules, `breaks` finds a counterexample.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from tablut.variants import Variant
 Words = NDArray[np.uint64]
 
 _PART = 20_000
-"""Number of positions whose plies are in memory at the same time."""
+"""Number of positions whose plies are held in memory at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +38,9 @@ class SymmetryCheck:
     name : str
         The claim.
     cases, failures : int
-        Number of cases tested, and number of cases that failed.
+        Number of cases tested, and number of those that failed.
     example : str
-        A case that failed, or an empty text.
+        A case that failed, or an empty string.
     """
 
     name: str
@@ -88,7 +87,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within the largest number of plies that gives at most ``most`` positions.
 
-    The second result is the number of plies. The third is whether these are all undecided positions that are
+    The second result is the number of plies. The third tells whether these are all undecided positions that are
     reachable from the start.
     """
     engine = engine_for(variant)
@@ -148,7 +147,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
     ours, theirs = _rows(words, engine, symmetry), _rows(images(engine, words, symmetry), engine, None)
     counts = [np.bincount(rows[:, 0].astype(np.int64), minlength=len(words)) for rows in (ours, theirs)]
     wrong = counts[0] != counts[1]
-    # If a parent's numbers of plies agree, its sorted rows must be equal one by one.
+    # If a parent has as many plies as its image, their sorted rows must be equal one by one.
     same = ~wrong
     ours, theirs = (rows[same[rows[:, 0].astype(np.int64)]] for rows in (ours, theirs))
     wrong[ours[(ours != theirs).any(axis=1), 0].astype(np.int64)] = True
@@ -175,7 +174,7 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Test on positions whether a group acts by automorphisms, and whether reduction by the group counts correctly.
+    """Test on sampled positions whether a group acts by automorphisms, and whether counting up to the group is correct.
 
     Parameters
     ----------
@@ -288,7 +287,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Test the canonical form, and that orbit size times stabiliser order is the order of the group."""
+    """Test the canonical form, and whether orbit size times stabiliser order gives the order of the group."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]
@@ -309,7 +308,7 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
 
 
 def _less(first: Words, second: Words) -> NDArray[np.bool_]:
-    """Compare rows as big integers whose most significant word is the last one."""
+    """Compare rows as big integers whose last word is the most significant."""
     result = np.zeros(len(first), dtype=np.bool_)
     for column in range(first.shape[1]):
         a, b = first[:, column], second[:, column]

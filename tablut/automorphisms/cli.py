@@ -76,7 +76,7 @@ def verify_command(
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim, storing results as they come in case of an interrupt."""
+        """Test every symmetry and every claim. Each result is stored immediately, in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -130,7 +130,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Return a line of text that names a cell which a symmetry maps to a cell of another kind."""
+    """Return a line of text naming a cell that a symmetry maps to a cell of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):

@@ -32,7 +32,7 @@ def variant_names_from(incomplete: str) -> list[str]:
 
 
 def variant_option(text: str) -> Any:
-    """Return the option ``--variant`` with its own help text, for commands without a rule set as default."""
+    """Return the option ``--variant`` with the given help text, for commands without a default rule set."""
     return typer.Option("--variant", "-v", metavar="NAME|FILE", help=text, autocompletion=variant_names_from)
 
 
@@ -53,7 +53,7 @@ def material_option(text: str) -> Any:
 
 VariantOption = Annotated[str, variant_option("Name of a shipped rule set, or a TOML file.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", hidden=True)]
-"""Option without effect, kept because published commands contain it: work in a folder always resumes."""
+"""Option without effect, kept because published commands contain it. Work in a folder is always resumed."""
 SchedulerOption = Annotated[
     str | None,
     typer.Option("--scheduler", metavar="ADDRESS", help="Running Dask cluster whose workers can access DIR."),
@@ -71,11 +71,11 @@ PositionOption = Annotated[
 ]
 
 _POSITION_BYTES: Final = 64 << 10
-"""Maximum size of a position file in bytes; the JSON of a board of side 11 needs about 2,000."""
+"""Maximum size of a position file in bytes. The JSON of a board of side 11 needs about 2,000 bytes."""
 
 
 def warn(message: str) -> None:
-    """Print a warning about the answer on standard error, in one line."""
+    """Print a one-line warning about the answer on standard error."""
     typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
@@ -116,7 +116,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
-    """Write a record to a file in the format of its suffix, and warn about contents that the format loses."""
+    """Write a record to a file in the format given by its suffix. Warn about contents that the format loses."""
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:
@@ -154,7 +154,7 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if a folder for output exists as a file; called before any work is done."""
+    """Raise `InputError` if an output folder exists as a file. This is called before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"
@@ -164,7 +164,7 @@ def check_folder(folder: Path, option: str) -> None:
 def read_position(
     source: str | None, variant: Variant | str, *, side: str | None = None, judged: bool = True
 ) -> Position | None:
-    """Return the position that an option gives; None for the start.
+    """Return the position given by an option, or None for the start.
 
     With ``judged`` the position must be playable, and the user is warned if it is impossible.
     """

@@ -1,10 +1,9 @@
-"""Output for people: a console that never interprets markup or control characters and never cuts text off.
+"""Output for people: a console that never interprets markup or control characters and never truncates text.
 
-Every command prints through `PeopleConsole`. Text from outside (the name of a variant, the tag of a
-record) can be passed to it unchanged: square brackets are not markup, and control characters are
-shown as escapes. Words, and above all integers, are never broken: a word that is longer than a line
-makes a longer line. The toolkit's own styling uses `rich.text.Text` and ``style=``, never tags
-within strings.
+Every command prints through `PeopleConsole`. Text from outside (the name of a variant, the tag of a record) can be
+passed to it unchanged: square brackets are not markup, and control characters are shown as escapes. Words, and above
+all integers, are never broken: a word that is longer than a line makes that line longer. The toolkit's own styling uses
+`rich.text.Text` and ``style=``, never tags within strings.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 NARROWEST: Final = 40
-"""Minimum width of a layout in columns; a narrower terminal breaks the lines itself."""
+"""Minimum width of a layout in columns. A narrower terminal wraps the lines itself."""
 
 UNLIMITED: Final = 100_000
-"""Width for files and pipes, where no line is broken."""
+"""Width for files and pipes, for which lines are not wrapped."""
 
 _WORD = re.compile(r"\s*\S+")
 
@@ -56,7 +55,7 @@ def wrapped(content: str | Text, width: int, *, indent: int = 0) -> list[Text]:
         for word in _WORD.finditer(line.plain):
             length = cell_len(word[0])
             if used + length > width and word.start() > 0:
-                # The spaces before the word remain at the end of the previous line.
+                # The spaces before the word stay at the end of the previous line.
                 breaks.append(word.end() - len(word[0].lstrip()))
                 length = cell_len(word[0].lstrip())
                 used = indent
@@ -106,7 +105,7 @@ class PeopleConsole(Console):
 # -- tables in which numbers and labels are never broken, at any width ---------------------
 
 
-# Three layouts are tried: all columns side by side; the text columns below each row; one line for each field.
+# Three layouts are tried in turn: all columns side by side; the text columns below each row; one line for each field.
 
 
 _GAP = 2
@@ -171,7 +170,7 @@ class Table:
         return self._fields(width)
 
     def _widths(self, width: int, shown: int) -> list[int] | None:
-        """Return the widths of the first columns, or None if they do not fit side by side."""
+        """Return the widths of the first columns, or None if the columns do not fit side by side."""
         natural, least = [], []
         for place, column in enumerate(self.columns[:shown]):
             cells = [row[place].plain for row, _ in self._rows]
@@ -249,7 +248,7 @@ def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
 # -- boards in the terminal: coloured terrain and pieces, with coordinates -----------------
 
 
-# For each kind of cell: the sign for an empty one, its style, its name.
+# For each kind of cell: the sign for an empty cell, its style and its name.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),
@@ -287,7 +286,7 @@ def legend(variant: Variant) -> Text:
 
 
 def side_by_side(boards: Mapping[str, Text]) -> Columns:
-    """Return drawings of boards in frames with titles, as many in a row as fit."""
+    """Return drawings of boards in frames with titles, with as many in a row as fit."""
     from rich.columns import Columns
     from rich.panel import Panel
 
@@ -295,7 +294,7 @@ def side_by_side(boards: Mapping[str, Text]) -> Columns:
     return Columns([Panel.fit(board, title=Text(title), border_style="dim") for title, board in boards.items()])
 
 
-# -- output while a command is running: moves of a game, players that connect --------------
+# -- output while a command is running: moves of a game, connecting players ----------------
 
 
 # This output goes to standard output. With ``--json``, which reserves standard output for the

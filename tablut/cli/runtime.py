@@ -66,10 +66,10 @@ _EVERY = 30.0
 """Seconds between progress lines if there is no terminal for a progress bar."""
 _COMPILES = " (compiling)"
 _LONG = 60
-"""Forecast duration in seconds from which on work is announced even without a terminal."""
+"""Minimum forecast duration, in seconds, of work that is announced even without a terminal."""
 _LARGEST = 2**63 - 1
 _LONGEST = 1e9
-"""Limit on times in seconds (about thirty years), and on all other numbers that are not whole."""
+"""Limit for times in seconds (about thirty years), and for all other numbers that are not whole."""
 
 
 @dataclass(frozen=True)
@@ -81,16 +81,17 @@ class Reply:
     exit_code: int = 0
     seed: int | None = None
     table: tuple[type[Result], Sequence[Result]] | None = None
-    """Type and rows of the table that ``--csv`` prints."""
+    """Row type and rows of the table that ``--csv`` prints."""
     commented: bool = True
-    """Whether the CSV begins with a comment on its provenance."""
+    """Whether the CSV begins with a comment about its provenance."""
 
 
 class Interrupted(Exception):  # noqa: N818
     """End of a command by an interrupt or an error, with a reply that contains the results so far.
 
-    Raised where a command catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
-    ``interrupted`` set to true, and standard error tells how to continue. The exit code is 130, or that of the error.
+    It is raised where a command catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
+    ``interrupted`` set to true, and a line on standard error says how to continue. The exit code is 130, or that of the
+    error.
     """
 
     def __init__(self, reply: Reply, go_on: str = "", cause: BaseException | None = None) -> None:
@@ -107,7 +108,7 @@ def option_group(group: type[Answer]) -> type[Answer]:
 
 
 def tabular(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Decorate a command whose `Reply` has a table: like `command`, with the additional option ``--csv``."""
+    """Decorate a command whose `Reply` has a table. It works like `command`, and adds the option ``--csv``."""
     return command(function, table=True)
 
 
@@ -160,7 +161,7 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
         stopped, token = None, AS_JSON.set(as_json)
         parameters.pop("as_csv", None)
         asked = dict(parameters)
-        parameters.pop("as_toml", None)  # only a form of output, like CSV
+        parameters.pop("as_toml", None)  # TOML is only a form of output, like CSV
         for name, group in groups.items():
             asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
         try:
@@ -213,11 +214,11 @@ def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[
     return _wrapper
 
 
-_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # for floats, each option names its own unit
+_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # for floats, each option names its unit itself
 
 
 def _metavar(kind: Any) -> str | None:
-    """Return the placeholder for a value in the help: its choices, or a word for its type; None for a flag."""
+    """Return the placeholder for a value in the help: its choices, or a word for its type. For a flag, return None."""
     inner = [one for one in get_args(kind) if one is not NoneType]
     if get_origin(kind) is Literal:
         return "|".join(inner)
@@ -228,14 +229,14 @@ _NUMBERS = {
     int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}")),
     float: ("a number", re.compile(r"[+-]?(([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?|inf|nan)")),
 }
-"""Names and permitted forms of numbers.
+"""Names of the number types, and the permitted notations.
 
-The forms are stricter than Python's own, which include ``1_0``, blanks and the digits of all scripts.
+The notations are stricter than those of Python, which include ``1_0``, blanks and the digits of all scripts.
 """
 
 
 def _number_parser(kind: Any, least: float | None, most: float | None) -> Callable[[Any], Any] | None:
-    """Return a parser for numbers on the command line that checks their limits; None for other types."""
+    """Return a parser that checks the limits of numbers on the command line, or None for other types."""
     while inner := [one for one in get_args(kind) if one is not NoneType and get_origin(kind) is not Literal]:
         kind = inner[0]
     if kind not in _NUMBERS:
@@ -290,7 +291,7 @@ def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment on its provenance, the names of the columns, the rows."""
+    """Return the table of a reply as CSV: a comment about its provenance, the names of the columns, and the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()
@@ -311,7 +312,7 @@ def source(variant: str | None) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a CSV cell: empty for None; the parts of lists and objects are separated by spaces."""
+    """Return a value as a CSV cell. None becomes empty, and the parts of lists and objects are separated by spaces."""
     match value:
         case None | bool():
             return {None: "", True: "yes", False: "no"}[value]
@@ -323,7 +324,7 @@ def _cell(value: Any) -> Any:
 
 
 def text_of(reply: Reply) -> str:
-    """Return the output of a reply for people, laid out for the present standard output."""
+    """Return the output of a reply for people, laid out for the current standard output."""
     from tablut.cli.people import Page, PeopleConsole
 
     page = Page(sys.stdout)
@@ -332,7 +333,7 @@ def text_of(reply: Reply) -> str:
 
 
 def typed() -> str:
-    """Return the running command as it was typed."""
+    """Return the running command as the user typed it."""
     return _TYPED.get()
 
 
@@ -405,16 +406,16 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
 @contextmanager
 def progress(name: str) -> Iterator[Observer]:
-    """Yield an observer that shows progress on standard error: a bar on a terminal, otherwise occasional lines."""
+    """Yield an observer that shows progress on standard error: a bar on a terminal, or otherwise occasional lines."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from tablut.cli.people import PeopleConsole
 
-    # Bound to the present stream, because the code within the context may redirect standard error.
+    # The console is bound to the current stream, because the code within the context may redirect standard error.
     console = PeopleConsole(file=sys.stderr)
 
     class Doing(TextColumn):
-        """Column with the present activity, and a note while kernels are being compiled."""
+        """Column that shows the current activity, with a note while kernels are being compiled."""
 
         def render(self, task: Task) -> Text:
             return super().render(task).append(_COMPILES if compiling() else "")
@@ -463,12 +464,12 @@ class _Shown(Observer):
         self.display.update(self.task, description=text)
 
     def say(self, text: str) -> None:
-        """Print a line above the bar; without a terminal, nothing."""
+        """Print a line above the bar. Without a terminal, print nothing."""
         if self.watched:
             self.display.console.print(text, soft_wrap=True)
 
     def announce(self, text: str, seconds: float) -> None:
-        """Print what is about to begin; without a terminal, only work that takes long."""
+        """Print what is about to begin. Without a terminal, print this only for work that takes long."""
         self.say(text)
         if not self.watched and seconds >= _LONG:
             complain(f"{self.name}: {text}")

@@ -1,4 +1,4 @@
-"""Main program of the command line: lists sub-commands, loads the one in use, and reports errors."""
+"""Main program of the command line: it lists sub-commands, loads the requested one, and reports errors."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class _LazyGroup(TyperGroup):
             if args[:1] == ["help"]:
                 args = [*(name for name in args[1:] if name != "help"), "--help"]
             if args[:1] and args[0] in _COMPLETION and not (args[1:] and args[1] in _SHELLS):
-                # The name of the shell may be left out; by default it is the calling shell.
+                # The name of the shell may be omitted; by default it is the calling shell.
                 args = [args[0], "", *args[1:]]
         return super().parse_args(ctx, args)
 
@@ -103,7 +103,7 @@ class _LazyGroup(TyperGroup):
     def shell_complete(self, ctx: Any, incomplete: str) -> Any:
         try:
             from typer._click.shell_completion import CompletionItem
-        except ImportError:  # a typer that has no click of its own
+        except ImportError:  # a version of typer that does not bundle click
             from click.shell_completion import CompletionItem  # type: ignore[assignment]
 
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
@@ -191,7 +191,7 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
     except (KeyboardInterrupt, typer.Abort):
         return fail(TablutError("interrupted"), EXIT_INTERRUPTED, args)
     except BrokenPipeError:
-        # The reader of the output has ended, as in `tablut help bounds | head -1`.
+        # The process that reads the output has ended, as in `tablut help bounds | head -1`.
         return 0
     except Exception as error:
         if os.environ.get(_TRACE):
@@ -202,7 +202,7 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
 
 
 def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
-    """Return the error of the toolkit that reports an error of any kind."""
+    """Convert an exception of any kind to the error of the toolkit that reports it."""
     match error:
         case TablutError():
             return error
@@ -216,7 +216,7 @@ def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
             about = repr(os.fsdecode(error.filename)) if isinstance(error.filename, (str, bytes)) else ""
             return MachineError(str(error.strerror), subject=about)
         case OSError() if error.errno in (errno.ENAMETOOLONG, errno.ELOOP):
-            # Even a test for the existence of such a file raises this error.
+            # Even testing whether such a file exists raises this error.
             return InputError(str(error.strerror), subject=f"file {excerpt(os.fsdecode(error.filename or ''))}")
     where, trace = "", error.__traceback__
     while trace is not None:
@@ -238,7 +238,7 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
 
 
 _NO_MEMORY = re.compile("failed to map segment|cannot allocate memory|can't start new thread", re.IGNORECASE)
-"""Messages of the loader of shared libraries and the thread module about a lack of memory."""
+"""Messages about a lack of memory from the loader of shared libraries and from the thread module."""
 _ADDRESS_SPACE_MIB = 192
 """Address space that commands without compiled code need, in MiB."""
 _MACHINE = frozenset(
@@ -246,7 +246,7 @@ _MACHINE = frozenset(
     | {errno.ENFILE, errno.ENOMEM, errno.EBADF, errno.ENODEV, errno.ESTALE, errno.EBUSY, errno.ETIMEDOUT}
     | {errno.ECONNREFUSED, errno.ECONNRESET, errno.EADDRINUSE, errno.EHOSTUNREACH, errno.ENETUNREACH}
 )
-"""System errors that are failures of the machine."""
+"""System errors that count as failures of the machine."""
 
 
 def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> InputError:
@@ -292,14 +292,14 @@ _MOVED = {
     "tablut puzzle: command 'make'": "in a checkout, run python -m reports.studies.collection",
     "tablut tablebase build: --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
-"""Former commands and options, with their present places."""
+"""Former commands and options, with their replacements."""
 
 
-# -- completion on the tab key ------------------------------------------------------------
+# -- completion with the tab key ----------------------------------------------------------
 
 
 def _completion(shell: str, *, install: bool) -> str:
-    """Install completion for a shell and return a message, or return the script that installs it."""
+    """Install completion for a shell and return a message, or only return the script that would install it."""
     typers: Any = import_module("typer.completion")
     name = shell or _asking()
     option = "--install-completion" if install else "--show-completion"
@@ -316,7 +316,7 @@ def _completion(shell: str, *, install: bool) -> str:
 
 
 def _asking() -> str:
-    """Return the name of the shell from which the program was started; an empty text if unknown."""
+    """Return the name of the shell from which the program was started, or an empty string if it is unknown."""
     import shellingham  # type: ignore[import-untyped]
 
     try:
@@ -354,7 +354,7 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
         try:
             write_output("")  # flushes the buffers
         except MachineError as error:
-            if code != error.exit_code:  # otherwise it was reported already
+            if code != error.exit_code:  # otherwise it has been reported already
                 complain(str(error))
             code = error.exit_code
     except KeyboardInterrupt:

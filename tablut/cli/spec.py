@@ -1,4 +1,4 @@
-"""Descriptions of commands that packages contribute, light enough to be loaded for ``tablut --help``."""
+"""Descriptions of the commands that packages contribute, light enough to be loaded for ``tablut --help``."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class CommandSpec(NamedTuple):
 
     @property
     def home(self) -> tuple[str, str]:
-        """Module of the command, and its name there."""
+        """Module that defines the command, and the name of the command's function in it."""
         module, _, attribute = self.target.partition(":")
         return module, attribute or f"{self.name}_command"
 
@@ -40,8 +40,8 @@ class CommandSpec(NamedTuple):
 def command_table(beside: str) -> tuple[CommandSpec, ...]:
     """Read the commands from ``commands.txt`` in the folder of a module.
 
-    Each line has the name, the group with the position in it, the target, and the help text. Indented lines below it
-    are examples.
+    Each line contains the name, the group with the position in it, the target, and the help text. Indented lines below
+    a command are examples.
     """
     found: list[CommandSpec] = []
     for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():

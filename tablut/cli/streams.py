@@ -1,4 +1,4 @@
-"""Standard streams: safe text for terminals and any encoding, error lines, and interrupts."""
+"""Standard streams: text that is safe for terminals and for any encoding, error lines, and interrupts."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, most: int = _LINE) -> str:
-    r"""Return a message as one line without control characters; the middle of a very long one is left out."""
-    # Shortened first, because the text may have megabytes.
+    r"""Return a message as one line without control characters. The middle of a very long message is left out."""
+    # The text is shortened first, because it may be megabytes long.
     if len(text) > 4 * most:
         text = text[: 2 * most] + text[-2 * most :]
     line = printable(" ".join(text.split()))
@@ -76,9 +76,9 @@ def plain_signs() -> str:
 # -- standard input, output and error of the command ---------------------------------------
 
 
-# Redirected output is UTF-8; a terminal with another encoding gets ASCII replacements for
-# signs that it lacks. A closed or full standard output is a failure of the machine (exit
-# code 74); a reader that has ended, as in a pipe to `head`, is no failure.
+# Redirected output is UTF-8; a terminal with another encoding gets ASCII replacements for signs that it lacks. A closed
+# or full standard output is a failure of the machine (exit code 74); it is no failure if the reading process has ended,
+# as in a pipe to `head`.
 
 
 AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
@@ -104,7 +104,7 @@ class _Closed(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the three standard streams usable; must be called once, before any file is opened."""
+    """Make the three standard streams usable. This must be called once, before any file is opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -129,7 +129,7 @@ def is_utf8(stream: IO[str] | None) -> bool:
 
 
 def read_line(most: int) -> str:
-    """Return a line of standard input, at most ``most + 1`` characters of it; an empty text at the end."""
+    """Return a line of standard input, cut after ``most + 1`` characters, or an empty string at the end of input."""
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
@@ -153,7 +153,7 @@ def write_output(text: str) -> None:
 
 
 def complain(message: str) -> None:
-    """Write a message as one safe line to standard error, if that is open."""
+    """Write a message as one safe line to standard error, if it is open."""
     try:
         sys.stderr.write(f"tablut: {one_line(message)}\n")
         sys.stderr.flush()
@@ -163,7 +163,7 @@ def complain(message: str) -> None:
 
 
 def failure(error: TablutError, status: int) -> dict[str, Any]:
-    """Return the JSON object for a failure: the message, the exit code, and the parts of the error.
+    """Return the JSON object that describes a failure: the message, the exit code, and the parts of the error.
 
     ``input`` is an older name of ``subject``.
     """
@@ -176,7 +176,7 @@ def fail(error: TablutError, status: int, args: Sequence[str]) -> int:
     """Report a failure on standard error and, with ``--json``, also on standard output; return the exit code."""
     complain(str(error))
     if "--json" in takewhile(lambda word: word != "--", args):
-        with suppress(MachineError):  # standard error has the message already
+        with suppress(MachineError):  # the message is already on standard error
             write_output(json_text(failure(error, status)))
     return status
 
@@ -188,7 +188,7 @@ def json_text(body: dict[str, Any]) -> str:
     def escaped(sign: re.Match[str]) -> str:
         return sign[0] if sign[0].isprintable() else json.dumps(sign[0])[1:-1]
 
-    # JSON is ASCII outside of strings, so these characters occur only within strings.
+    # Outside of strings JSON is ASCII, so these characters occur only within strings.
     return re.sub(r"[^\n -~]", escaped, text) + "\n"
 
 
@@ -214,11 +214,11 @@ def _abandon(stream: Any) -> None:
 
 
 _PATIENCE: Final = 0.7
-"""Seconds that Python gets to handle an interrupt itself and clean up."""
+"""Seconds that Python is given to handle an interrupt itself and clean up."""
 
 
 def watch_interrupts() -> None:
-    """Start to watch for interrupts, unless they are ignored or this is not the main thread."""
+    """Start watching for interrupts, unless they are ignored or this is not the main thread."""
     if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         return
     if os.name != "posix" or threading.current_thread() is not threading.main_thread():

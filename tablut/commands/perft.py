@@ -135,7 +135,7 @@ def _reply(found: PerftCount) -> Reply:
 
 
 def _by_ply(result: PerftResult) -> list[tuple[int, int]]:
-    """Return pairs of ply and count; the empty sequence is listed only if nothing longer was counted."""
+    """Return pairs of ply and count. The empty sequence is listed only if nothing longer was counted."""
     return [*enumerate(result.perft, 1)] or [(0, 1)]
 
 
@@ -206,7 +206,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, which a line before its positions names, and its entries."""
+    """Return the rules of a corpus, named on a line before its positions, and its entries."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []

@@ -219,7 +219,7 @@ def unrank_command(
         raise InputError("expected w or b", subject=f"side {excerpt(side or '')}")
     if not (rank.isascii() and rank.isdecimal()):
         raise InputError("expected a decimal number", subject=f"rank {excerpt(rank)}")
-    # A number of 100 digits exceeds every rank; Python refuses to convert thousands of digits.
+    # A number of 100 digits exceeds every rank, and Python refuses to convert a text of thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
     to_move = side or rules.rules.first[0]
     return _reply(rules, PlacementIndex(rules).unrank(number, "w" if to_move == "w" else "b"))

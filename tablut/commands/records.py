@@ -50,7 +50,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
 }
-"""Functions by which `convert` writes a board; Berkeley and McGill have notations of moves only."""
+"""Functions that `convert` uses to write a board. Berkeley and McGill have a notation only for moves."""
 
 
 class _Converted(Result):

@@ -1,4 +1,4 @@
-"""``tablut warmup``: compile all kernels in advance, by running small cases of every command that needs them."""
+"""``tablut warmup``: compile all kernels in advance by running small cases of every command that needs kernels."""
 
 from __future__ import annotations
 

@@ -1,13 +1,12 @@
-"""Interactions between pieces: slides, captures, capture of the king, and its escapes.
+"""Interactions between pieces: slides, captures, capture of the king, and escapes of the king.
 
-This module is the only compiled implementation of these rules: the engine, search, solver and proof
-search all call it. Move generation and whole plies are in `tablut.engine.kernels`. Loops over
-every move of every position (`tablut.engine.perft`, `counting.census.expansion`) have their own
-enumeration of moves, for speed.
+This module is the only compiled implementation of these rules: the engine, search, solver and proof search all call it.
+Move generation and whole plies are in `tablut.engine.kernels`. For speed, loops over every move of every position
+(`tablut.engine.perft`, `counting.census.expansion`) enumerate moves themselves.
 
-Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and
-are inlined unless stated otherwise. A *pair of masks* consists of a mask of places on a cell's
-row and a mask of places on its column. Directions are bits, as in `tablut.engine.tables`.
+Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
+otherwise. A *pair of masks* is a mask of places on the row of a cell and a mask of places on its column. Directions are
+bits, as in `tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]
 
 @inlined
 def open_way(occupancy: int, place: int) -> int:
-    """Return the places of a line between the nearest pieces on either side of a place, the place itself included."""
+    """Return the places of a line between the nearest pieces on either side of a place, including the place itself."""
     above, below = occupancy >> (place + 1) << (place + 1), occupancy & ((1 << place) - 1)
     return (above - 1) & ~above & -(I64(1) << (63 - leading_zeros((below << 1) | 1)))
 
@@ -140,7 +139,7 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 @inlined
 def pieces_beside(t: Tables, board: NDArray[np.uint32], cell: int, side: int) -> int:
-    """Return the directions in which a piece of a side stands next to a cell, as a mask from 0 to 15."""
+    """Return the directions in which a piece of the given side stands next to a cell, as a mask from 0 to 15."""
     rank, file = coordinates(t, cell)
     row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
     column = ((own_pieces(line_of(board, t.size + file), side) << 1) >> rank) & 5
@@ -158,7 +157,7 @@ def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
     """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
-    # Lines are numbered rows first, then columns: the first and the last of each have only one parallel neighbour.
+    # Rows are numbered before columns. The first and the last line of each kind have only one parallel neighbour.
     if line != 0 and line != t.size:
         found |= own_pieces(line_of(board, line - 1), side)
     if line != t.size - 1 and line != 2 * t.size - 1:
@@ -170,7 +169,7 @@ def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
 def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
     """Return the captures made by a piece that has just arrived on a cell, in the encoding of `tablut.engine.layout`.
 
-    ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target.
+    ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target cell.
 
     Notes
     -----
@@ -198,7 +197,7 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     own_column |= I64(t.anvils[state * 2 * size + size + file])
     enemy_row &= I64(t.exposed[rank])
     enemy_column &= I64(t.exposed[size + file])
-    # In `victims`, bit 0 is one step down the line and bit 2 one step up; anvils are two steps away.
+    # In `victims`, bit 0 stands for one step down the line and bit 2 for one step up. Anvils are two steps away.
     victims = ((enemy_row << 1) >> file) & 5
     anvils = ((own_row << 2) >> file) & 17
     directions = victims & (anvils | (anvils >> 2))
@@ -216,8 +215,9 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. They may near
-    the king, where the answer for an attacker is therefore always yes. ``king`` is the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. An attacker's
+    captures may, beside the king or with the king on the castle. In these cases the result is always true. ``king`` is
+    the king's cell after the move.
     """
     if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
         return True
@@ -229,17 +229,17 @@ def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
 
 @inlined
 def king_falls_to(t: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell captures the king; it must already stand there."""
+    """Return whether an attacker that has just arrived on a cell captures the king. It must already stand there."""
     facing = I64(t.facing[king * t.cells + cell])
     return facing != 0 and (I64(t.king_falls[king * 16 + attackers_beside(t, board, king)]) & facing) != 0
 
 
 @inlined
 def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
-    """Return a move with which black, if it were to move, would capture the king, or `NO_MOVE`.
+    """Return a move by which black, if it were to move, would capture the king, or `NO_MOVE`.
 
-    The answer is exact. No slide leads from one neighbour of the king to another, so the
-    attackers already beside the king stay there.
+    The result is exact. No slide leads from one neighbour of the king to another, so the attackers already beside the
+    king stay there.
 
     Notes
     -----
@@ -283,7 +283,7 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 @inlined
 def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
-    """Return the king's paths to the nearest escapes in the directions west, east, south and north.
+    """Return the king's paths to the nearest escapes in the west, east, south and north.
 
     Each path is a mask on the king's row or column that includes the escape; 0 means that there is no escape.
     """
@@ -296,10 +296,10 @@ def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, i
 
 @inlined
 def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
-    """Return whether the king could escape if white were to move, and the places where one soldier would prevent it.
+    """Return whether the king could escape if white were to move, and the places where one soldier would prevent this.
 
-    The places are a pair of masks. They are empty if the king can escape in several directions,
-    because one soldier cannot block them all.
+    The places are a pair of masks. They are empty if the king can escape in several directions, because one soldier
+    cannot block all of these.
     """
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -326,7 +326,7 @@ def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> boo
 
 @inlined
 def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
-    """Check a quick necessary condition for any ply of a side to complete an encirclement or an exit fort."""
+    """Check a necessary condition, quick to test, for a ply of a side to complete an encirclement or an exit fort."""
     if not is_far(t.distant):
         return False
     if side == 1:

@@ -1,8 +1,8 @@
-"""Canonical form: the image of a position under a group that has the least packing.
+"""Canonical form of a position: among its images under a group, the one with the least packing.
 
-Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high
-bits, so it decides first: a table gives, by that cell alone, the images that remain to be compared.
-For most positions only one remains. The defenders decide next, then the attackers.
+Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
+first. A table gives, by this cell alone, the images that remain to be compared. For most positions only one remains.
+Otherwise the defenders are compared next, and then the attackers.
 
 For each content of a row, a table stores its images under all elements of the group side by side,
 so that a few wide loads compute all images of a board together.
@@ -76,7 +76,7 @@ def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
 
 @inlined
 def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
-    """Set bits of a position from bit ``start`` on; they must be clear, and no set bit may lie beyond the last word."""
+    """Set bits of a position from bit ``start`` on. They must be clear, and no set bit may lie beyond the last word."""
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
     if shift != 0 and word + 1 < length:
@@ -169,7 +169,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position: one image if the king's cell leaves a single element, otherwise all eight together.
+    O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all eight
+    together.
     """
     t = flat(tables)
     size, cells, length = t.size, t.cells, t.words

@@ -1,8 +1,8 @@
-"""Effects of a ply far from its target: shieldwalls, encirclement and exit forts (rules in docs/rules.md).
+"""Effects of a ply far from its target: shieldwalls, encirclement and exit forts (see docs/rules.md for the rules).
 
-A set of cells is a pair of 64-bit words, the low 64 cells and the others, so that a flood fill grows
-in all directions with a few operations. Functions that only these rules need are called, not
-inlined, which keeps the kernels of other rule sets small.
+A set of cells is a pair of 64-bit words, the first 64 cells and the others, so that a flood fill can grow in all
+directions with a few operations. Functions that only these rules need are called rather than inlined, which keeps the
+kernels of other rule sets small.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FEWEST_AROUND = 4
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has any of these rules, decided at compile time."""
+"""Whether a rule set has any of these rules; decided at compile time."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -170,7 +170,7 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
 
 @inlined
 def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
-    """Return the cells on which a side's pieces stand; the king is white's."""
+    """Return the cells on which a side's pieces stand. The king counts as a white piece."""
     low, high = U64(0), U64(0)
     for back in range(d.size):
         row = own_pieces(line_of(board, d.size - 1 - back), side)
@@ -202,7 +202,7 @@ def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.u
 def _beside_column(
     d: DistantTables, low: np.uint64, high: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return a set shifted one cell north, then one cell south; cells may lie beyond the board in the north."""
+    """Return a set shifted one cell north, then one cell south. In the north, cells may lie beyond the board."""
     up, down = U64(d.size), U64(64 - d.size)
     return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
 
@@ -237,7 +237,10 @@ def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 @apart
 def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether white is encircled on a wide board: `_is_encircled` with a flood fill that sweeps up and down."""
+    """Return whether white is encircled on a wide board.
+
+    Unlike in `_is_encircled`, the flood fill sweeps up and down.
+    """
     last = d.size - 1
     within = np.zeros(d.size, dtype=np.int64)
     for rank in range(d.size):
@@ -263,9 +266,9 @@ def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
-    """Return whether an attacker on a cell may separate paths that would be connected without it.
+    """Return whether an attacker on a cell may separate paths that would be connected without this attacker.
 
-    Only the eight surrounding cells are examined, so the answer may be a false alarm but never a miss.
+    Only the eight surrounding cells are examined, so the result can be a false alarm but never a miss.
     """
     rank, file = coordinates(d, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
@@ -296,7 +299,7 @@ def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
 def _flanked(
     d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells that lie directly between a cell of the first set and a cell of the second, in one line."""
+    """Return the cells that lie, in one line, directly between a cell of the first set and a cell of the second."""
     up, up_high, down, down_high = _beside_row(d, low, high)
     over, over_high, under, under_high = _beside_row(d, any_low, any_high)
     found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
@@ -313,9 +316,9 @@ def _can_close(
     men: tuple[np.uint64, np.uint64],
     closing: tuple[np.uint64, np.uint64],
 ) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men``, with the last one arriving on ``closing``.
+    """Return whether black has enough attackers to occupy the cells ``men``, the last one arriving on ``closing``.
 
-    Each connected part of the cells that attackers can reach is counted on its own.
+    Each connected part of the cells that attackers can reach is counted separately.
     """
     black_low, black_high = _cells_of(d, board, I64(1))
     stand_low, stand_high = _meet(d, I64(STAND), reach[0], reach[1])
@@ -351,7 +354,7 @@ def _flanked_by_count(
     reach: tuple[np.uint64, np.uint64],
     alive: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the soldiers that the attackers on the board are numerous enough to flank."""
+    """Return the soldiers that the attackers can flank, considering their number and the cells that they can reach."""
     found_low, found_high = U64(0), U64(0)
     for cell in range(d.size * d.size):
         if not _has(alive[0], alive[1], cell):
@@ -389,10 +392,10 @@ def _can_wall(
     near: int,
     far: int,
 ) -> bool:
-    """Return whether the attackers on the board are numerous enough to bracket an edge row between two of its cells."""
+    """Return whether there are enough attackers on the board to bracket an edge row between two of its cells."""
     ends_low, ends_high = d.sets[2 * ENDS], d.sets[2 * ENDS + 1]
     for held in range(3):
-        # The attackers hold both ends, or only one if the other is a corner.
+        # The attackers occupy both ends, or only one end if the other is a corner.
         low, high = U64(0), U64(0)
         if held != 2:
             bit_low, bit_high = _bit(near)
@@ -418,7 +421,7 @@ def _walled(
     wall_high: np.uint64,
     reach: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
-    """Return the cells of the original wall that attackers who reach a set could capture in shieldwalls."""
+    """Return the cells of the original wall that attackers could capture in shieldwalls from a set that they reach."""
     low, high = _meet(d, I64(STAND), reach[0], reach[1])
     size, last = d.size, d.size - 1
     ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
@@ -503,7 +506,7 @@ def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
 
 @apart
 def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
-    """Return whether black has encircled white, or the king stands in a fort; `wins_afar` checks the other conditions.
+    """Return whether black has encircled white or the king stands in a fort; `wins_afar` checks the other conditions.
 
     Black's win is examined if ``side`` is 1, white's otherwise.
     """

@@ -71,7 +71,7 @@ def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
     kernels.unmake(flat(t), pointer(board), undo)
 
 
-# -- `Engine`: the kernels of one variant behind functions that allocate memory and validate arguments ---
+# -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant
 
 
 # A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards over 11×11 (see `tablut.engine.layout`).
@@ -80,7 +80,7 @@ def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 _LETTERS = ".bwK"
 _ROW = 64
-"""Items between the boards of different threads: at least 256 bytes, so that no two share a cache line."""
+"""Number of items between the boards of different threads: at least 256 bytes, so that no two share a cache line."""
 
 
 class LeafStatistics(NamedTuple):
@@ -95,7 +95,7 @@ class LeafStatistics(NamedTuple):
     key_sum : int
         Sum modulo 2**64 of the Zobrist keys after the last plies.
     outcomes : dict
-        Number of sequences by the outcome of the last ply; outcomes that did not occur are omitted.
+        Number of sequences, keyed by the outcome of the last ply. Outcomes that did not occur are omitted.
     """
 
     nodes: int
@@ -128,7 +128,7 @@ class BoardEngine:
         return board
 
     def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
-        """Return the cells' letters and the side to move of a board array; the inverse of `board`."""
+        """Return the letters of the cells and the side to move of a board array; the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
@@ -226,7 +226,7 @@ class Children(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (m, W)
-        The children, grouped by parent. A child that several moves lead to occurs once for each of them.
+        The children, grouped by parent. A child occurs once for each move that leads to it.
     parents : ndarray of int64, shape (m,)
         Index of each child's parent, in ascending order.
     moves : ndarray of int32, shape (m,)
@@ -444,7 +444,7 @@ class Engine(BoardEngine):
         return len(elements) // kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle an engine by its variant, so that copies and unpickled engines are the shared one."""
+        """Pickle only the variant, so that copies and unpickled engines are the shared engine."""
         return engine_for, (self.variant,)
 
     @property
@@ -475,7 +475,7 @@ class Engine(BoardEngine):
 
 @lru_cache(maxsize=64)
 def engine_for(variant: Variant) -> Engine:
-    """Return the shared engine of a variant; equal variants get the same object.
+    """Return the shared engine of a variant. Equal variants get the same object.
 
     Parameters
     ----------

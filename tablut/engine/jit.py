@@ -1,11 +1,10 @@
-"""Decorators that compile kernels, and the low-level intrinsics that kernels use.
+"""Decorators that compile kernels, and low-level intrinsics that kernels use.
 
-Kernels are compiled without bounds checks, release the GIL, and are cached on disk
-(`tablut.engine.kernel_cache`). The functions they are made of, the *parts*, are compiled only as
-far as linking requires (`tablut.engine.parts`). Compilation time is recorded (`tablut.running.clocks`).
-The cache and the parts use private numba APIs, which may change in any release. With a version
-of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public decorator is
-used instead: results are the same, but each run compiles everything again, in twice the time.
+Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
+functions of which they consist, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
+Compilation time is recorded (`tablut.running.clocks`). The cache and the parts use private numba APIs, which may change
+in any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public
+decorator is used instead: results are the same, but each run compiles everything again, in twice the time.
 
 numba updates an array's reference count whenever the array is passed to a function, and the
 optimiser does not move these updates out of loops: with a tuple of thirty arrays, one ply cost
@@ -54,7 +53,7 @@ Function = TypeVar("Function", bound="Callable[..., Any]")
 
 I64: Final[Any] = np.int64
 U64: Final[Any] = np.uint64
-"""Conversions inside kernels; typed as `Any` because type checkers do not model numba's integer types."""
+"""Conversions inside kernels. They are typed as `Any` because type checkers do not model numba's integer types."""
 
 _intrinsic: Any = intrinsic
 _config: Any = numba.config
@@ -88,16 +87,16 @@ event.register("numba:compile", _Watch())
 
 
 def kernel(function: Function) -> Function:
-    """Compile a function that Python calls; the result is cached on disk and runs without the GIL."""
+    """Compile a function that Python calls. The result is cached on disk and runs without the GIL."""
     dispatcher: Any = _compiled(function, whole=True)
     KERNELS.append(dispatcher)
     return cast("Function", dispatcher)
 
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
-    """Start compiling a kernel in another process, for the types of the given arguments, before it is needed here.
+    """Start compiling a kernel for the types of the given arguments in another process, before it is needed here.
 
-    Does nothing if numba may use only one processor.
+    It does nothing if numba may use only one processor.
     """
     if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))
@@ -109,7 +108,7 @@ def inlined(function: Function) -> Function:
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call and leave inlining to LLVM; for functions too large to duplicate."""
+    """Compile a function that kernels call, and leave inlining to LLVM; for functions that are too large to copy."""
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
@@ -124,8 +123,8 @@ def apart(function: Function) -> Function:
 def by_type(decide: Callable[[Any], bool]) -> Any:
     """Return a predicate for kernels that is decided at compile time, by ``decide``, from the type of its argument.
 
-    numba types and lowers even branches that never run, in every kernel that contains them. A branch on this
-    predicate is removed if its argument is an argument of the function, or a field of one.
+    numba types and lowers even branches that never run, in every kernel that contains them. A branch on this predicate
+    is removed if the predicate's argument is an argument of the function or a field of one.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
@@ -140,7 +139,7 @@ def by_type(decide: Callable[[Any], bool]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return numba's dispatcher of a whole kernel or of a part, without a wrapper for calls from C."""
+    """Return numba's dispatcher for a whole kernel or for a part, without a wrapper for calls from C."""
     _ours.add(function)
     options |= {"nogil": True, "no_cfunc_wrapper": True}
     if not PRIVATE:
@@ -184,7 +183,7 @@ def leading_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def pointer(_typing_context: Any, array: Any) -> Any:
-    """Return a pointer to an array's first item; indexing it ignores bounds and shape."""
+    """Return a pointer to the first item of an array. Indexing the pointer ignores bounds and shape."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.make_array(array)(context, builder, args[0]).data
@@ -277,8 +276,8 @@ def fetch_subtract(_typing_context: Any, address: Any, _value: Any) -> Any:
 # -- atomic access to 64-bit words that several threads share, without ordering guarantees ---
 
 
-# Common processors access an aligned word atomically anyway. Marking the access as atomic also forbids
-# the compiler to split or repeat it, or to reuse a value that it has read before.
+# Common processors access an aligned word atomically anyway. Marking the access as atomic also prevents the compiler
+# from splitting or repeating it, and from reusing a value that it has read before.
 
 
 _BYTES = 8
@@ -306,7 +305,7 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
     return types.void(address, types.uint64), codegen
 
 
-# -- the clock for compiled code: the C library's, read without the interpreter lock ---
+# -- the clock for compiled code: the clock of the C library, read without the interpreter lock
 
 
 # On a busy machine a thread may wait long for the interpreter lock, so a deadline that only

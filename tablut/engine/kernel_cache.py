@@ -1,13 +1,12 @@
 """Cache of compiled kernels on disk: one checked file for each kernel, rebuilt if it is damaged or stale.
 
-numba's own cache unpickles whatever it finds: a truncated file raises an UnpicklingError, a file
-with a flipped bit can crash the process, and both remain until someone deletes them. Here a file
-begins with a magic line, the digest of everything the kernel was compiled from, the length of the
-payload, and a digest of all of these. A file that does not match is ignored: the kernel is
-compiled again and the file replaced. Files are written under a temporary name and then renamed,
-so that concurrent or killed writers never leave a partial file. A process that compiles a kernel
-holds a lock. Another process that needs the same kernel waits for the file, because compiling the
-kernel a second time would take as long and keep a second core busy.
+numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
+crash the process, and both remain until someone deletes them. Here, a file begins with a magic line, the digest of
+everything from which the kernel was compiled, the length of the payload, and a digest of all of these. A file that does
+not match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name and
+then renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a
+lock. Another process that needs the same kernel waits for the file, because compiling the kernel a second time would
+take as long and keep a second core busy.
 
 The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to
 the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
@@ -58,13 +57,13 @@ _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
 """Maximum size of a file in bytes, a hundred times the largest kernel."""
 _ABANDONED: Final = 3600
-"""Age in seconds from which a temporary file or a lock is considered left over from a killed process."""
+"""Age in seconds after which a temporary file or a lock is considered a leftover of a killed process."""
 _PATIENCE: Final = 120.0
-"""Seconds to wait for another process that compiles the same kernel; the largest kernel takes a tenth of that."""
+"""Seconds to wait for another process that compiles the same kernel. The largest kernel takes a tenth of this time."""
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
-    """Return the content of a cache file for a payload."""
+    """Return the content of a cache file that holds a payload."""
     length = len(payload).to_bytes(_LENGTH, "little")
     return _MAGIC + key + length + hashlib.sha256(key + length + payload).digest() + payload
 
@@ -90,7 +89,7 @@ _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
 
 _stamps: Final[dict[str, tuple[int, ...]]] = {}
-"""Stamp of each module's source file, taken when the module had been imported."""
+"""Stamp of each module's source file, taken after the module was imported."""
 
 
 def _stamp(module: str) -> tuple[int, ...]:
@@ -104,7 +103,7 @@ def _stamp(module: str) -> tuple[int, ...]:
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Record the source stamps of a module and of all modules imported before, when its first kernel is created."""
+    """Record the source stamps of a module and of all modules imported before it, when its first kernel is created."""
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)
@@ -148,7 +147,7 @@ def imported_modules(source: str) -> list[str]:
         names = [name.split(" as ")[0].strip() for name in re.sub(r"#[^\n]*|[()]", "", listed).split(",")]
         for name in filter(None, names):
             target = f"{package}.{name}" if package else name
-            # A match without a source file is a line of a docstring, not an import.
+            # A match that has no source file is a line of a docstring, not an import.
             if target.split(".")[0] in _OWN and _path_of(home := _home(target)).name:
                 found.append(home)
     return found
@@ -158,14 +157,14 @@ def imported_modules(source: str) -> list[str]:
 def _home(name: str) -> str:
     """Return the module that defines an imported name.
 
-    This is the name itself if it is a module, else the module before the dot, or, if that is a package that
-    re-exports the name, the module the package takes it from.
+    If the name is itself a module, it is returned. Otherwise the module before the dot defines the name, unless it is a
+    package that re-exports the name. In that case the module from which the package takes the name is returned.
     """
     if _path_of(name).name:
         return name
     package, _, attribute = name.rpartition(".")
     if (door := _path_of(package)).name == "__init__.py":
-        stub = door.with_suffix(".pyi")  # the imports of a package that loads its names lazily
+        stub = door.with_suffix(".pyi")  # imports of a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
         given_on = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if given_on is not None:
@@ -208,13 +207,16 @@ class KernelCache(FunctionCache):
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        # The module does not import `tablut.engine.parts` itself, but is compiled by it.
+        # The module need not import `tablut.engine.parts`, but is compiled by it.
         sources = source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
         text = (self.path(sig, codegen).name, machine, code, sources)
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types, or None after locking it so that the caller compiles it."""
+        """Return the compiled version for argument types, or None.
+
+        In the latter case the version is locked, and the caller must compile it.
+        """
         found = self._found(sig, target_context)
         if found is None:
             self._lock(sig, target_context.codegen())
@@ -224,7 +226,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """Load a version from its file, or return None if that is impossible; the time is recorded."""
+        """Load a version from its file, or return None if that is impossible. The time taken is recorded."""
         clocks.begin(loads=True)
         found = None
         try:
@@ -234,7 +236,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire the lock of a version, waiting for other processes that compile it; go on without it on failure."""
+        """Acquire the lock of a version, waiting for other processes that compile it; on failure, go on without it."""
         from filelock import FileLock, Timeout
 
         path = self.path(sig, codegen)
@@ -246,7 +248,7 @@ class KernelCache(FunctionCache):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=_PATIENCE)
         except (Timeout, OSError, NotImplementedError):
-            return  # the other process hangs, or the folder takes no locks: compiling twice is only slower
+            return  # the other process hangs, or the folder does not support locks: compiling twice is only slower
         finally:
             clocks.end("", done=False)
         self._locks[_types(sig)] = lock
@@ -270,7 +272,7 @@ class KernelCache(FunctionCache):
             self.unlock(sig)
 
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
-        """Return the payload of a version's file, or None if there is no intact, current file."""
+        """Return the payload of a version's file, or None if there is no intact and current file."""
         try:
             content = read_bytes(self.path(sig, codegen), "compiled kernel", _MOST)
         except TablutError:
@@ -355,7 +357,7 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) 
     try:
         dispatcher._cache = KernelCache(function, whole=whole)
     except (RuntimeError, OSError) as error:
-        # numba found no writable folder.
+        # numba has found no writable folder.
         _say_uncached(str(error))
 
 

@@ -1,4 +1,4 @@
-"""Compiled move generation, making of moves (with captures and outcome) and taking them back.
+"""Compiled code that generates moves, makes them (with captures and outcome) and takes them back.
 
 The layout of boards, moves and undo records is defined in `tablut.engine.layout`, the interactions
 between pieces in `tablut.engine.attacks`. Zobrist keys are not part of a board: `key_change` returns
@@ -135,8 +135,8 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
             if t.counts[I64(t.attacker_counts[line]) + line_content(t, I64(board[line]))] != 0:
                 return True
         return False
-    # The counts treat the king as a soldier. That is harmless here: a king can go wherever a soldier
-    # in its place could, so if it has no move, a soldier there would have none either.
+    # The counts treat the king as a soldier. This is harmless here: a king can go wherever a soldier in its place
+    # could, so if the king has no move, a soldier there would have none either.
     row, column = king_slides(t, board, king_of(t, board))
     if (row | column) != 0:
         return True
@@ -151,9 +151,9 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
 def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return how many there are.
 
-    Moves are ordered by rank and file of the moving piece; its targets along the row come first, then
-    those along the column, each in ascending order. ``moves`` must have space for 4C entries, because at
-    most four pieces can slide to an empty cell.
+    Moves are ordered by rank and file of the moving piece. For each piece, targets along the row come first, then those
+    along the column, each in ascending order. ``moves`` must have space for 4C entries, because at most four pieces can
+    slide to an empty cell.
 
     Notes
     -----
@@ -187,7 +187,7 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
 
 @inlined
 def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
-    """Add or remove a piece, in the row and the column of its cell.
+    """Add or remove a piece in the row and in the column of its cell.
 
     ``shift`` selects the side: `tablut.engine.layout.shift_of`.
     """
@@ -210,7 +210,7 @@ def judge(
 ) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
-    ``stays_open`` is true if black's ply is already known not to have encircled white.
+    ``stays_open`` is true if it is already known that black's ply has not encircled white.
 
     Notes
     -----
@@ -275,7 +275,7 @@ def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
 
 @inlined
 def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
-    """Return the exclusive or of the Zobrist keys of the soldiers captured by a move of ``side`` to a target."""
+    """Return the XOR of the Zobrist keys of the soldiers that a move of ``side`` to a target captures."""
     change = U64(0)
     while captures:
         change ^= t.keys[side * t.cells + captured_cell(t, target, captures)]
@@ -285,7 +285,7 @@ def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
 
 @inlined
 def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return the change of the Zobrist key by a ply, to be combined with the old key by exclusive or."""
+    """Return the value by which a ply changes the Zobrist key, to be combined with the old key by XOR."""
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
@@ -318,8 +318,8 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
 # -- the king's immediately winning moves, for search and proof search ---------------------
 
 
-# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so that
-# search may score a position as won or lost by them.
+# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so that the search may score a
+# position as won or lost on their results.
 
 
 @called
@@ -327,7 +327,8 @@ def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) 
     """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under
-    ``either_after_ply`` an escape can lose, if it leaves white without a move; there the move is made and judged.
+    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made and
+    judged.
     """
     size = t.size
     king = king_of(t, board)

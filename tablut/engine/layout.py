@@ -1,18 +1,18 @@
 """Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
 
 A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines (rows, then columns, see
-`tablut.engine.lines`), each with its attackers in bits 0-15 and its defenders and king in
-bits 16-31. The last four are the *head*: the king's cell, the side to move (0 white, 1 black), and the
-numbers of attackers and of defenders. Every piece is thus stored twice, so that a slide or a
-capture needs a few operations on one line, whether along a row or a column.
+`tablut.engine.lines`), each with its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four are
+the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of defenders. Every
+piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line, whether along a row
+or a column.
 
-A move is ``start | target << 7``. An undo record is the move with its captures in the bits above,
-``| captures << 14``. Captures are bits, one for each soldier taken: bits 0-3 are the directions from
-the target, bits 4-22 the places of the edge row nearest to it, bits 23-41 those of the nearest edge column.
+A move is ``start | target << 7``. An undo record is the move with its captures in the bits above, ``| captures << 14``.
+Captures are bits, one for each captured soldier: bits 0-3 are the directions from the target, bits 4-22 the places of
+the edge row nearest to it, bits 23-41 those of the nearest edge column.
 
-Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take
-14 bits as well, ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the
-target's rank plus 19 otherwise. Kernels are compiled separately for the two layouts, by the type of the lines.
+Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take 14 bits as
+well, ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the target's rank plus 19
+otherwise. Kernels are compiled separately for the two layouts, which they distinguish by the type of the lines.
 
 Functions that take tables and a board are inlined into kernels. They take flat tables
 (`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves`
@@ -56,7 +56,7 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the integer type for cells and numbers of cells; a narrow board has at most 121 cells, a wide one 361."""
+    """Return the integer type for cells and their number. A narrow board has at most 121 cells, a wide board 361."""
     return np.uint16 if size > NARROW else np.uint8
 
 
@@ -95,7 +95,7 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of a line, belong to a wide board, decided at compile time."""
+"""Whether lines, or the content of a line, belong to a wide board; decided at compile time."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -210,7 +210,7 @@ def cross_of(row: int, column: int) -> int:
 
 @inlined
 def cell_on_cross(t: Tables, centre: tuple[int, int], place: int) -> int:
-    """Return the cell that a bit of a cross stands for, given the coordinates of the cross's centre."""
+    """Return the cell that a bit of a cross stands for, given the coordinates of the centre of the cross."""
     rank, file = centre
     return rank * t.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * t.size + file
 
@@ -246,7 +246,7 @@ def start_of(t: Tables, move: int) -> int:
 
 @inlined
 def target_of(t: Tables, move: int) -> int:
-    """Return the target cell of a move or an undo record; on wide boards its start must be a cell of the board."""
+    """Return the target cell of a move or an undo record. On wide boards, its start must be a cell of the board."""
     if is_wide(t.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(t, start_of(t, move))
@@ -262,7 +262,7 @@ def undo_of(move: int, captures: int) -> int:
 
 @inlined
 def undo_captured(undo: int) -> int:
-    """Return the captures of an undo record, one bit for each soldier, or 0 without a capture."""
+    """Return the captures of an undo record, one bit for each soldier, or 0 if there are none."""
     return undo >> 14
 
 
@@ -287,7 +287,7 @@ def edge_captures(row: int, column: int) -> int:
 
 @inlined
 def neighbour(t: Tables, cell: int, direction: int) -> int:
-    """Return the neighbour of a cell in a direction; it must be on the board."""
+    """Return the neighbour of a cell in a direction. The neighbour must be on the board."""
     if direction == 1:
         return cell - 1
     if direction == 2:

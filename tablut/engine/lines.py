@@ -1,17 +1,15 @@
-"""Line tables: the slides along one row or column, for every occupancy.
+"""Line tables: the slides along one row or column for every occupancy.
 
-A line is a row or a column of the board. Line ``l < N`` is the row of rank ``l``
-(its places are files), and line ``N + f`` the column of file ``f`` (its places are
-ranks). Lines with the same terrain share one table, whether they are rows or columns:
-Tablut's eighteen lines need five tables.
+A line is a row or a column of the board. Line ``l < N`` is the row of rank ``l`` (its places are files), and line ``N +
+f`` is the column of file ``f`` (its places are ranks). Lines with the same terrain share one table, whether they are
+rows or columns: Tablut's eighteen lines need five tables.
 
-For each kind of mover a table gives, by place and occupancy, the mask of the places where a slide
-may end. Whether an attacker is in its own camp depends on its place alone, so this needs no further kind of
-mover. A second table gives the number of moves of all soldiers on a line, by the line's
-content as a number in base 3.
+For each kind of mover a table gives, by place and occupancy, the mask of the places where a slide may end. Whether an
+attacker is in its own camp depends only on its place, so attackers in their camps are not a separate kind of mover. A
+second table gives the number of moves of all soldiers on a line, by the line's content as a number in base 3.
 
-On wide boards (`tablut.engine.layout`) tables by occupancy would be too large. There the masks are those of an
-empty line, which are cut off at the nearest pieces (`tablut.engine.attacks`), and there are no counts.
+On wide boards (`tablut.engine.layout`) tables by occupancy would be too large. For these boards the masks are those of
+an empty line, which are cut off at the nearest pieces (`tablut.engine.attacks`), and there are no counts.
 """
 
 from __future__ import annotations
@@ -49,8 +47,8 @@ class LineTables(NamedTuple):
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``: the number of additional places to which the king can move,
-        compared with a soldier in its place.
+        Blocks indexed like those of ``slides``: the number of additional places to which the king can move, compared
+        with a soldier in its place.
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
@@ -111,7 +109,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
 
 
 class _Blocks:
-    """Concatenation of arrays in which equal arrays are stored only once."""
+    """Concatenation of arrays, in which equal arrays are stored only once."""
 
     def __init__(self) -> None:
         self.parts: list[NDArray[np.generic]] = []
@@ -174,7 +172,7 @@ def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
     ends, occupancies = np.bitwise_count(slides), _occupancies(size)
     total = np.zeros(3**size, dtype=np.uint8)
     for place in range(size):
-        # View the contents with the digit at this place as the middle axis.
+        # View the array of contents with the digit at this place as the middle axis.
         by_digit = (3 ** (size - 1 - place), 3, 3**place)
         total.reshape(by_digit)[:, digit] += ends[place].take(occupancies.reshape(by_digit)[:, digit])
     return total

@@ -1,10 +1,9 @@
 """Positions packed into words: packing, unpacking, and expansion of whole arrays of positions.
 
-A position is one big integer, cut into W words of 64 bits, the least significant
-first. With C = N² cells its bits are, from the lowest: C bits for the attackers, C bits for the
-defenders, the number of the king's cell in as few bits as possible, and one bit that is set if black
-is to move. On 9×9 this takes 170 bits, or three words. The packing is exact, so distinct rows of
-words are distinct positions.
+A position is one big integer, cut into W words of 64 bits, the least significant first. With C = N² cells its bits are,
+from the lowest: C bits for the attackers, C bits for the defenders, the number of the king's cell in as few bits as
+possible, and one bit that is set if black is to move. On 9×9 this takes 170 bits, or three words. The packing is exact:
+distinct rows of words are distinct positions.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """
@@ -56,7 +55,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return ``cells`` bits of a position, from bit ``start`` on, as the low 64 bits and the others."""
+    """Return ``cells`` bits of a position, from bit ``start`` on, as two words: the low 64 bits and the others."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -272,7 +271,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On no board does the king's number straddle two words.
+                # The number of the king's cell does not straddle two words on any board.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -294,9 +293,9 @@ def expand(
 # Two vector intrinsics: one computes the eight images of a board and the least of them, the other transposes a board
 
 
-# numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot
-# know that the accumulators and the table do not overlap. The intermediate code is
-# generic; LLVM lowers it to the vector instructions of the machine.
+# numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot know that the
+# accumulators and the table do not overlap. The LLVM code is generic, and LLVM lowers it to the vector instructions of
+# the machine.
 
 
 _WORD = ir.IntType(64)
@@ -400,7 +399,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 
 
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
-    """Return the cells' letters and the side to move of a packed position, without compiled code.
+    """Return the letters of the cells and the side to move of a packed position, without compiled code.
 
     Returns None if the words are not a valid packing. O(C).
     """

@@ -7,10 +7,10 @@ on which only the cheap passes have run; the expensive passes and the generation
 to the kernel that contains the part. That halves the compilation time. Parts are cached on
 disk too, because kernels share most of them.
 
-numba itself is not modified: kernels and parts are compiled with subclasses of its dispatcher, compiler, code
-libraries and typing context, and functions of other packages are compiled as if this module did not exist. A pass
-before lowering chooses the library that receives the code. Work that numba repeats for every function with the
-same result is done only once here.
+numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
+and typing context; functions of other packages are compiled as if this module did not exist. A pass before lowering
+chooses the library that receives the code. Work that numba repeats for every function with the same result is done only
+once here.
 """
 
 from __future__ import annotations
@@ -71,16 +71,16 @@ class _Identity(FunctionIdentity):
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""Common hash of all `_Flags`; numba's hash, too, depends only on the names of the options, not on their values."""
+"""Common hash of all `_Flags`. Numba's hash, too, depends only on the names of the options, not on their values."""
 
 
 class _Flags(Flags):
-    """The options of one function, cached because numba compares and hashes them at every call that it types."""
+    """The options of one function, cached because numba compares and hashes them for every call that it types."""
 
     __slots__ = ("_all", "_seen")
 
     def values(self) -> dict[str, Any]:
-        """Return all options by name, set or not."""
+        """Return all options by name, whether or not they are set."""
         if getattr(self, "_seen", None) != self._values:
             self._all, self._seen = super().values(), dict(self._values)
         return self._all
@@ -100,7 +100,7 @@ class _Typing(Context):
     """The typing context for kernels and parts, with a cache for operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call; for operators on numbers, the search among overloads is made only once."""
+        """Return the signature of a call. For operators on numbers, the overloads are searched only once."""
         operation = func.typing_key if isinstance(func, types.functions.BaseFunction) else None
         numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in args)
         if kws or not numbers or operation not in _OPERATORS:
@@ -122,7 +122,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """The code generator of a part, which cannot set environments because a part has no machine code yet."""
+    """The code generator of a part. It cannot set environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -137,7 +137,7 @@ class _WithoutEnvironment:
 def _hide_foreign(library: Any) -> None:
     """Make functions of other packages (for example numba's own) private to the part or kernel they are linked into.
 
-    numba numbers them from 1 in each process, so names from the disk cache, which several processes fill, could clash.
+    numba numbers them from 1 in each process, so names in the disk cache, which several processes fill, could clash.
     """
     linked = (other for other in library._linking_libraries if not isinstance(other, _PartLibrary))
     foreign = {function.name for other in linked for function in other._get_module_for_linking().functions}
@@ -147,7 +147,7 @@ def _hide_foreign(library: Any) -> None:
 
 
 class _KernelLibrary(JITCodeLibrary):
-    """Library for a kernel, which Python calls."""
+    """Library for a kernel, which is called from Python."""
 
     def _optimize_final_module(self) -> None:
         _hide_foreign(self)
@@ -159,7 +159,7 @@ class _PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """The code generator, which sets no environments."""
+        """The code generator, which does not set environments."""
         return _WithoutEnvironment(self._codegen)
 
     def finalize(self) -> None:

@@ -98,8 +98,8 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
 def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Write, by line, the places on which an arriving piece of a side may capture a soldier.
 
-    No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle
-    counts as hostile wherever it may be, and an unarmed king counts as a soldier.
+    No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle counts as
+    hostile wherever it may be hostile, and an unarmed king counts as a soldier.
 
     Notes
     -----
@@ -122,7 +122,7 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
 def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
 
-    In that case each of black's plies can be tested cheaply for surely not being an encirclement (`may_part`).
+    In this case there is a cheap test which shows that a ply of black certainly does not encircle white (`may_part`).
     """
     return is_far(t.distant) and side == 1 and not wins_afar(t, board, side, king_of(t, board))
 
@@ -137,8 +137,8 @@ def _apply_every_move(
 ) -> int:
     """Make, judge and take back every legal move; update the counters and return the number of moves.
 
-    Work that all moves of a piece share is done once: the piece is taken off its cell and then placed
-    on each target in turn. Captures are computed only on targets marked by `mark_threats`.
+    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on each target in
+    turn. Captures are computed only on targets marked by `mark_threats`.
     """
     size = t.size
     side, home = side_of(t, board), king_of(t, board)

@@ -1,15 +1,13 @@
-"""Passing records of arrays to kernels, generically from the records' own field declarations.
+"""Passing records of arrays to kernels, based on the field declarations of the records alone.
 
-A record is a NamedTuple of integers, arrays and further records. Its declaration is the
-only list of its fields: `flat` turns every array of any record into a bare pointer,
-`directory` converts a record to an array of numbers and addresses, and `record_at` reads such an
-array back inside a kernel. No field is listed a second time, so two fields of the same type cannot be
-swapped by mistake.
+A record is a NamedTuple of integers, arrays and further records. Its declaration is the only list of its fields: `flat`
+turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers and addresses,
+and `record_at` reads such an array back inside a kernel. As no field is listed a second time, two fields of the same
+type cannot be swapped by mistake.
 
-Every function below a kernel's entry takes one to three records of twenty to forty
-pointers. numba compares these types item by item, millions of times in a compilation, and
-includes all items in the name of every function that takes them. A `RecordType` is
-compared and named by one short name instead; the compiled code is the same.
+Every function called by a kernel's entry function takes one to three records of twenty to forty pointers. numba
+compares these types item by item, millions of times in a compilation, and includes all items in the name of every
+function that takes them. A `RecordType` is compared and named by one short name instead; the compiled code is the same.
 """
 
 from __future__ import annotations
@@ -32,7 +30,7 @@ if TYPE_CHECKING:
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
 WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2, 4)}
-"""Dtype on a wide board (`tablut.engine.layout`), by the declared dtype of an array."""
+"""Dtype of an array on a wide board (`tablut.engine.layout`), keyed by its declared dtype."""
 
 
 @cache
@@ -135,7 +133,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with the given field types; numba has a special type if all of them are equal."""
+    """Return the type of a record with the given field types. Numba has a special type if all of them are equal."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
@@ -165,7 +163,9 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def flat(_typing_context: Any, record: Any) -> Any:
-    """Return a record with its arrays replaced by pointers, as all functions below a kernel's entry take it.
+    """Return a record with its arrays replaced by pointers.
+
+    All functions that a kernel's entry function calls take records in this form.
 
     Indexing a pointer does not check bounds.
     """

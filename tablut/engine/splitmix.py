@@ -1,4 +1,4 @@
-"""SplitMix64, the project's only pseudorandom generator: in Python for stored values, in kernels for play.
+"""SplitMix64, the project's only pseudorandom number generator: in Python for stored values, in kernels for play.
 
 References
 ----------

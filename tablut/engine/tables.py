@@ -1,10 +1,9 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not use rule fields. Rules reach them as the contents of
-tables: which slides exist (`tablut.engine.lines`), which cells are anvils against which side,
-from which sides a king is captured, and on which cells it wins. The only flags are
-``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that
-look beyond a piece's neighbours.
+Kernels do not use rule fields. Rules reach them as the contents of tables: which slides exist (`tablut.engine.lines`),
+which cells are anvils against which side, from which sides a king is captured, and on which cells it wins. The only
+flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that look beyond a piece's
+neighbours.
 
 Directions are bits: 1 west, 2 south, 4 east, 8 north. The neighbours of a cell that
 hold attackers are encoded with the same bits, as a number from 0 to 15.
@@ -121,8 +120,8 @@ class Tables(NamedTuple):
         By line, the places on which a soldier can be captured at all. Like other masks by line, it is uint64 for wide
         boards (`tablut.engine.layout`), and kernels tell the two kinds of board apart by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        By line, the places whose terrain is hostile, by the state of the castle: to an attacker (0 castle empty,
-        1 occupied) or to a defender (2 castle empty, 3 occupied, 4 besieged).
+        By line, the places whose terrain is hostile, by the state of the castle: hostile to an attacker (0 castle
+        empty, 1 occupied) or to a defender (2 castle empty, 3 occupied, 4 besieged).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``: the direction from the cell to the king if they are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
@@ -273,7 +272,7 @@ def _pinches(black: int) -> bool:
     ``black`` is the mask of the cells that hold attackers.
     """
     around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
-    # Corners have even indices: an open corner between two black cells is not a part of its own.
+    # Corners have even indices. An open corner between two black cells does not count as a separate part.
     open_ones = [
         found if place % 2 else found and (around[place - 1] or around[(place + 1) % 8])
         for place, found in enumerate(around)
@@ -291,7 +290,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
     to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
-    # For each state of the castle, the rule values under which the castle is an anvil in that state.
+    # For each state of the castle, the rule values under which the castle is an anvil in this state.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
         {"empty", "empty_or_besieged", "always"},
@@ -335,7 +334,8 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         beside = not regions.castles.isdisjoint(sides.values()) and rules.beside_castle == "as_on_castle"
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
-        # For capture from all four sides, terrain counts only beside the castle; for capture in line, everywhere.
+        # For capture from all four sides, terrain counts only beside the castle. For capture in line, it counts
+        # everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain

@@ -5,10 +5,10 @@ Applying it is therefore `tablut.engine.kernels.unmake`: the piece slides back, 
 restored. `unmoves` lists the un-moves that lead to a *counted* placement (`tablut.indexing`), in which every
 piece stands on a cell allowed for its kind and no side has more soldiers than at the start.
 
-A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing
-that is still on the board. Its path is empty now. Soldiers that it captured stood next to its target, on
-cells that are empty now and not on its path. The cells from which it can have come are looked up by
-line, place and occupancy, like slides.
+A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing that is
+still on the board. Its path is empty now. Soldiers that it captured stood next to its target, on cells that are now
+empty and do not lie on its path. The cells from which it can have come are looked up by line, place and occupancy, like
+slides.
 
 Limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
 predecessor need not be reachable from the start.
@@ -196,7 +196,7 @@ def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, ki
 def arrivals(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
     """Return the places from which the last ply can have brought a piece of ``side`` to its cell, as a cross.
 
-    The cross is empty if the piece's arrival would have captured something that is still on the board.
+    The cross is empty if the arrival of the piece would have captured something that is still on the board.
     """
     kind = I64(0) if side == 1 else (I64(2) if cell == king else I64(1))
     origins = line_origins(t, r, board, cell, kind)
@@ -238,7 +238,7 @@ def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: i
 
 @inlined
 def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
-    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new count."""
+    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new total."""
     choice = restored
     while True:
         if popcount(choice) <= most:
@@ -260,7 +260,7 @@ def _decided_by_last_ply(t: Tables, board: NDArray[np.uint32], side: int, king: 
 def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if any last ply would
+    ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if every possible last ply would
     have decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(t, board) ^ 1, king_of(t, board)

@@ -33,9 +33,9 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     -------
     pettingzoo.AECEnv
         An environment with the agents ``white`` and ``black``; the rules decide who begins. Each observation contains
-        ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in the
-        layout of `Batch`. At the end the rewards are 1 and -1, or 0 for a draw. An illegal action ends the game with
-        -1 for its agent. Copies and unpickled environments continue the game independently.
+        ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in the layout
+        of `Batch`. At the end the rewards are 1 and -1, or 0 for a draw. An illegal action ends the game with the
+        reward -1 for its agent. Copies and unpickled environments continue the game independently.
 
     Raises
     ------

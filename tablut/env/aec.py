@@ -1,4 +1,4 @@
-"""PettingZoo environment of a single game: two agents that move in turn, with planes and a mask of legal actions."""
+"""PettingZoo environment of a single game: two agents move in turn and observe planes and a mask of legal actions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 
 
 class TaflEnv(AECEnv):  # type: ignore[misc]
-    """Environment of a game, without the wrappers that check the actions; `tablut.env.env` adds them."""
+    """Environment of a game, without the wrappers that check actions; `tablut.env.env` adds these."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
@@ -89,7 +89,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board in the form of the render mode; print it as text in mode ``human``."""
+        """Return the board in the form that the render mode requires. In mode ``human``, print it as text."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")
@@ -97,7 +97,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
 
 
 class Game(OrderEnforcingWrapper):  # type: ignore[misc]
-    """Outermost wrapper of the environment; copies continue the game independently."""
+    """Outermost wrapper of the environment. Copies continue the game independently."""
 
     __copy__ = deepcopy
 

@@ -27,7 +27,8 @@ _ROOM = 128
 class Batch:
     """A batch of games of one rule set, each of which behaves like a `tablut.Board`.
 
-    Copies and unpickled batches have their own games and random generators. A batch must not be shared by threads.
+    Copies and unpickled batches have separate games and random number generators. A batch must not be shared by
+    threads.
 
     Parameters
     ----------
@@ -36,9 +37,9 @@ class Batch:
     games : int
         Number of games, at least 1.
     seed : int
-        Seed of `sample`, at least 0; each game has its own random generator.
+        Seed of `sample`, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history; the start of the rules by default.
+        First position of all games, without history. By default, the start position of the rules.
 
     Attributes
     ----------
@@ -117,7 +118,7 @@ class Batch:
         return self._encoding.action_images
 
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
-        """Restart games; the random generators of `sample` are not reset.
+        """Restart games. The random number generators of `sample` are not reset.
 
         Parameters
         ----------
@@ -151,7 +152,7 @@ class Batch:
         Returns
         -------
         ndarray of bool, shape (games, actions)
-            All false for a game that is over.
+            Masks, all false for a game that is over.
         """
         mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
@@ -180,7 +181,7 @@ class Batch:
         Raises
         ------
         InputError
-            If an action is not legal; then no game is changed.
+            If an action is not legal. In this case no game is changed.
         """
         actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
@@ -239,7 +240,7 @@ class Batch:
         Raises
         ------
         InputError
-            If the array has neither shape.
+            If the array has neither of these shapes.
         """
         size, group = self.variant.size, self.variant.start_symmetries
         images = np.empty((len(group), *array.shape), dtype=array.dtype)

@@ -34,7 +34,7 @@ BEFORE: Final = 4
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Remove a piece's own place from a bit set of places of its line, as in the numbering of its actions."""
+    """Remove a piece's own place from a bit set of places of its line, as the numbering of actions does."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 
@@ -65,13 +65,14 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle by the variant, so that the copy is the shared encoding of the variant."""
+        """Copy and pickle only the variant, so that the copy is the shared encoding of the variant."""
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:
         """Return the number of a move, legal or not."""
         said = as_move(move, self.variant.size).said.move
-        # A `Move` is not checked when it is made: with squares off the board, its code may be that of another move.
+        # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of
+        # another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
         if number < 0 or self.move(number) != said:
             raise InputError("is not along a row or column of the board", subject=f"move {said}")
@@ -105,5 +106,5 @@ class Encoding:
 
 @lru_cache(maxsize=64)
 def encoding_for(variant: Variant) -> Encoding:
-    """Return the encoding of a variant; equal variants share one object."""
+    """Return the encoding of a variant. Equal variants share one object."""
     return Encoding(variant)

@@ -1,4 +1,4 @@
-"""Compiled code for batches of games: legal actions, plies with the end of games, planes; see `tablut.env.batch`."""
+"""Compiled code for batches of games: legal actions, plies, ends of games, and planes; see `tablut.env.batch`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""Effect of a repetition: none, it ends the game, or the move that causes it is illegal."""
+"""Effects of a repetition: it has none, it ends the game, or the move that causes it is illegal."""
 _PLANES: Final = len(PLANES)
 
 
@@ -52,7 +52,7 @@ class Games(NamedTuple):
     keys : ndarray of uint64, shape (G,)
         Zobrist keys of the present positions.
     earlier : ndarray of uint64, shape (G, room)
-        Keys of the positions since the last capture; older positions cannot recur.
+        Keys of the positions since the last capture. Older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
         A filter with one bit for each earlier position, chosen by the last six bits of its key. It rules out most
         positions that have not occurred.
@@ -112,7 +112,7 @@ def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: 
 
 @inlined
 def _allowed(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
-    """Return whether a move along a line is legal, repetitions included."""
+    """Return whether a move along a line is legal, taking repetitions into account."""
     return is_legal(t, board, move) and (g.rule != ILLEGAL or _may_recur(t, g, game, board, move))
 
 

@@ -1,7 +1,7 @@
 """OpenSpiel games: importing this module makes ``pyspiel.load_game("tablut(variant=brandubh)")`` work.
 
 Player 0 is white and player 1 is black; the rules decide who begins. Actions and planes are those of `tablut.env`.
-OpenSpiel requires a maximum game length, but some rule sets have none; so a game is drawn after `plies` plies.
+OpenSpiel requires a maximum game length, but some rule sets have none; therefore a game is drawn after `plies` plies.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         return TaflState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """Return an observer that gives planes; if perfect recall is requested, one that gives the moves as text."""
+        """Return an observer that gives planes or, if perfect recall is requested, the moves as text."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return TaflObserver(self)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
@@ -93,7 +93,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
         return self.board.ply >= self.get_game().max_game_length() or self.board.outcome() is not None
 
     def returns(self) -> list[float]:
-        """Return the returns of both players: 1 and -1 after a win, else 0."""
+        """Return the returns of both players: 1 and -1 after a win, otherwise 0."""
         outcome = self.board.outcome()
         winner = None if outcome is None else outcome.winner
         return [0.0 if winner is None else 1.0 if side == winner else -1.0 for side in SIDES]
@@ -118,7 +118,7 @@ class TaflObserver:
         self.dict = {"observation": self.tensor.reshape(shape)}
 
     def set_from(self, state: TaflState, _player: int) -> None:
-        """Write the planes of a state; both players see the same."""
+        """Write the planes of a state. Both players see the same planes."""
         self.dict["observation"][:] = encoding_for(state.board.variant).planes(state.board).transpose(2, 0, 1)
 
     def string_from(self, state: TaflState, _player: int) -> str:

@@ -1,8 +1,7 @@
 """JSON of the Bologna competition server: states, moves and the names of players.
 
-A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1,
-column 0 file a. The empty castle is written ``THRONE``. Once the game is over, ``turn``
-gives the result instead of the side to move.
+A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, column 0 file a. The empty castle is
+written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
 """
 
 from __future__ import annotations
@@ -139,7 +138,7 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON; white space becomes single spaces, and long names are cut."""
+    """Parse the name of a player from a client's JSON. White space becomes single spaces; long names are cut off."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")

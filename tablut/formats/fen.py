@@ -2,8 +2,8 @@
 
     3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a
 
-It differs from the toolkit's one-line position only in its letters. Capitals are read as well, and so are ``b`` and
-``w`` for the side to move.
+It differs from the toolkit's one-line position only in its letters. Capitals are also read, and so are ``b`` and ``w``
+for the side to move.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ _THEIRS = str.maketrans("bwK", "adk")
 
 
 def read_position(text: str, size: int) -> Position:
-    """Return the position of a text that `FEN` matches.
+    """Return the position from a text that `FEN` matches.
 
-    The error for a board of another size shows the position in the toolkit's own letters.
+    The error message for a board of another size shows the position in the toolkit's own letters.
     """
     rows, side = text.split()
     return Position.parse(f"{rows.translate(_OURS)} {'b' if side in 'abAB' else 'w'}", size)
 
 
 def write_position(position: Position) -> str:
-    """Return the FEN of a position; further fields are left out."""
+    """Return the FEN of a position. Further fields are left out."""
     rows, side = str(position).split()[:2]
     return f"{rows.translate(_THEIRS)} {'a' if side == 'b' else 'd'}"
 

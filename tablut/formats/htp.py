@@ -1,6 +1,6 @@
 """Moves in the Hnefatafl Text Protocol of hnefatafl.org, such as ``play attacker d11 d9``.
 
-Squares are written in small letters on 11×11 and in capitals on 13×13; both are read on every board. The notation
+Squares are written in lower case on 11×11 and in upper case on 13×13; both are read on every board. The notation
 follows ``src/message.rs`` and ``src/play.rs`` of https://github.com/dcampbell24/hnefatafl.
 """
 
@@ -20,7 +20,7 @@ _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "w
 def read_play(text: str, size: int) -> tuple[SideName, Move]:
     """Parse the side and the move of a line ``play ROLE FROM TO``.
 
-    The role may be shortened to its first letter; further words are ignored.
+    The role may be abbreviated to its first letter. Further words are ignored.
     """
     words = text.replace(",", " ").split()
     if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
@@ -29,11 +29,11 @@ def read_play(text: str, size: int) -> tuple[SideName, Move]:
 
 
 def write_square(cell: int, size: int) -> str:
-    """Return the name of a square, in capitals on 13×13."""
+    """Return the name of a square, in upper case on 13×13."""
     name = square_name(cell, size)
     return name.upper() if size == 13 else name
 
 
 def write_play(side: SideName, move: Move) -> str:
-    """Return the line of the protocol for a move."""
+    """Return the protocol's line for a move."""
     return f"play {ROLES[side]} {write_square(move.start, move.size)} {write_square(move.target, move.size)}"

@@ -1,12 +1,11 @@
 """Position strings and moves of OpenTafl.
 
-A position is written ``/3t3/3T3/…/``: rows from rank 1 up with a slash before, between and after them;
-``t`` attacker, ``T`` defender, ``K`` king, and runs of empty cells as decimal numbers. The side to
-move is not included. The notation follows ``opentafl-notation-spec.txt`` of
-https://github.com/jslater89/OpenTafl.
+A position is written ``/3t3/3T3/…/``: rows from rank 1 up with a slash before, between and after them; ``t`` is an
+attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal numbers. The side to move is not
+included. The notation follows ``opentafl-notation-spec.txt`` of https://github.com/jslater89/OpenTafl.
 
-hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The starts that it publishes are symmetric upside
-down and do not show which row comes first; rank 1 is assumed.
+hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions that it publishes look the same
+upside down, so they do not show which row comes first; rank 1 is assumed.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from tablut.store.files import excerpt
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
 _READ = _LETTERS | {"A": "b", "D": "w"}
-"""Letters that are read: those of OpenTafl and those of hnefatafl.org, whose strings are otherwise the same."""
+"""Letters that are read: those of OpenTafl and those of hnefatafl.org. The strings are otherwise the same."""
 _OTHERS = {
     "n": "knights",
     "N": "knights",
@@ -43,7 +42,7 @@ _CAPTURE = re.compile(_PIECE + _SQUARE)
 
 
 def read_position(text: str, side: Side, size: int | None = None) -> Position:
-    """Parse a position from an OpenTafl string; the side to move, which it lacks, is an argument."""
+    """Parse a position from an OpenTafl string. The string does not contain the side to move, which is an argument."""
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
@@ -58,7 +57,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string for a position; the side to move and further fields are left out."""
+    """Return the OpenTafl string for a position. The side to move and further fields are left out."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))

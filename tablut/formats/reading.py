@@ -2,7 +2,7 @@
 
 The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
 pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
-text fits none of them, or a part is missing, the error names what is expected.
+text fits none of them, or if a part is missing, the error message says what is expected.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """Anything that `as_position` accepts as a position."""
 
-# Limit on the length of a position or move: even the JSON of a board of side 19 has under 4,000 characters.
+# Limit on the length of a position or move. Even the JSON of a board of side 19 has fewer than 4,000 characters.
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
@@ -108,7 +108,8 @@ def read_move(text: str, size: int) -> SaidMove:
     try:
         return SaidMove(MoveText.parse(text, size), None)
     except InputError:
-        # OpenTafl may also write letters before captured pieces. Otherwise the error about the own notation stands.
+        # OpenTafl may also write letters before captured pieces. If the text is not such a move, the error about the
+        # toolkit's own notation is raised.
         if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
             raise
         return SaidMove(opentafl.read_move(text, size), None)
@@ -137,7 +138,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> SaidMove:
-    """Convert a move or a text to a move as read from a text."""
+    """Convert a move or a text to a move with its side, as if read from a text."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):

@@ -1,12 +1,10 @@
 """Exact bijection between integers and undecided placements: rank and unrank.
 
-The placements are the ones that the non-endgame bound counts, without the side to move. They are
-ordered by tier (attackers, defenders), within a tier by the king's cell, then by the
-defenders' cells, then by the attackers'. With the king in place, n camp cells and m free
-cells remain, and there are C(m, d) · C(n + m − d, a) ways to place the soldiers: choose d free cells
-for the defenders, then a of all remaining cells for the attackers. Combinations are
-ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer
-Programming* 4A, 7.2.1.3, Theorem L).
+The placements are those that the bound without endgames counts, without the side to move. They are ordered by tier
+(attackers, defenders), within a tier by the king's cell, then by the defenders' cells, then by the attackers'. With the
+king in place, n camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place the soldiers:
+choose d free cells for the defenders, then a of all remaining cells for the attackers. Combinations are ranked in the
+combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
 Ranks are Python integers, because on 9x9 they have up to 90 bits.
 """
@@ -99,7 +97,7 @@ def unrank_combination(rank: int, length: int) -> list[int]:
 
 
 class PlacementIndex:
-    """Index of a variant's undecided placements.
+    """Index of the undecided placements of a variant.
 
     Parameters
     ----------
@@ -158,7 +156,7 @@ class PlacementIndex:
         int
             Number of placements.
         """
-        # A king on a free cell takes it from both kinds of soldiers; no soldier may stand on the castle anyway.
+        # A king on a free cell leaves this cell to neither kind of soldier. No soldier may stand on the castle anyway.
         taken = king in self.variant.regions.free_cells
         return _ways(len(self._free) - taken, len(self._all) - taken, attackers, defenders)
 
@@ -306,7 +304,7 @@ def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
 def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
     """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
 
-    ``free`` and ``every`` are numbers of cells: those where defenders may stand, and those where attackers may.
+    ``free`` is the number of cells where defenders may stand, and ``every`` is the number of cells where attackers may.
     """
     return comb(free, defenders) * comb(every - defenders, attackers)
 
@@ -314,7 +312,7 @@ def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
 def _put(
     cells: list[str], free: Sequence[int], every: Sequence[int], attackers: int, defenders: int, rank: int
 ) -> None:
-    """Put soldiers on a board in the arrangement of a given rank among `_ways`."""
+    """Put soldiers on a board in the arrangement that has a given rank among those counted by `_ways`."""
     white, black = divmod(rank, comb(len(every) - defenders, attackers))
     for place in unrank_combination(white, defenders):
         cells[free[place]] = "w"
@@ -327,9 +325,9 @@ def _put(
 
 
 # A final placement is one that ended a game, together with the ending: the king escaped (with attackers left, or
-# capturing the last one with the same move), all attackers were captured, or the king was captured. These are the
-# placements that `tablut bounds` counts, each once: an escaped king must have come along a line that is empty now,
-# and a captured king must match at least one capture pattern.
+# capturing the last attacker with the same move), all attackers were captured, or the king was captured. These are the
+# placements that `tablut bounds` counts, each once: an escaped king must have come along a line that is empty now, and
+# a captured king must match at least one capture pattern.
 #
 # Whether a placement qualifies depends only on some cells around the king. So placements are ordered by ending, king's
 # cell, contents of these cells, then material, the defenders' other cells and the attackers' other cells.
@@ -357,7 +355,7 @@ class FinalPlacement(NamedTuple):
 
 
 class _Group(NamedTuple):
-    """The placements of one ending with a given king's cell and given contents of the deciding cells."""
+    """The placements of one ending, with a given cell of the king and given contents of the deciding cells."""
 
     ending: Ending
     king: int
@@ -407,7 +405,7 @@ class EndingIndex:
 
     @property
     def size(self) -> int:
-        """Number of all final placements; a placement counts once for each ending that it may have."""
+        """Number of all final placements. A placement counts once for each ending that it may have."""
         return self._offsets[-1]
 
     @cached_property
@@ -486,7 +484,7 @@ class EndingIndex:
                     attackers,
                 )
         elif ending == "escaped" or variant.rules.king.armed:
-            # An unarmed king captures nothing, so it cannot escape and take the last attacker in the same move.
+            # An unarmed king captures nothing, so it cannot escape and capture the last attacker in the same move.
             for king, ways in sorted(regions.approaches.items()):
                 yield from self._around(
                     ending,
@@ -506,7 +504,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_Group]:
-        """Yield the groups of a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
+        """Yield the groups for a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
         regions, variant = self.variant.regions, self.variant
         cells = sorted(watched)
         free = tuple(cell for cell in self._free if cell != king and cell not in watched)

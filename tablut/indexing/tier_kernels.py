@@ -20,7 +20,7 @@ from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, u
 from tablut.position import WIDEST
 
 ROOM = WIDEST**2
-"""Capacity of a list of cells; no board has more."""
+"""Capacity of a list of cells. No board has more cells."""
 SCRATCH = 2 * ROOM
 """Number of int64 items of scratch memory that `entry_of` and `men_of` need, for two lists."""
 
@@ -35,7 +35,7 @@ def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def orbit_of(x: TierTables, tier: int, entry: int) -> int:
-    """Return the number of the king's orbit for an entry; O(kings)."""
+    """Return the number of the king's orbit for an entry, in O(kings) time."""
     by_king = tier * x.square.kings
     orbit = I64(0)
     while orbit + 1 < x.square.kings and x.tier.base[by_king + orbit + 1] <= entry:
@@ -82,7 +82,7 @@ def column_of(
 
 @inlined
 def row_at(x: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
-    """Return the index in the row tables for a king and row soldiers, or -1 if there is no such row; O(men * men)."""
+    """Return the index in the row tables for a king and row soldiers, or -1 if there is no such row; O(men²) time."""
     s = x.square
     orbit = I64(s.king[king])
     if orbit < 0:
@@ -104,9 +104,9 @@ def row_of(
 ) -> tuple[int, int, int]:
     """Return the first entry of the row of a king and row soldiers (or -1), and the elements that lead to the row.
 
-    The second result is one element of the group that maps king and row soldiers to the row's representative; the
-    images of the row soldiers under it are left in ``scratch``. The third is the set of nontrivial elements
-    that keep the representative; composed with the second result, they give all other elements that lead there.
+    The second result is one element of the group that maps king and row soldiers to the row's representative. The
+    images of the row soldiers under it are left in ``scratch``. The third result is the set of nontrivial elements that
+    keep the representative. Composed with the second result, they give all other elements that lead there.
     """
     s = x.square
     at = row_at(x, tier, king, row_cells, scratch)
@@ -161,7 +161,7 @@ def men_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Write the soldiers' cells of an entry in ascending order and return the king's cell; inverse of `entry_of`."""
+    """Write the soldiers' cells of an entry in ascending order and return the king's cell; this inverts `entry_of`."""
     s = x.square
     orbit = orbit_of(x, tier, entry)
     by_king = tier * s.kings + orbit
@@ -197,7 +197,7 @@ def men_of(
 
 @inlined
 def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
-    """Write the cells of a board's attackers and defenders, each in ascending order; O(size + men)."""
+    """Write the cells of a board's attackers and of its defenders, each in ascending order, in O(size + men) time."""
     king, half = king_of(t, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(t.size):

@@ -24,7 +24,7 @@ from tablut.variants import Variant
 
 @inlined
 def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
-    """Insert a value into an ascending list of ``count`` values; O(count)."""
+    """Insert a value into an ascending list of ``count`` values, in O(count) time."""
     at = count
     while at > 0 and values[at - 1] > value:
         values[at] = values[at - 1]
@@ -34,7 +34,7 @@ def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
 
 @inlined
 def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
-    """Return the rank of a combination given as ascending places; O(count)."""
+    """Return the rank of a combination given as ascending places, in O(count) time."""
     total = I64(0)
     for k in range(count):
         total += binomial[places[k] * most + k + 1]
@@ -45,7 +45,7 @@ def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.
 def unrank_places(
     binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
 ) -> None:
-    """Write the combination of a given rank as ascending places, all below ``above``; O(above)."""
+    """Write the combination of a given rank as ascending places, all below ``above``, in O(above) time."""
     place = I64(above)
     for k in range(count, 0, -1):
         place -= 1
@@ -304,7 +304,7 @@ def _classify(
         for k in range(men):
             numbers[k] = k
         for combination in range(row.shape[1]):
-            # The identity, element 0, keeps everything.
+            # The identity, element 0, keeps every combination.
             least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
                 if s.spot[offset + numbers[k]] == s.representative[king]:
@@ -380,7 +380,7 @@ class TierValues(NamedTuple):
 
 @inlined
 def code_at(places: NDArray[np.int64], array: int, entry: int) -> int:
-    """Return the code of an entry, where ``array`` is ``2 * tier + side``; O(1)."""
+    """Return the code of an entry, where ``array`` is ``2 * tier + side``, in O(1) time."""
     address = places[2 * array + ADDRESS]
     if places[2 * array + WIDE] != 0:
         return I64(items_at(address, np.uint16)[entry])

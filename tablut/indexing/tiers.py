@@ -4,7 +4,7 @@ A tier is the set of all undecided placements of one material. Its index is buil
 `tablut.indexing.placements`, but on classes:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
-  that keep it there, its stabiliser, remain for the soldiers.
+  that keep it there (its stabiliser) are then applied to the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there is no
   defender. Their combinations fall into classes under the king's stabiliser. Each class is
   represented by its least combination, and the representatives are numbered: these are the *rows*.
@@ -15,8 +15,8 @@ An entry is a row and a column. If the soldiers of a row are symmetric themselve
 group is not trivial), some classes occur in several columns. The least column is the entry
 of the class; the others are *aliases*, to which no position is ranked. All other classes have exactly one entry.
 
-This module is the plain twin, in Python integers and numpy, and is used to probe
-single positions; `tablut.indexing.tier_kernels` is the compiled one.
+This module is the plain twin, written with Python integers and numpy, and is used to probe single positions.
+`tablut.indexing.tier_kernels` is the compiled twin.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """`representatives` as bits, lowest first, padded to a multiple of 64 for each orbit; shape (K, B)."""
+        """`representatives` as bits, the lowest first, padded to a multiple of 64 for each orbit; shape (K, B)."""
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
@@ -178,7 +178,7 @@ class TierIndex:
         return entry
 
     def entry(self, cells: str) -> int | None:
-        """Return the entry of a placement of this material, or None if the placement is not an undecided one.
+        """Return the entry of a placement of this material, or None if the placement is not undecided.
 
         Tables of images are built once for each king's cell. The number of a row is found by counting bits, using the
         counts stored for each 64-bit word.
@@ -257,7 +257,7 @@ class TierIndex:
         return tuple(found)
 
     def unrank(self, entry: int, side: Side) -> Position:
-        """Return the placement of an entry with a side to move; an alias is unranked like any other entry."""
+        """Return the placement of an entry with a side to move. An alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
             raise InputError(
                 f"must be 0 to {self.size - 1} in tier {self.attackers}v{self.defenders}", subject=f"entry {entry}"
@@ -317,5 +317,5 @@ def _find(cells: str, letter: str) -> list[int]:
 def tier_index(
     variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
 ) -> TierIndex:
-    """Return the index of a tier, by default under all symmetries of the rules; the 256 last used are cached."""
+    """Return the index of a tier, by default under all symmetries of the rules. The last 256 used are cached."""
     return TierIndex(variant, attackers, defenders, group)

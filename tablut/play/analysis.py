@@ -47,7 +47,7 @@ class Insight(NamedTuple):
     Attributes
     ----------
     score : int
-        Score in centi-logits, or of a proven end; see `tablut.play.search.limits`.
+        Score in centi-logits, or the score of a proven end; see `tablut.play.search.limits`.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         Proven value, or None if there is only an estimate.
     dtm : int or None
@@ -149,7 +149,7 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but there may be a shorter one. So its distance is not a dtm.
+            # A win found by the search is proven, but a shorter win may exist. So its distance is not a dtm.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
@@ -169,10 +169,10 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Least loss of expected points for each grade of a move."""
+"""Smallest loss of expected points for each grade of a move."""
 
 OPEN: Final = GRADES[0][0]
-"""Least number of expected points at which a game counts as open for a side. It equals the loss of a blunder."""
+"""Smallest number of expected points at which a game counts as open for a side. It equals the loss of a blunder."""
 
 
 class AnalysedPly(Result):
@@ -199,7 +199,7 @@ class AnalysedPly(Result):
     missed_win : bool
         Whether a win was proved before the move and none after it.
     choice : BestMoveResult or None
-        Move of the player that was asked for comparison, if any. Its score is None if the player gives none.
+        Move that another player chose for comparison, if any. Its score is None if the player gives none.
     """
 
     ply: int
@@ -370,7 +370,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A best move costs nothing. A difference of the scores before and after it is an error of the search.
+    # A best move costs nothing. If the scores before and after it differ, that is an error of the search.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -403,8 +403,8 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
     """Return the loser's last move from a position that was still open for it.
 
-    Where the winner is to move, only proven values count, since the position after its move shows as much as an
-    estimate.
+    Where the winner is to move, only proven values count, because an estimate adds nothing to the estimate of the
+    position after the winner's move.
     """
     if winner not in ("white", "black"):
         return None
@@ -446,7 +446,7 @@ def known_before(ply: AnalysedPly) -> str:
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return a comment on a move in one line: the value before it, its grade, and better moves."""
+    """Return a one-line comment on a move: the value before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")
@@ -539,7 +539,7 @@ def analyse_command(
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
-        record_text(game, Path(annotate), record)  # refuses a format that cannot be written before the analysis
+        record_text(game, Path(annotate), record)  # rejects, before the analysis, a format that cannot be written
     if movetime is None and nodes is None and depth is None:
         movetime = 0.5
     limits = SearchLimits(movetime, nodes, depth).checked()

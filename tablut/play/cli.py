@@ -28,7 +28,7 @@ from tablut.running.progress import plural
 from tablut.store.files import check_output
 from tablut.variants import Variant, load_variant, variant_names
 
-# Sessions are imported where they begin: one move needs no protocol, no server and no terminal.
+# Sessions are imported where they begin, because a single move needs no protocol, no server and no terminal.
 if TYPE_CHECKING:
     from tablut.play.bridges.fronts import Front
     from tablut.play.competition import ClientSettings
@@ -87,7 +87,7 @@ _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
 PlayedSide = Literal["white", "black", "both", "none"]
-"""Side that the person plays."""
+"""Side that the user plays."""
 
 
 class _Played(Result):
@@ -203,7 +203,7 @@ def _in_terminal(
             "standard input provides the moves", subject="--position -", remedy="give a file or the text itself"
         )
     board = Board(rules, read_position(position, rules))
-    board.outcome()  # refuses invalid positions
+    board.outcome()  # rejects invalid positions
     limits = budget.limits()
     live = Live()
     with ExitStack() as seats:
@@ -294,7 +294,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     from tablut.play.competition import write_player_script
 
     with player_for(player, rules, options):
-        pass  # reports a wrong name or option now, not on the day of the competition
+        pass  # reports a wrong name or option now rather than on the day of the competition
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -390,7 +390,7 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input, and only the beginning of a line that is too long, so that it is refused."""
+    """Yield the lines of standard input. If a line is too long, yield only its beginning, so that it is refused."""
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

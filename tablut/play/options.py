@@ -1,4 +1,4 @@
-"""Options shared by the commands with players: the player, its settings, and its limits for a move."""
+"""Options shared by the commands that use players: the player, its settings, and its limits for a move."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Budget:
 
     @property
     def given(self) -> SearchLimits | None:
-        """Limits that were given, after a check, or None if there are none."""
+        """Limits that were given, after validation, or None if none were given."""
         limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
         return None if limits == SearchLimits() else limits.checked()
 
@@ -86,7 +86,7 @@ class PlayerSettings:
     option: SettingsOption = None
 
     def options(self) -> PlayerOptions:
-        """Return the options of the player, after checking those that apply to every player."""
+        """Return the player's options after checking those that apply to every player."""
         check_memory("hash", self.hash_mib)
         settings = parse_settings(self.option or ())
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)

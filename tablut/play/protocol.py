@@ -26,7 +26,7 @@ from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
 
 LONGEST_LINE: Final = 1 << 20
-"""Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000."""
+"""Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000 characters."""
 
 COMMANDS: Final = (
     "uci",
@@ -166,7 +166,8 @@ class EngineSession(LineReader):
     Parameters
     ----------
     write : callable
-        Function that writes a line, given without its end. Several threads call it, but only one at a time.
+        Function that writes a line, which is passed without its end. Several threads call the function, but only one at
+        a time.
     options : EngineOptions, optional
         Initial options.
 
@@ -215,7 +216,7 @@ class EngineSession(LineReader):
         return self._board.copy()
 
     def place(self, board: Board) -> None:
-        """Set the game to that of a board, of any variant, and stop a running search.
+        """Continue with the game on the given board, which may be of any variant, and stop a running search.
 
         Parameters
         ----------
@@ -290,7 +291,7 @@ class EngineSession(LineReader):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search is running. A search that was stopped is waited for first, since it ends soon."""
+        """Return whether a search is running. If a search was stopped, wait for it first, because it ends soon."""
         if self._search is not None and self._search.stopped:
             self._search.wait()
         return self._searching()
@@ -386,7 +387,7 @@ class EngineSession(LineReader):
         else:
             start = None if text == "startpos" else read_position(text, self._variant.size)
             board, new = Board(self._variant, start), words
-            board.outcome()  # refuses invalid positions
+            board.outcome()  # rejects invalid positions
         for move in new:
             board.push_text(move)
         self._board, self._begun = board, _Begun(text, words)
@@ -496,7 +497,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the move is still to come. `EngineSession` clears this just before it writes the move."""
+        """Whether the move is still outstanding. `EngineSession` clears this flag just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
@@ -513,7 +514,7 @@ class RunningSearch:
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """Make the search end immediately. Its thread then writes the move."""
+        """End the search immediately. Its thread then writes the move."""
         self._stopped.set()
         with self._ending:
             if self._stop is not None and not self._done:
@@ -536,12 +537,12 @@ class RunningSearch:
         try:
             choice = self._player.choose(board, limits)
         except Exception as error:
-            # An error in a player ends the search, but not the engine.
+            # An error in a player ends the search but not the engine.
             trouble = str(error) or type(error).__name__
         finally:
             with self._ending:
                 self._done = True
-                # A stop that came after the player had chosen must not end its next search.
+                # A stop that comes after the player has chosen must not end its next search.
                 getattr(self._player, "clear_stop", lambda: None)()
         if choice is not None and not self._told:
             observe(choice)

@@ -1,4 +1,4 @@
-"""Game in the terminal: reading lines from a person or a pipe, and executing commands and moves."""
+"""Game in the terminal: reads lines from a person or a pipe, and executes commands and moves."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LineReader:
         self._live = live
         self._typed = sys.stdin.isatty() and sys.stdout.isatty() and live.watched
         if self._typed:
-            # Give `input` line editing and a history, where the system supports them.
+            # Importing this gives `input` line editing and a history where the system supports them.
             with suppress(ImportError):
                 import readline  # noqa: F401
 
@@ -54,7 +54,7 @@ class LineReader:
             return None
         if len(line) > _LONGEST:
             raise InputError(f"has a line of more than {_LONGEST:,} characters", subject="standard input")
-        # Echo the line, since it was not typed on the screen.
+        # Echo the line, because it was not typed on the screen.
         self._live.print(prompt + line.strip())
         return line.strip()
 
@@ -62,8 +62,8 @@ class LineReader:
 # -- the game ------------------------------------------------------------------------------
 
 
-# A line is a command or a move, in any notation that the toolkit reads. Any other line and any
-# illegal move gets a one-line response with what would be possible.
+# A line is a command or a move, in any notation that the toolkit reads. Any other line, and any illegal move, gets a
+# one-line response that says what is possible.
 
 
 COMMANDS: Final = {
@@ -99,7 +99,7 @@ class TerminalSettings(NamedTuple):
     adviser : callable
         Function that creates the player for hints. It is called when the first hint is requested.
     prober : callable
-        Function that finds the tablebase. It is called when the tablebase is requested.
+        Function that finds the tablebase. It is called when the tablebase is first needed.
     """
 
     players: dict[SideName, Player | None]
@@ -331,7 +331,7 @@ class TerminalGame:
             self._draw()
             return
         players = self._settings.players
-        # Go back to a turn of a person, which also takes back a player's reply.
+        # Go back to a person's turn, which also takes back a player's reply.
         back = 1
         turn: SideName = "black" if board.turn == "white" else "white"
         while back < board.ply and players[turn] is not None:

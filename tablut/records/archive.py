@@ -1,12 +1,11 @@
-"""Archives of played games, one game on each line: its moves, the captures of each side, the result.
+"""Archives of played games, one game on each line: its moves, the captures of each side, and the result.
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
-A file may have a line of headings, quotes, blanks, capitals, and semicolons or tabs between the fields.
-The first number counts the captures by the attackers, the second those by the defenders. ``White``
-means the defenders; a result may also be unfinished, or a win on time. Some archives count the
-ranks from the top of the page: `turned` returns the same game with its ranks counted the other
-way, and `tablut.replay` finds out which way is meant.
+A file may contain a line of headings, quotes, blanks and capitals, and semicolons or tabs between the fields. The first
+number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders; a result
+may also be unfinished, or a win on time. Some archives count the ranks from the top of the page. `turned` returns the
+same game with its ranks counted the other way, and `tablut.replay` determines which way is meant.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class ArchivedGame:
 
     @property
     def winner(self) -> GameResult | None:
-        """The winner or ``draw`` by the recorded result; None for a game that did not end on the board."""
+        """The winner, or ``draw``, according to the recorded result; None for a game that did not end on the board."""
         return _RESULTS.get(self.result.lower())
 
 
@@ -97,9 +96,9 @@ def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameReco
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return the line of an archive for a game; captures are counted from those that its moves name.
+    """Return the line of an archive for a game. The captures counted are those that its moves name.
 
-    The game must begin from the start of its rules, because the format cannot give another position.
+    The game must begin from the start position of its rules, because the format cannot express any other.
     """
     if record.start is not None or not record.moves:
         raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")

@@ -4,7 +4,7 @@ The server writes them with Java's logger: a line with date and source, then a l
 and message, both in the language of the machine. The messages themselves are always Italian
 and have hardly changed over the years, so only they are read:
 
-- ``Players:`` with the names, ``White:`` before them in some years;
+- ``Players:`` with the names, preceded by ``White:`` in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
 - ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals, or no turn (``null``);
 - ``Pedina bianca rimossa in: d5``, a capture, repeated in some years;
@@ -57,7 +57,7 @@ def looks_like_log(text: str) -> bool:
 
 
 def _source(line: str) -> tuple[str, str] | None:
-    """Return the date and the game from a line that names the source of the next message; None for other lines."""
+    """Return the date and the game from a line that names the source of the next message, or None for other lines."""
     words = line.rsplit(None, 2)
     if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
         return None
@@ -79,7 +79,7 @@ class _Log:
         return bisect_left(self._ends, place)
 
     def line(self, number: int) -> str:
-        """Return a line by its number; an empty text if there is no line of that number."""
+        """Return the line with a given number, or an empty string if there is no such line."""
         if not 0 <= number <= len(self._ends):
             return ""
         start = self._ends[number - 1] + 1 if number else 0
@@ -91,7 +91,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log; a note of the record tells how many more there are."""
+    r"""Return the first game of a log. A note in the record says how many more games there are."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -99,7 +99,10 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games of a log, since a server that keeps running also writes later games into earlier logs."""
+    """Return all games of a log.
+
+    There may be several, because a server that keeps running also writes later games into earlier logs.
+    """
     log = _Log(text)
     games = [_Game(log)]
     for found in _EVENT.finditer(text):
@@ -126,7 +129,7 @@ class _Game:
     moves: list[MoveText] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # The last requested move, not yet followed by a state: its match in the log, and the names of its squares.
+    # The last requested move that is not yet followed by a state: its match in the log, and the names of its squares.
     pending: tuple[re.Match[str], str, str] | None = None
     removed: set[str] = field(default_factory=set)
     game: str | None = None
@@ -152,7 +155,7 @@ class _Game:
             self._state(found)
 
     def record(self, variant: Variant | None) -> GameRecord:
-        """Return the record of the game, under the server's rules or the given ones."""
+        """Return the record of the game, under the server's rules or the given rules."""
         self._leave_pending("no state follows it")
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
@@ -218,7 +221,7 @@ class _Game:
         elif state.cells == self.last.cells and self.last.result is None and state.result is not None:
             self.notes.append(f"{self._line(found)}: decided without a move, by time or because a player left")
         elif state != self.last:
-            # Only the repeated state at the end of a game is allowed here; any other change needs a move.
+            # Only the repeated state at the end of a game is allowed here. Any other change requires a move.
             raise InputError(
                 "state: differs from the previous one, but no move lies between them", subject=f"{self._line(found)}"
             )
@@ -286,7 +289,7 @@ def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 class LogWriter:
-    r"""Writer of a game log in the server's format, message by message; `read_log` reads the log back."""
+    r"""Writer of a game log in the server's format, message by message. `read_log` can read the log."""
 
     def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
         self._source = _PACKAGE + game

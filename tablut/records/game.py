@@ -1,7 +1,7 @@
 """The contents of a game record, independent of the format of the file.
 
-A record is only a claim. Its moves, captures, positions and result are checked against the
-rules by `tablut.replay`, not here.
+A record only makes claims. Its moves, captures, positions and result are checked against the rules by `tablut.replay`,
+not here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ RECORD_BYTES: Final = 8 << 20
 
 
 class NoRulesError(InputError):
-    """A record that names no rule set and was read without one."""
+    """A record that names no rule set and was read without a given one."""
 
 
 @brief
@@ -42,7 +42,7 @@ class GameRecord:
     moves : tuple of MoveText
         The moves with the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
-        Claimed result of the game; None if the record gives none.
+        Claimed result of the game; None if the record claims no result.
     positions : tuple of Position, or None
         Positions after each move if the record contains all of them, else None.
     notes : tuple of str
@@ -89,7 +89,7 @@ def start_under(start: Position | None, rules: Variant, what: str) -> Position |
 
 
 def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
-    """Return a warning if a record was read under other rules than its own, else nothing."""
+    """Return a warning if a record was read under other rules than its own; otherwise no warning."""
     if own is None or given is None or own.same_game(given):
         return ()
     return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)

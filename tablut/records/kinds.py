@@ -46,7 +46,7 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
 
 
 class Kind(NamedTuple):
-    """A kind of record: its name, a test whether a text is of this kind, and its reader."""
+    """A kind of record: its name, a test for whether a text is of this kind, and its reader."""
 
     name: str
     fits: Callable[[str], bool]
@@ -101,13 +101,14 @@ def _plain(text: str) -> str:
 
 
 def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
-    r"""Parse a game record of any supported kind; of several games, the first.
+    r"""Parse a game record of any supported kind. If there are several games, parse the first.
 
     Parameters
     ----------
     text : str or bytes
         A record in the toolkit's own format, a PGN, an OpenTafl record, or a game log or system log of the Bologna
-        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither as Latin-1.
+        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither are decoded as
+        Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to the
         record. If the record contains the digest of its rules, the given rules must match it.
@@ -153,7 +154,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record in the format of a file, and a list of what that format loses.
+    """Return the text of a record in the format of a file, and a list of the contents that this format loses.
 
     The suffix ``.otg`` selects OpenTafl's format and ``.csv`` a line of an archive; any other suffix, or none, selects
     the toolkit's own format.

@@ -1,6 +1,6 @@
 """The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
 
-Most PGN files of the same structure can be read, too.
+Most PGN files of the same structure can also be read.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from tablut.variants import Variant, as_variant, shipped_variant, variant_names
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a
-# shipped rule set. A record under the user's own rules also contains their digest in a tag
-# ``Rules-SHA256``; to read it, the rules must be given, and they must have this digest. Instead of
-# ``Variant`` a record may spell out its rules as OpenTafl does, in a tag ``Rules``. The last
-# word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in braces. In tags and
-# comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not allowed there.
+# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
+# record under the user's own rules also contains their digest in a tag ``Rules-SHA256``; to read the record, the rules
+# must be given, and they must have this digest. Instead of ``Variant`` a record may spell out its rules as OpenTafl
+# does, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in
+# braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not
+# allowed there.
 #
 # The reader also accepts elements of PGN: results such as ``1-0``, where the first number belongs to the
 # side that moved first; ``1...``; ``;`` before a comment; nested braces. Lines after ``%``, variations and
@@ -85,7 +85,7 @@ class _Game:
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
     def word(self, word: str, line: int) -> None:
-        """Add a move, whose move number may precede it in the same word."""
+        """Add a move, which may be preceded by its move number in the same word."""
         if word.startswith("["):
             shown = f"record: line {line}: {excerpt(word)}"
             raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
@@ -212,10 +212,10 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out, or None if it has none.
+    """Return the rules that a record names or spells out, or None if there are none.
 
-    Unknown rules also give None if the caller has given others. Only names of shipped rule sets are accepted, never
-    paths, so that a record cannot cause a file to be opened.
+    For unknown rules, None is also returned if the caller has given other rules. Only names of shipped rule sets are
+    accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:

@@ -1,9 +1,8 @@
 """Reader and writer for OpenTafl's game records, the ``.otg`` files, and for its rules strings.
 
-A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with
-its number, from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts about the
-two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
-a note.
+A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with its number,
+from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts on the two moves. Variations,
+numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ def looks_like_otg(text: str) -> bool:
 
 
 def read_game(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Parse an OpenTafl record; of several games, the first."""
+    r"""Parse an OpenTafl record. If there are several games, parse the first."""
     tags, end = _tags(text)
     if "rules" not in tags:
         raise InputError("has no tag [rules:dim:… start:…]", subject="OpenTafl record")
@@ -74,7 +73,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the place at which the tags of a second game begin, or None; one of the tags must give its rules."""
+    """Return the place where the tags of a second game begin, or None. One of these tags must give its rules."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -144,7 +143,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn; return a note if a side resigns."""
+    """Add the moves of a turn to ``moves``. Return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"turn {turn} has {len(words)} moves; expected at most two", subject="OpenTafl record")
     for word in words:
@@ -160,17 +159,16 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 # -- OpenTafl's rules strings as variants, if the rule fields can express them -------------
 
 
-# A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The
-# meaning of the keys and their defaults follow the notation specification and the sources of
-# https://github.com/jslater89/OpenTafl (the last version of each). Rules that no rule field
-# can express are rejected, all of them in one message.
+# A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The meaning of the keys and
+# their defaults follow the notation specification and the sources of https://github.com/jslater89/OpenTafl (the latest
+# version of each). Rules that no rule field can express are rejected, all of them in one message.
 #
 # Four points need more than copying a value:
 #
-# - Without corners, none can close a shieldwall; if the king escapes at the edge, it never stands
-#   in a fort. Such rules are left out.
-# - OpenTafl decides the game at the third occurrence of a position. A draw at the second is
-#   written as one at the third, because the values of positions are the same.
+# - Without corners, no corner can close a shieldwall; if the king escapes at the edge, it never stands in a fort.
+#   Such rules are left out.
+# - OpenTafl decides the game at the third occurrence of a position. A draw at the second is written as a draw at the
+#   third, because the values of positions are the same.
 # - Pieces may stop only where they may pass, and may do neither where they may not re-enter.
 # - A cell is as hostile to the king as to a defender.
 
@@ -180,7 +178,7 @@ _DEFAULT_RULES = (
     "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
-# Keys about pieces and cells that no variant here has; they have no effect.
+# Keys about pieces and cells that do not occur in any variant here. They have no effect.
 _IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
@@ -286,7 +284,7 @@ def read_rules(text: str) -> Variant:
 
 
 def rules_source(text: str) -> str:
-    """Return the ``source`` of a variant that was read from a rules string."""
+    """Return the ``source`` field of a variant that was read from a rules string."""
     return f"OpenTafl rules {' '.join(text.split())}"
 
 
@@ -350,7 +348,7 @@ def _parse(text: str) -> _Rules:
     words = text.split()
     if words[:1] == ["rules"]:
         del words[0]
-    # Errors quote only the beginning, since the start position is long and seldom wrong.
+    # Errors quote only the beginning, because the start position is long and rarely wrong.
     origin = f"rules {excerpt(' '.join(words[:3]) + (' ...' if len(words) > 3 else ''))}"
     keys: dict[str, str] = {}
     for word in words:
@@ -427,7 +425,7 @@ def _castle(rules: _Rules) -> dict[str, Any]:
     def hostility(piece: str) -> str:
         return "never" if piece not in empty else "always" if piece in occupied else "empty"
 
-    # An armed king on the throne is an anvil to attackers whatever the throne is.
+    # An armed king on the throne is an anvil to attackers, whether or not the throne is hostile.
     if "t" in occupied - empty and rules.keys["ka"] != "y":
         rules.refuse("a throne hostile to attackers only while it is occupied", "cenh", "cenhe")
     if "T" in occupied - empty:
@@ -447,7 +445,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
         return armed | {"elsewhere": "four" if rules.keys["ks"] in "sy" else "two"}
     match rules.keys["ks"]:
         case "c":
-            # Strong on the throne and beside it, where the other three sides suffice.
+            # The king is strong on the throne, and also beside it, where the other three sides suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:

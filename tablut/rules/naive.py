@@ -1,4 +1,4 @@
-"""The rules in plain Python, on a dictionary of cells; slow, and written to be read.
+"""The rules in plain Python, on a dictionary of cells: slow code, written to be read.
 
 Tests compare the compiled engine with this module. It therefore uses neither the engine's
 tables nor the derived regions: it reads the terrain and start diagrams and the
@@ -30,7 +30,7 @@ NaiveMove = tuple[Cell, Cell]
 
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
-# The castle of a board without one: neither on the board nor next to it.
+# The castle's cell on a board without a castle: neither on the board nor next to it.
 _NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
@@ -41,7 +41,7 @@ class NaivePosition(NamedTuple):
     Attributes
     ----------
     pieces : mapping of (int, int) to str
-        Pieces by cell; empty cells are missing.
+        Pieces, keyed by cell. Empty cells are missing.
     side : {'w', 'b'}
         The side to move.
     """
@@ -164,7 +164,7 @@ class NaiveGame:
         Raises
         ------
         InputError
-            If the rows do not fill the board or hold an unknown letter.
+            If the rows do not fill the board or contain an unknown letter.
 
         Examples
         --------
@@ -318,9 +318,9 @@ class NaiveGame:
         return next(self.moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
-        """Yield the cells on which a piece may end a slide; return the cell that stops the slide, and the reason."""
+        """Yield the cells on which a piece may end a slide. Return the cell that stops the slide, and the reason."""
         pieces, piece = position.pieces, position.pieces[cell]
-        # The camp within which a black soldier may still move, until the slide leaves it.
+        # The camp within which a black soldier may still move, until its slide leaves the camp.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
         while True:
             cell = (cell[0] + direction[0], cell[1] + direction[1])
@@ -393,7 +393,7 @@ class NaiveGame:
     # -- a ply -------------------------------------------------------------------------
 
     def apply(self, position: NaivePosition, move: NaiveMove) -> NaiveResult:
-        """Make a legal move and return the result; the given position is not changed.
+        """Make a legal move and return the result. The given position is not changed.
 
         Parameters
         ----------
@@ -440,7 +440,10 @@ class NaiveGame:
         return (moved == "b" and victim == "w") or (moved in ("w", "K") and victim == "b")
 
     def _soldier_falls(self, position: NaivePosition, moved: str, victim: Cell, behind: Cell) -> bool:
-        """Return whether a soldier next to the moved enemy piece is captured against the cell ``behind`` it."""
+        """Return whether a soldier next to the enemy piece that moved is captured.
+
+        ``behind`` is the cell on the other side of the soldier.
+        """
         if moved == "K" and not self.rules.king.armed:
             return False
         if self._is_sheltered(victim):
@@ -485,7 +488,10 @@ class NaiveGame:
         return self.terrain.get(cell) == "X" and self.rules.corners.hostile
 
     def _king_falls(self, position: NaivePosition, king: Cell, behind: Cell) -> bool:
-        """Return whether a king next to the moved black soldier is captured; ``behind`` is opposite the soldier."""
+        """Return whether a king next to the black soldier that moved is captured.
+
+        ``behind`` is the cell on the other side of the king.
+        """
         sides = self._sides(king)
         rules = self.rules.king
         beside_castle = rules.beside_castle == "as_on_castle" and self.castle in sides
@@ -502,7 +508,7 @@ class NaiveGame:
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a moved piece captures in a shieldwall; an unarmed king does not take part."""
+        """Return the soldiers that a piece captures in a shieldwall by its move. An unarmed king does not take part."""
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -517,7 +523,7 @@ class NaiveGame:
                 fronts = [_add(cell, inward) for cell in row]
                 ends = [_add(row[0], along, -1), _add(row[-1], along)]
                 held = [end for end in ends if is_ours(end)]
-                # By the text of the rules, a corner may replace the piece at one of the two ends.
+                # According to the text of the rules, a corner may replace the piece at one of the two ends.
                 corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
                 if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
                     continue
@@ -575,7 +581,7 @@ class NaiveGame:
         Returns
         -------
         bool
-            The condition of the rule ``encirclement``, whether or not the variant has this rule.
+            Whether the condition of the rule ``encirclement`` is met. The variant need not have this rule.
 
         Examples
         --------
@@ -589,7 +595,7 @@ class NaiveGame:
         return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
-        """Return whether the king stands in an exit fort: on the edge, able to move, where black cannot break the fort.
+        """Return whether the king stands in an exit fort: on the edge, able to move, in a fort that black cannot break.
 
         Parameters
         ----------
@@ -599,8 +605,8 @@ class NaiveGame:
         Returns
         -------
         bool
-            The condition of the rule ``fort``, in its form ``on_edge`` if the variant lacks this rule. The test is
-            sound but not complete: some forts that black cannot break are not recognised.
+            Whether the condition of the rule ``fort`` is met, in its form ``on_edge`` if the variant lacks this rule.
+            The test is sound but not complete: some forts that black cannot break are not recognised.
 
         Examples
         --------
@@ -660,7 +666,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
+        """Return whether black could occupy the cells of a pattern with its last soldier arriving on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -683,7 +689,7 @@ class NaiveGame:
         return self.terrain[cell] != "X"
 
     def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
-        """Return the flood fill from some cells over cells that may be entered; the sources are included."""
+        """Return the flood fill from some cells over cells that may be entered. The source cells are included."""
         return set(self._spread(sources, enters))
 
     def _spread(self, sources: Iterable[Cell], enters: Callable[[Cell], bool]) -> Iterator[Cell]:
@@ -704,7 +710,7 @@ class NaiveGame:
     # -- counting ----------------------------------------------------------------------
 
     def perft(self, position: NaivePosition, depth: int) -> int:
-        """Return the number of move sequences of exactly ``depth`` plies; decided positions have no children.
+        """Return the number of move sequences of exactly ``depth`` plies. Decided positions have no children.
 
         Parameters
         ----------
@@ -748,7 +754,7 @@ class PlainUndo(NamedTuple):
 
 
 class PlainEngine:
-    """Engine for `tablut.board.Board` that uses `NaiveGame`; slow.
+    """Engine for `tablut.board.Board` that uses `NaiveGame`. It is slow.
 
     A board is a list with a single position, which moves replace in place.
     """
@@ -762,7 +768,7 @@ class PlainEngine:
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the cells' letters and the side to move; the inverse of `board`."""
+        """Return the letters of the cells and the side to move; the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 
@@ -775,7 +781,7 @@ class PlainEngine:
         return len(self._game.legal_moves(board[0], "wb"[side]))
 
     def make(self, board: list[NaivePosition], code: int) -> tuple[PlainUndo, int]:
-        """Make a legal move in place, and return its undo record and the outcome code."""
+        """Make a legal move in place. Return its undo record and the outcome code."""
         before = board[0]
         board[0], captured, outcome = self._game.apply(
             before, self._game.parse_move(str(Move.from_code(code, self._size)))

@@ -1,4 +1,4 @@
-"""Outcomes of games: termination and winner, with the small integer codes that kernels use for them.
+"""Outcomes of games (termination and winner), and the small integer codes that kernels use for them.
 
 Codes describe the outcome of a single ply. Repetition and move limit have no code, because they depend on
 the history of the game. Under ``no_moves = side_to_move_loses``, a side to move without a legal
@@ -42,9 +42,8 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     termination : str
-        ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier
-        was captured), ``no_moves``, ``exit_fort`` or ``encirclement``; or, by the history of the game, ``repetition``
-        or ``move_limit``.
+        ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
+        ``exit_fort`` or ``encirclement``; or, depending on the history of the game, ``repetition`` or ``move_limit``.
     winner : {'white', 'black'} or None
         The winner, or None for a draw.
 

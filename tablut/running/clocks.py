@@ -19,11 +19,11 @@ from contextlib import contextmanager
 from typing import Final
 
 _PATIENCE: Final = 1.0
-"""Seconds of compiling after which the user is informed."""
+"""Seconds of compilation after which the user is informed."""
 
 
 class _Counters:
-    """Counters of the process; written only by the thread that holds numba's lock."""
+    """Counters of the process. Only the thread that holds numba's lock writes them."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -59,7 +59,7 @@ def compiling() -> bool:
 
 
 def compiled_kernels() -> int:
-    """Return the number of kernels that this process has compiled, counted once for each set of argument types."""
+    """Return the number of kernels that this process has compiled, each counted once for each set of argument types."""
     return len(_counters.compiled)
 
 
@@ -91,7 +91,7 @@ def thread_clock() -> float:
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
     """Call a function from another thread after some seconds, unless the context has ended by then.
 
-    On exit the context waits for a call that has begun, so none runs afterwards.
+    On exit, the context waits for a call that has begun, so that no call runs afterwards.
     """
     timer = threading.Timer(seconds, call)
     timer.daemon = True
@@ -105,7 +105,7 @@ def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Suppress the message about compiling while the context lasts, for callers that show it themselves."""
+    """Suppress the message about compiling while the context lasts, for callers that show one themselves."""
     before, _counters.silent = _counters.silent, True
     try:
         yield
@@ -116,7 +116,7 @@ def quiet() -> Iterator[None]:
 def tell_by(tell: Callable[[bool], object]) -> None:
     """Register a function that replaces the message about compiling.
 
-    It is called with True once compiling has lasted a second, and with False after each kernel.
+    The function is called with True once compiling has lasted a second, and with False after each kernel.
     """
     _counters.tell = tell
 
@@ -127,7 +127,7 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Note that compiling (or loading) of a kernel begins; the caller holds numba's lock and calls `end` afterwards."""
+    """Note that compiling or loading a kernel begins. The caller holds numba's lock and calls `end` afterwards."""
     _counters.depth += 1
     if _counters.depth > 1:
         return

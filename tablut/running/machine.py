@@ -15,11 +15,11 @@ from typing import Final
 from tablut.errors import InputError, MachineError
 
 MOST_THREADS: Final = 256
-"""Maximum number of threads for any task; more would only wait for one another."""
+"""Maximum number of threads for any task. More threads would only wait for one another."""
 
 
 def check_threads(threads: int) -> int:
-    """Return a number of threads unchanged; raise `InputError` if it is out of range."""
+    """Return a number of threads unchanged. Raise `InputError` if it is out of range."""
     if not 1 <= threads <= MOST_THREADS:
         raise InputError(f"expected 1 to {MOST_THREADS}", subject=f"threads {threads}")
     return threads
@@ -48,7 +48,7 @@ def peak_memory() -> int | None:
 def check_address_space(mib: int) -> None:
     """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than this many MiB.
 
-    Otherwise OpenBLAS would exit with code 1, which is a regular answer of a command, and LLVM would abort or hang.
+    Otherwise OpenBLAS would exit with code 1, which commands use for a negative answer, and LLVM would abort or hang.
     """
     if sys.platform != "linux":
         return
@@ -62,9 +62,9 @@ def check_address_space(mib: int) -> None:
 
 
 def return_memory() -> None:
-    """Give freed memory back to the system, if the C library can do that.
+    """Return freed memory to the system, if the C library supports this.
 
-    glibc keeps small freed pieces for later use, so that a process would stay as large as it has ever been.
+    glibc keeps small freed blocks for later use, so that a process would stay as large as it has ever been.
     """
     trim = _trim()
     if trim is not None:
@@ -90,7 +90,7 @@ def check_memory(parameter: str, mib: int) -> None:
 
 
 def listen(host: str, port: int) -> socket.socket:
-    """Return a listening socket for asyncio; port 0 selects any free port."""
+    """Return a listening socket for asyncio. Port 0 selects any free port."""
     shown = f"port {port} on {host}"
     try:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]

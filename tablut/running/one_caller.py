@@ -1,7 +1,7 @@
 """`OneCaller`: base class of objects that serve one caller at a time, such as a search with its memory.
 
-Compiled code writes into the arrays of these objects without the interpreter's lock. Two simultaneous calls would
-therefore return moves of each other's boards.
+Compiled code writes into the arrays of these objects without the interpreter's lock. Two simultaneous calls could
+therefore return moves for each other's boards.
 """
 
 from __future__ import annotations
@@ -24,19 +24,20 @@ class OneCaller:
 
 
 class Stoppable(OneCaller):
-    """Base class of objects whose running call can be stopped by another thread, even just before it begins."""
+    """Base class of objects on which another thread can stop the running call, even just before the call begins."""
 
     _stop_asked = False
 
     def clear_stop(self) -> None:
-        """Cancel a request to stop that arrived after its call had already ended."""
+        """Cancel a stop request that arrived after the call in question had already ended."""
         self._stop_asked = False
 
 
 def alone(method: Method) -> Method:
     """Make a method raise `UseError` while another method with this decorator runs on the same object.
 
-    Waiting is no alternative: a call from within the first one, for example by an observer, would wait forever.
+    Waiting is no alternative, because a call from within the first call, for example by an observer, would wait
+    forever.
     """
 
     @wraps(method)

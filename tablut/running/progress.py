@@ -1,4 +1,4 @@
-"""Progress of long computations: the interface `Observer`, and numbers as people read them."""
+"""Progress of long computations: the `Observer` interface, and functions that format numbers for people."""
 
 from __future__ import annotations
 
@@ -6,29 +6,29 @@ from typing import Final
 
 _UNITS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "years": 365.25 * 86_400}
 _MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
-"""Number of each unit of time from which on the next larger unit is used."""
+"""Number of each unit of time at which the next larger unit is used instead."""
 
 
 class Observer:
     """Receiver of progress reports; this base class ignores them."""
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Report that a step begins; ``total`` is its number of units, if known."""
+        """Report that a step begins. ``total`` is its number of units, if known."""
 
     def advance(self, count: int = 1) -> None:
         """Report that further units of the step are done."""
 
     def note(self, text: str) -> None:
-        """Report the present activity within the step."""
+        """Report the current activity within the step."""
 
     def say(self, text: str) -> None:
-        """Report an event that deserves a line of output."""
+        """Report an event that deserves its own line of output."""
 
     def announce(self, text: str, seconds: float) -> None:
         """Report what is about to begin and how long it may take, in seconds."""
 
 
-# -- numbers as people read them -------------------------------------------------------------
+# -- numbers formatted for people ------------------------------------------------------------
 
 
 def plural(count: int, noun: str) -> str:
@@ -48,7 +48,7 @@ def size_text(count: int) -> str:
 
 
 def rate_text(rate: float) -> str:
-    """Return a rate per second as text, in millions from one million on."""
+    """Return a rate per second as text, in millions if it is one million or more."""
     return f"{rate / 1e6:,.1f} million a second" if rate >= 1e6 else f"{rate:,.0f} a second"
 
 

@@ -2,9 +2,8 @@
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
-A cluster must be as trustworthy as this machine: its workers run any code they are sent, and
-their results are unpickled here. Tasks exchange data as files in the store, so all workers must
-see the same folder under the same name.
+A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
+unpickled here. Tasks exchange data as files in the store, so all workers must see the same folder under the same name.
 """
 
 from __future__ import annotations
@@ -65,16 +64,16 @@ class Scheduler:
         draw: Callable[[], Task | None],
         done: Callable[[dict[str, Any]], None],
     ) -> None:
-        """Run a function on tasks that ``draw`` supplies, until it returns None and all tasks have ended.
+        """Run a function on tasks that ``draw`` supplies, until ``draw`` returns None and all tasks have ended.
 
-        Results arrive through ``done``, so that ``draw`` can choose the next task according to what is finished.
+        Results are passed to ``done``, so that ``draw`` can choose the next task depending on the results so far.
         """
         self._fed(function, draw, lambda _, answer: done(answer))
 
     def _fed(
         self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
     ) -> None:
-        """Keep all workers busy; call ``done`` with the number of a task and its result, in the caller's thread."""
+        """Keep all workers busy. Call ``done`` with the number of a task and its result, in the caller's thread."""
         running: dict[Any, int] = {}
         drawn = 0
         with self._guarded():
@@ -102,8 +101,8 @@ class Scheduler:
 class LocalScheduler(Scheduler):
     """Scheduler in this process: threads, since kernels release the GIL, or processes for tasks in plain Python.
 
-    The main thread only waits, because a kernel does not react to signals. If it is
-    interrupted, or a task fails, running tasks are abandoned and no further ones begin.
+    The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
+    task fails, running tasks are abandoned and no further tasks begin.
     """
 
     def __init__(self, threads: int, *, processes: bool = False) -> None:
@@ -112,7 +111,7 @@ class LocalScheduler(Scheduler):
         self._pool: Executor | None = None
 
     def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
-        """Start a task; the pool is kept for the next run, with the memory that its threads have allocated."""
+        """Start a task. The pool is kept for the next run, with the memory that its threads have allocated."""
         if self._pool is None:
             spawn = get_context("spawn")
             self._pool = (
@@ -129,7 +128,7 @@ class LocalScheduler(Scheduler):
         try:
             yield
         except BaseException:
-            # The pool is given up, so that the next run does not wait for abandoned tasks.
+            # The pool is discarded, so that the next run does not wait for abandoned tasks.
             if self._pool is not None:
                 self._pool.shutdown(wait=False, cancel_futures=True)
             self._pool = None
@@ -172,7 +171,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Open a local scheduler, or that of a cluster by its address; yield an open scheduler unchanged."""
+    """Open a local scheduler, or the scheduler of a cluster by its address. Yield an open scheduler unchanged."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
@@ -191,7 +190,8 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
     with _silent():
         try:
             _check_greeting(found["host"].strip("[]"), int(found["port"]))
-            # A generous timeout, because a scheduler that has greeted may still be loading from a slow disk.
+            # The timeout is generous, because a scheduler that has sent its first message may still be loading from a
+            # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
             # If nothing answers, or another program does, the package raises errors of many kinds.
@@ -218,7 +218,7 @@ def _check_greeting(host: str, port: int) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the package's log about a failed connection, which a single error line replaces."""
+    """Suppress the package's log about a failed connection. A single error line replaces it."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

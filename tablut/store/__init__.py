@@ -1,4 +1,4 @@
-"""Persistent storage in folders: one writer at a time, records with digests, and data files checked by them."""
+"""Persistent storage in folders, with one writer at a time, and records with digests that protect the data files."""
 
 import lazy_loader
 

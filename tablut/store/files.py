@@ -1,6 +1,6 @@
-"""File operations: bounded reads, atomic writes, locks, reserved disk space, removal of temporary files.
+"""File operations: bounded reads, atomic writes, locks, reserved disk space, and removal of temporary files.
 
-These functions serve for the toolkit's own files and for those of users. File formats are defined elsewhere.
+These functions are used for the toolkit's own files and for users' files. File formats are defined elsewhere.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
-    """Return the content of a file from outside; it must be an ordinary file of at most ``most`` bytes."""
+    """Return the content of a file from outside. It must be an ordinary file of at most ``most`` bytes."""
     shown = f"{what} {excerpt(str(path))}"
     try:
-        # Non-blocking, because `open` would wait for a pipe without a writer.
+        # The file is opened non-blocking, because `open` would wait for a pipe without a writer.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise InputError("is not an ordinary file", subject=shown)
-            # Never reads more than the limit, even if the file grows at the same time.
+            # This never reads more than the limit, even if the file grows at the same time.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
-            if len(content) > found.st_size:  # it has grown, or has no known length
+            if len(content) > found.st_size:  # the file has grown, or has no known length
                 content += file.read(most + 1 - len(content))
     except OSError as error:
         raise input_failure(shown, error) from error
@@ -63,7 +63,7 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
 
 
 def excerpt(text: str, most: int = 80) -> str:
-    """Return a quotation of a text for an error message: on one line, with the middle left out if it is long."""
+    """Return a quotation of a text for an error message, on one line. The middle of a long text is left out."""
     if len(text) <= most:
         return repr(text)
     half = most // 2
@@ -96,7 +96,7 @@ def brief(kind: type[Kind]) -> type[Kind]:
 
 
 def store_path(named: Path | str) -> Path:
-    """Return the folder of a store; raise `InputError` for an empty name or a URL, which is not supported."""
+    """Return the folder of a store. Raise `InputError` for an empty name or a URL, which is not supported."""
     if not str(named).strip():
         raise InputError("is empty", subject="store ''", remedy="name a folder, or . for the current one")
     if "://" in str(named):
@@ -160,7 +160,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written; called before the work whose result goes there."""
+    """Raise an error if a file cannot be written. This is called before the work whose result the file will hold."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR
@@ -181,7 +181,7 @@ def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = 
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove temporary files that a killed `write_bytes` left in a folder; the caller holds the folder's lock."""
+    """Remove temporary files that a killed `write_bytes` left in a folder. The caller holds the folder's lock."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
@@ -223,7 +223,7 @@ def sync_names(folder: Path) -> None:
 
 @contextmanager
 def lock_folder(folder: Path, what: str) -> Iterator[None]:
-    """Lock a folder against other writers while the context lasts; the lock ends with the process."""
+    """Lock a folder against other writers while the context lasts. The lock ends with the process at the latest."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock", blocking=False, thread_local=False)

@@ -1,7 +1,7 @@
-"""Folders of stores: locking for one writer, the head record, and removal of leftovers.
+"""Folders of stores: the lock for a single writer, the head record, and the removal of leftovers.
 
-The head record identifies the contents (which game, which plan). A folder that belongs to another store, or that
-contains files of the user, is therefore rejected before anything is written there.
+The head record identifies the contents (for example which game or which plan). A folder that belongs to another store,
+or that contains files of the user, is therefore rejected before anything is written there.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
         refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
     with lock_folder(root, kind.name):
-        # Checked again, now that no other program can write here.
+        # This is checked again, now that no other program can write here.
         refuse_foreign(root, kind)
         sweep(root, kind.name)
         found = head_of(root, kind, type(head))
@@ -65,7 +65,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def refuse_foreign(root: Path, kind: Kind) -> None:
-    """Raise `StoreError` if a folder contains anything else than a store of this kind.
+    """Raise `StoreError` if a folder contains anything other than a store of this kind.
 
     A folder without files counts as empty, and so does the leftover of a run that was killed right at the start.
     """
@@ -82,7 +82,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    The order makes it safe against a crash: the names of the files are flushed first, then the record, then its name.
+    The order makes this safe against a crash: the names of the files are flushed first, then the record, then its name.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
@@ -92,14 +92,14 @@ def commit(path: Path, record: Record) -> None:
 
 
 def sweep(folder: Path, what: str) -> None:
-    """Remove temporary files that killed writers left in a folder; the caller holds the lock of the store."""
+    """Remove temporary files that killed writers left in a folder. The caller holds the lock of the store."""
     with writing(f"{what} folder {str(folder)!r}"):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporaries(folder)
 
 
 def drop(folder: Path) -> None:
-    """Remove a working folder with all its contents; a missing folder or a link is left alone."""
+    """Remove a working folder with all its contents. If the folder is missing or is a link, do nothing."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
 

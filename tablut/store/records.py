@@ -1,11 +1,11 @@
 """Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
 
 Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
-detected. A record also contains the length and the SHA-256 of each data file (or a digest that the package derives
-from it) and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
-detected, and no file name is ever read from a file.
+detected. A record also contains, for each data file, its length, its SHA-256 (or a digest that the package derives from
+it), and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
+detected. File names are never read from a file.
 
-The seal protects against damage and mix-ups, not against tampering: anyone who can write to a folder can seal any
+The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.
 """
 
@@ -31,7 +31,7 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class StoreError(InputError):
-    """A store that cannot be used in its present state; the message names the file or the folder."""
+    """A store that cannot be used in its current state. The message names the file or the folder."""
 
 
 class DamagedError(StoreError):
@@ -70,7 +70,7 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
 
 
 def _has_exact(annotation: Any) -> bool:
-    """Return whether a type contains integers that are text in JSON, because they may exceed 2^53."""
+    """Return whether a type contains integers that are written as text in JSON because they may exceed 2^53."""
     return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
 
 
@@ -100,7 +100,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text; raise `TwiceError` if an object has the same field twice.
+    """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
 
     Python's own reader would silently keep the last value. All JSON from outside is read by this function or by
     `read_model`.
@@ -126,7 +126,7 @@ def digest_of(content: Any) -> str:
 
 
 class Part(BaseModel):
-    """Base class of records and their parts; fields must not be missing, of another type, or unknown."""
+    """Base class of records and their parts. Fields must not be missing, unknown, or of the wrong type."""
 
     model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
@@ -158,7 +158,7 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the text of a record as a file; there is exactly one for each record."""
+    """Return the text of a record as a file. Each record has exactly one text."""
     return _text(type(record), {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION})
 
 
@@ -175,7 +175,7 @@ def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
-    """Return the record in a file after checking all of it; None if the file does not exist.
+    """Return the record in a file after checking all of it, or None if the file does not exist.
 
     In error messages, ``what`` names the file and ``way_out`` says what to do.
     """
@@ -232,9 +232,9 @@ def data_file(path: Path) -> DataFile:
 
 
 def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
-    """Raise an error if a data file is missing, a link, or does not have the expected length and digest.
+    """Raise an error if a data file is missing, is a link, or does not have the expected length and digest.
 
-    Without ``content`` only the length is checked, which is fast.
+    Without ``content``, only the length is checked, which is fast.
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():

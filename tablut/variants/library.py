@@ -17,12 +17,12 @@ from tablut.variants.schema import NAME_LENGTH, parse_variant
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """Types that `as_variant` accepts."""
 FILE_BYTES: Final = 64 << 10
-"""Maximum size of a variant file in bytes; shipped files have about a thousand."""
+"""Maximum size of a variant file in bytes. Shipped files have about a thousand bytes."""
 
 _DATA = resources.files("tablut.variants") / "data"
 
 # Order of the names: the full rule sets, in the order of the documentation, then the reduced boards, then the tafl
-# games that people play. These come last because published sequences number the others.
+# games that people play. These come last because published sequences number the other rule sets.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
     "copenhagen",
@@ -72,7 +72,8 @@ def shipped_name(variant: Variant) -> str | None:
     Parameters
     ----------
     variant : Variant
-        Any rule set. Its own name is not trusted, because a variant may have the name of a shipped one and other rules.
+        Any rule set. Its own name is not trusted, because a variant may have the name of a shipped variant but other
+        rules.
 
     Returns
     -------
@@ -193,7 +194,7 @@ def as_variant(value: VariantLike) -> Variant:
     Raises
     ------
     VariantError
-        If the value is of another type, or in the cases of `load_variant`.
+        If the value is of another type, or in the cases in which `load_variant` raises it.
 
     Examples
     --------
@@ -223,7 +224,7 @@ def is_own_name(variant: Variant) -> bool:
 def check_known(variant: Variant, who: str, unknown: Collection[str] | None = None) -> None:
     """Raise `VariantError` if a variant uses later rules that a part of the toolkit, ``who``, does not support.
 
-    ``unknown`` holds the names of the unsupported rules; by default, all `later_rules` are unsupported.
+    ``unknown`` contains the names of the unsupported rules. By default, all `later_rules` are unsupported.
     """
     if unknown := [rule for rule in later_rules(variant) if unknown is None or rule in unknown]:
         raise VariantError(f"{who} does not support {', '.join(unknown)} yet", subject=f"variant {variant.name!r}")
@@ -246,7 +247,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the default name of a variant whose file has no field ``name``; never the name of a shipped variant."""
+    """Return the default name of a variant whose file has no field ``name``. It is never that of a shipped variant."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"

@@ -162,15 +162,15 @@ class Variant:
         return (self.terrain, self.start, self.rules) == (other.terrain, other.start, other.rules)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the definition only; derived properties are computed again."""
+        """Pickle only the definition. Derived properties are computed again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
 
 # -- the rule fields: one for each point on which the sources of Tablut differ -------------
 
 
-# These pydantic models serve three purposes: schema of the rules in a variant file, frozen
-# value in the program, and documentation of the fields for readers (`rule_fields`).
+# These pydantic models serve three purposes: they are the schema of the rules in a variant file, the frozen value in
+# the program, and the documentation of the fields for readers (`rule_fields`).
 
 
 MOST_PLIES: Final = 1_000_000
@@ -197,7 +197,7 @@ class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     LATER: ClassVar[frozenset[str]] = frozenset()
-    """Fields added after the first tablebases were built, written only if they differ from their defaults.
+    """Fields added after the first tablebases were built. They are written only if they differ from their defaults.
 
     This keeps the digests of older rule sets unchanged.
     """
@@ -225,7 +225,7 @@ class CastleRules(_Fields):
 
 
 class CampRules(_Fields):
-    """Rules of the camps. No piece may enter a camp; a soldier may move within its own camp, or leave it for good."""
+    """Rules of the camps. No piece may enter a camp. A soldier may move within its own camp, or leave it for good."""
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
@@ -289,11 +289,11 @@ class Repetition(_Fields):
         return self.result in ("draw", "none")
 
     def spares(self, side: Literal["white", "black"]) -> bool:
-        """Return whether a side cannot lose by repetition, whichever side repeats positions."""
+        """Return whether a side cannot lose by repetition, whichever side repeats the position."""
         return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
-        """Return the winner after ``mover`` has made the occurrence that counts, or None for a draw."""
+        """Return the winner after a move of ``mover`` has led to the occurrence that counts, or None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
@@ -353,7 +353,9 @@ class RuleField(NamedTuple):
 
 
 def rule_fields(rules: Rules) -> list[RuleField]:
-    """Return all rule fields with dotted name, value and meaning; later fields only if they differ from their default.
+    """Return all rule fields with dotted name, value and meaning.
+
+    Fields that were added later are included only if they differ from their defaults.
 
     Parameters
     ----------
@@ -407,10 +409,9 @@ def later_rules(variant: Variant) -> list[str]:
 # -- regions: castle, camps, escapes and corners, and the cells where each kind of piece may stand ---
 
 
-# Regions are derived once from the terrain and start diagrams, so that no other module needs to read
-# diagrams. The king's region consists of the cells that it can reach on a board without
-# soldiers. A king on an escape cell has won and never moves on from there, so cells that
-# it could reach only through an escape do not belong to the region.
+# Regions are derived once from the terrain and start diagrams, so that no other module needs to read diagrams. The
+# king's region consists of the cells that it can reach on a board without soldiers. A king on an escape cell has won
+# and never moves on from there. Cells that it could reach only through an escape therefore do not belong to the region.
 
 
 CAMP_LETTERS = "ABCD"
@@ -444,7 +445,7 @@ class Camp:
     cells : frozenset of int
         Cells of the camp.
     garrison : int
-        Number of attackers that start in the camp; it never holds more.
+        Number of attackers that start in the camp. The camp never holds more attackers.
     """
 
     letter: str

@@ -1,4 +1,4 @@
-"""Reading and writing of variant files; all faults of a file are reported in a single line.
+"""Reading and writing of variant files. All faults of a file are reported on a single line.
 
 The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
 `tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
@@ -24,7 +24,7 @@ FORMAT = 1
 NAME_LENGTH: Final = 80
 """Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# Limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
+# This limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
@@ -35,14 +35,14 @@ _FAULTS: Final = 10
 
 
 def _rows(value: Any) -> Any:
-    """Accept a diagram as a multi-line string or as a list of rows; white space around a string's rows is ignored."""
+    """Accept a diagram as a multi-line string or as a list of rows. White space around a string's rows is ignored."""
     if isinstance(value, str):
         return tuple(line.strip() for line in value.strip().splitlines())
     return value
 
 
 def _line(value: Any) -> Any:
-    """Reject text with line ends or control characters, which a terminal would not show as they are."""
+    """Reject text with line ends or control characters, which a terminal would not display literally."""
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("expected text on one line, without control characters")
     return value
@@ -63,7 +63,7 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Parse the text of a variant file; ``name`` is the default name, ``origin`` is the prefix of error messages."""
+    """Parse the text of a variant file. ``name`` is the default name, and ``origin`` the prefix of error messages."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):
@@ -108,7 +108,7 @@ class _FieldError(Exception):
 
 
 def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
-    """Return the fault that a check finds, or an empty text."""
+    """Return the fault that a check finds, or an empty string."""
     try:
         check(file)
     except _FieldError as error:
@@ -145,7 +145,7 @@ def _errors(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return a hint at the field that an unknown one may mean: a missing field, or else any field of its table."""
+    """Return a hint at the field for which an unknown field may stand: a missing field, or else any of its table."""
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
@@ -239,7 +239,7 @@ def _check_rules_fit(file: _VariantFile) -> None:
 
 
 def _check_fields_agree(file: _VariantFile) -> None:
-    """Reject rules that can never apply on the board; only fields that older files lack are checked."""
+    """Reject rules that can never apply on the board. Only fields that older files lack are checked."""
     ground, size = diagram_cells(file.terrain), len(file.terrain)
     regions = derive_regions(size, ground, diagram_cells(file.start), file)
     corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
@@ -291,5 +291,5 @@ def write_variant(variant: Variant) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML, which for texts, numbers, booleans and lists is the same as JSON."""
+    """Return a value as TOML. Strings, numbers, booleans and lists are written as in JSON."""
     return json.dumps(value, ensure_ascii=False)

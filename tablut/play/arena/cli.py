@@ -65,7 +65,7 @@ GamesOption = Annotated[
 
 @option_group
 class GameOptions(Budget):
-    """Options for the games of all three commands."""
+    """Options about games that all three commands share."""
 
     movetime: Annotated[
         float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if there is no other limit.")
@@ -137,7 +137,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # the search that scores openings needs it: refuses unsupported boards before the match
+            engine_for(rules)  # needed by the search that scores openings: rejects unsupported boards before the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -151,7 +151,7 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games that were lost by errors of players."""
+        """Write the table of games, if requested, and warn about games that were lost because of players' errors."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
             warn(f"{len(faults):,} of {len(games):,} games were lost through errors of players; the first: {faults[0]}")

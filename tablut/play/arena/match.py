@@ -1,4 +1,4 @@
-"""Matches: play the games in parallel, store each one when it ends, and summarise the results."""
+"""Matches: games are played in parallel, each is stored when it ends, and the results are summarised."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class MatchSummary(Result):
     by_colour : dict
         Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
-        Mean length in plies of the games that were not drawn, by colour in the same way.
+        Mean length in plies of the games that were not drawn, keyed by colour in the same way.
     pairs : list of int
         Results of pairs; see `Tally.pairs`.
     termination : dict of str to int
@@ -252,7 +252,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
     for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
         if one.limits.movetime is not None:
             with suppress(Exception), ExitStack() as stack:
-                # Errors are ignored here. They occur again in the games, which report them.
+                # Errors are ignored here. They occur again in the games, where they are reported.
                 player = one.make(plan.variant, seed, idle)
                 stack.callback(close_player, player)
                 player.choose(board.copy(), one.limits)
@@ -284,7 +284,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
 
 
 def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the points of the pairs from the first one on, up to the first incomplete pair."""
+    """Return the points of the pairs in order, up to the first incomplete pair."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
         pairs.append((played[number].points, played[number + 1].points))
@@ -383,8 +383,9 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 
 
 # A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the
-# game, and contain a digest of its content. A record is accepted only if it is character for character the one that
-# this match would write, and if it holds by the rules. Edited records and records of other matches are refused.
+# game, and contain a digest of its content. A record is accepted only if it equals, character for character, the record
+# that this match would write, and if its game follows the rules. Edited records and records of other matches are
+# rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")
@@ -414,7 +415,7 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
 
 
 def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame | None:
-    """Return a stored game, or None if it was not played yet."""
+    """Return a stored game, or None if it has not been played yet."""
     if not path.exists():
         return None
     try:
@@ -462,7 +463,7 @@ def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
 
 
 FAULTS: Final = ("crash", "illegal", "time")
-"""Terminations by a fault of the loser."""
+"""Terminations caused by a fault of the loser."""
 ENDS: Final = (*FAULTS, "ply_cap")
 """Terminations that do not follow from the rules."""
 
@@ -470,7 +471,7 @@ Winner = Literal["white", "black", "draw"]
 
 
 class Seat(NamedTuple):
-    """Contestant and its player in a game."""
+    """Contestant in a game, with its player."""
 
     contestant: Contestant
     player: Player

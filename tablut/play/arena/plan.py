@@ -1,4 +1,4 @@
-"""Plan of a match: the contestants, their openings, and the pairing of the games.
+"""Plan of a match: the contestants, the openings, and the pairing of the games.
 
 A contestant is a player with limits and options, written as one word: ``alphabeta@nodes=5000`` is a
 player of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
@@ -34,12 +34,12 @@ _SETTING = "option."
 
 
 class Contestant(NamedTuple):
-    """Player of a match, with its limits and options.
+    """Player in a match, with its limits and options.
 
     Attributes
     ----------
     text : str
-        Text from which the contestant was made. Results use it as the name.
+        Text from which the contestant was parsed. Results use it as the contestant's name.
     player : str
         Name in the registry of players, or an external program such as ``program:COMMAND``.
     limits : SearchLimits
@@ -63,7 +63,7 @@ class Contestant(NamedTuple):
         seed : int
             Seed of the player's random numbers.
         idle : IdlePrograms, optional
-            Pool from which an external program is taken. By default, one is started for this player only.
+            Pool from which an external program is taken. By default, a program is started for this player only.
 
         Returns
         -------
@@ -76,7 +76,7 @@ class Contestant(NamedTuple):
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
     """Check before the first game that all players exist, support the rules, and have a limit that ends their moves.
 
-    Return a line for each program whose protocol cannot express some of the rules.
+    Return one line for each program whose protocol cannot express some of the rules.
     """
     unsaid = []
     for one in contestants:
@@ -104,7 +104,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
         and ``option.NAME`` for a setting specific to the player. Settings follow the last ``@``, so a command
         that contains an ``@`` must end with another one.
     limits : SearchLimits
-        Limits of the match, used if the text has none.
+        Limits of the match, used if the text contains none.
     options : PlayerOptions, optional
         Options of the match, used for those that are not in the text.
 
@@ -173,9 +173,9 @@ def same_names(contestants: list[Contestant]) -> list[str]:
 # -- openings of paired games --------------------------------------------------------------
 
 
-# Both games of a pair begin with the same random moves, so that each player has each side of the opening
-# once. Games from a one-sided opening carry little information. So several candidates are drawn,
-# and the one that a short search scores closest to even is played.
+# Both games of a pair begin with the same random moves, so that each player plays each side of the opening once. Games
+# from a one-sided opening carry little information. So several candidates are drawn, and the one that a short search
+# scores closest to even is played.
 
 
 _NODES: Final = 2000
@@ -192,7 +192,7 @@ class Openings(NamedTuple):
     plies : int
         Number of random moves at the start of a game; 0 for no opening.
     candidates : int
-        Number of openings drawn for each pair. The most balanced one is played. With 1, no search is made.
+        Number of openings drawn for each pair. The most balanced opening is played. With 1, no search is needed.
     seed : int
         Random seed. Each pair has a separate stream of random numbers.
     """
@@ -221,7 +221,7 @@ class Openings(NamedTuple):
         Raises
         ------
         InputError
-            If every line of this length that was tried ends the game.
+            If every opening of this length that was tried ends the game.
 
         Examples
         --------
@@ -268,8 +268,8 @@ def _searcher(variant: Variant) -> Searcher:
 # -- the plan of a match -------------------------------------------------------------------
 
 
-# A plan contains everything that the games depend on. So with node limits, a match is reproducible,
-# whenever and with how many threads it is played. The digest of the plan is in every record.
+# A plan contains everything that the games depend on. So with node limits, a match is reproducible at any time and with
+# any number of threads. Every record contains the digest of the plan.
 
 
 class Pairing(NamedTuple):
@@ -302,10 +302,10 @@ class MatchPlan(NamedTuple):
     most_plies : int or None
         Number of plies after which a game is drawn; None for no such limit.
     grace : float
-        Time in seconds by which a move may exceed its time limit without losing the game.
+        Time in seconds by which a player may exceed the time limit for a move without losing the game.
     paired : bool
-        Whether two games share an opening, which is the fairest way to compare two players. Otherwise
-        all games are independent, as needed to measure the game itself.
+        Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
+        independent, as is needed to measure the game itself.
     """
 
     variant: Variant

@@ -28,7 +28,7 @@ from tablut.errors import InputError
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""Five possible results of a pair, as a share of its two points."""
+"""The five possible results of a pair, each as a share of its two points."""
 _UNSEEN: Final = 1e-3
 """Count used for a result that did not occur, as in the published test. It keeps logarithms finite."""
 _PER_ELO: Final = math.log(10) / 400
@@ -42,7 +42,8 @@ class Tally(NamedTuple):
     wins, draws, losses : int
         Numbers of games won, drawn and lost.
     pairs : tuple of five int
-        Numbers of pairs in which it scored 0, ½, 1, 1½ and 2 points. Games without a partner are left out.
+        Numbers of pairs in which the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are left
+        out.
     """
 
     wins: int = 0
@@ -129,15 +130,15 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     ]
     chances = multivariate_hypergeom.pmf(splits, m=sums, n=sum(first))
     observed = float(multivariate_hypergeom.pmf(list(first), m=sums, n=sum(first)))
-    # Include tables with the same probability as the observed one, in spite of rounding.
+    # Include tables with the same probability as the observed table, in spite of rounding.
     return min(1.0, float(chances[chances <= observed * (1 + 1e-7)].sum()))
 
 
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:
     """Return the confidence interval of the share of points.
 
-    It is based on the spread of the pairs, if every game has a partner and the results of pairs differ. Otherwise it is
-    Wilson's interval.
+    If every game has a partner and the results of the pairs differ, the interval is based on their spread. Otherwise it
+    is Wilson's interval.
     """
     error = _error(tally)
     if error is None:

@@ -1,4 +1,4 @@
-"""Tournaments, with a match between every two players and their ratings, and measures of a game."""
+"""Tournaments (a match between every two players, and ratings) and measures of a game."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tablut.variants import Variant
 
 
 class TournamentRow(Result):
-    """Row of a tournament table: the results and the rating of one player."""
+    """Row of a tournament table, with the results and the rating of one player."""
 
     player: str
     games: int
@@ -77,7 +77,7 @@ def play_tournament(
     contestants : list of Contestant
         At least two players.
     plan : MatchPlan
-        Plan of each match. Its players are replaced.
+        Plan of each match. Its two players are replaced.
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
@@ -177,7 +177,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Number of virtual draws against a player of the mean rating that are added to the results of each player."""
+"""Number of virtual draws against a player of mean rating that are added to the results of each player."""
 
 
 class Rating(NamedTuple):
@@ -216,7 +216,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 # ------------------------------------------------------------------------------------------
-# Measures of a game as it is played: branching factor, length, balance, and the size of its tree
+# Measures of a game in play: branching factor, length, balance, and the size of the game tree
 
 
 # The size of a game tree is estimated in two ways: as ``b ** d`` with the mean branching factor ``b`` and
@@ -252,7 +252,7 @@ class GameMeasures(Result):
     log10_tree : Estimated
         Decimal logarithm of the product of the branching factors of a game.
     log10_power : float
-        Estimate of the literature: mean length times the decimal logarithm of the mean branching factor.
+        Estimate used in the literature: mean length times the decimal logarithm of the mean branching factor.
     repeated : Estimated
         Number of plies of a game that lead to an earlier position with the same side to move.
     white, black, draws : int
@@ -363,7 +363,7 @@ def _estimated(values: Sequence[float]) -> Estimated:
 
 def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
     """Write the games of matches as a Parquet table with one row for each game."""
-    # Imported here, since pyarrow takes long to load. It has no type annotations.
+    # Imported here, because pyarrow takes long to load. It has no type annotations.
     pa: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
 

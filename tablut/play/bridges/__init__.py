@@ -1,6 +1,6 @@
-"""External programs as players, and the engine under their protocols.
+"""External programs as players, and the engine speaking the protocols of other programs.
 
-The name of a player is an entry of the registry, or a protocol and a command, such as ``program:COMMAND``.
+The name of a player is a name in the registry, or a protocol and a command, such as ``program:COMMAND``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
 
 
 def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
-    """Return the class with which our engine speaks the protocol of other programs."""
+    """Return the class that lets our engine speak a protocol of other programs."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront
     from tablut.play.bridges.taflzero import TaflZeroFront
@@ -49,7 +49,7 @@ def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
 def make_any(
     name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
 ) -> Player:
-    """Return a new player: one of the registry, or a program that is started."""
+    """Return a new player, either from the registry or as a newly started program."""
     if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
             raise InputError(
@@ -63,10 +63,10 @@ def make_any(
 
 @contextmanager
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player of the registry or an external program, such as ``program:COMMAND``, and close it afterwards.
+    """Yield a player from the registry or an external program, such as ``program:COMMAND``, and close it afterwards.
 
     If ``ready`` is true, the player's kernels are compiled or loaded first. The name can start arbitrary programs, so
-    it must come from a user of this machine, never from the network.
+    it must be given by a user of this machine and never come from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:
@@ -76,7 +76,7 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
 
 
 def name_of(player: Player, said: str) -> str:
-    """Return the name reported by an external program, or else the name under which the player was requested."""
+    """Return the name that an external program reports, or else the name by which the player was requested."""
     return getattr(player, "name", "") or said
 
 

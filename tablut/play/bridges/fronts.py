@@ -1,4 +1,4 @@
-"""Fronts of the engine for other protocols, which translate their lines for an `EngineSession` and back."""
+"""Fronts of the engine for other protocols. They translate lines for an `EngineSession`, and its responses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tablut.play.protocol import EngineOptions, EngineSession, LineReader
 from tablut.play.search.limits import MATE, SearchLimits
 
 UNTIMED: Final = 2.0
-"""Time in seconds for a move if there is no clock."""
+"""Time in seconds for a move if no clock is given."""
 _MOVES_LEFT: Final = 20
 """Number of moves into which the time left on a clock is divided."""
 _LEAST: Final = 0.01
@@ -32,10 +32,10 @@ def plain(text: str) -> str:
 
 
 class Front(LineReader):
-    """Base class of the fronts: another protocol that the engine speaks."""
+    """Base class of the fronts, each of which is another protocol that the engine speaks."""
 
     refusal: ClassVar[str]
-    """Format of the line that gives the reason for a refused line."""
+    """Format of the line with the reason why a line was refused."""
 
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Front(LineReader):
         self._greet()
 
     def _greet(self) -> None:
-        """Write the first line, in protocols in which the engine speaks first."""
+        """Write the first line, in protocols where the engine starts the exchange."""
 
     def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (used by some protocols)
         self._write(self.refusal.format(plain(why)))
@@ -58,8 +58,8 @@ class Front(LineReader):
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Start a search of the current board.
 
-        The limits are those given to the front, or else follow from the seconds left on the clock (``left``) and the
-        increment per move (``more``).
+        The limits are those given to the front. Otherwise they are derived from the seconds left on the clock
+        (``left``) and the increment per move (``more``).
         """
         self._need()
         limits = self._limits

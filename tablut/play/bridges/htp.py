@@ -1,7 +1,7 @@
-"""Hnefatafl Text Protocol of hnefatafl.org: its programs as players, and a front for our engine.
+"""Hnefatafl Text Protocol of hnefatafl.org: programs that speak it as players, and a front for our engine.
 
-Source for the protocol: ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not specify whether
-``generate_move`` also makes the move, so the whole game is sent from its start for each request.
+The source for the protocol is ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not specify
+whether ``generate_move`` also makes the move, so the whole game is sent from its start for each request.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class HtpWords(Words):
         return built_in(variant, own)
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Distinguish answers from refusals."""
+        """Process a line: distinguish answers from refusals."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
@@ -49,7 +49,7 @@ class HtpWords(Words):
 
     def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
         """Send the whole game and request a move."""
-        # The whole clock is for this move, since it is set again before the next one.
+        # All time on the clock is for this move, because the clock is set again before the next move.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [htp.write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
@@ -57,7 +57,7 @@ class HtpWords(Words):
         return process.ask("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
 
     def read(self, answer: Answer) -> Choice:
-        """Return the move. A program that resigns answers something that cannot be parsed as a move."""
+        """Return the move. The answer of a program that resigns cannot be parsed as a move."""
         return bare(htp.read_play(answer.text[1:], self.game.variant.size)[1])
 
 
@@ -82,7 +82,7 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
-        self._session.handle("isready")  # load or compile now, so that no move loses time to it
+        self._session.handle("isready")  # load or compile now, so that this costs no move any time
 
     def handle(self, line: str) -> bool:
         """Execute a line. Text after a number sign is a comment."""
@@ -116,7 +116,7 @@ class HtpFront(Front):
             case ["play", *_]:
                 side, move = htp.read_play(" ".join(line), self._board.size)
                 if side != self._board.turn:
-                    if "position" in self._missing:  # the client assumes that the refused move was made
+                    if "position" in self._missing:  # the client assumes that the refused move has been made
                         self._missing["game"] = self._missing["position"]
                     raise InputError(f"it is the {htp.ROLES[self._board.turn]}'s turn", subject="play")
                 self._board.push(move)

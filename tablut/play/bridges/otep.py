@@ -1,7 +1,7 @@
-"""OpenTafl's engine protocol (OTEP): its engines as players, and a front for our engine.
+"""OpenTafl's engine protocol (OTEP): engines that speak it as players, and a front for our engine.
 
-Source for the protocol: ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot transmit
-the earlier moves of a game that is under way, so the current position is sent as the start.
+The source for the protocol is ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. The protocol
+cannot transmit the earlier moves of a game that is under way, so the current position is sent as the start.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class OtepWords(Words):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string and the rules about the history of a game that it cannot express."""
+        """Return the rules string, and the rules about the history of a game that the string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
         loses = variant.rules.repetition.result == "mover_loses"
@@ -53,7 +53,7 @@ class OtepWords(Words):
         return write_rules(plain), unlike(variant, plain)[1]
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Process a line of the engine; return the kind of answer, and the reply to a request.
+        """Process a line from the engine. Return the kind of answer and the reply to a request.
 
         ``simple-moves off`` makes later moves include their captures.
         """
@@ -80,7 +80,8 @@ class OtepWords(Words):
         if moves[1:] and told == (self.game, self._told[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
-            # A game that is under way is sent as a game that begins here, with the engine to move.
+            # A game that is already under way is sent as a game that begins at the current position, with the engine to
+            # move.
             begun, last = (board, None) if moves[1:] else (before, last)
             self._replies["rules"] = f"rules {begun_at(self.game.rules, begun.position)}\n"
             self._replies["side"] = f"side {side}\n"
@@ -118,7 +119,7 @@ class OtepFront(Front):
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
-        self._session.handle("isready")  # load or compile now, so that no move loses time to it
+        self._session.handle("isready")  # load or compile now, so that this costs no move any time
         self._write("hello")
 
     def _refuse(self, command: str, why: str) -> None:
@@ -170,11 +171,11 @@ class OtepFront(Front):
     def _set_up(self, record: str) -> None:
         position = read_position(record, "w" if self._side == "white" else "b", self._board.size)
         board = Board(self._board.variant, position)
-        board.outcome()  # refuses invalid positions
+        board.outcome()  # rejects invalid positions
         self._board = board
 
     def _go_on(self, moves: list[str], record: str) -> None:
-        """Make the given moves, after the engine's last move if that is not confirmed yet.
+        """Make the given moves, after the engine's last move if this is not confirmed yet.
 
         If the result is not the position received, set that position instead.
         """

@@ -1,7 +1,7 @@
 """External programs as players: processes that exchange lines over pipes and are kept between games.
 
-The protocol of a program is a subclass of `Words`. The output of a process is not trusted: the length of a line is
-limited, and only answers and data that the protocol needs are stored. Whatever the process does, a caller never
+The protocol of a program is a subclass of `Words`. The output of a process is not trusted: the length of lines is
+limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a caller never
 waits longer than its time limit.
 """
 
@@ -42,7 +42,7 @@ _LEAVE: Final = 1.0
 """Time in seconds that a program has to exit after it was asked to."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""Kind of an answer with which a program refuses to go on. It can come in place of any other answer."""
+"""Kind of an answer by which a program refuses to go on. It can replace any other answer."""
 
 
 class ProgramError(MachineError):
@@ -50,7 +50,7 @@ class ProgramError(MachineError):
 
 
 class LateError(ProgramError, TimeoutError):
-    """A program gave no answer within its time."""
+    """A program has not answered within its time."""
 
 
 class UnreadableMoveError(InputError):
@@ -94,19 +94,19 @@ class Words(ABC):
         self.name = ""
         """Name reported by the program."""
         self.info = ""
-        """Last information about its search."""
+        """Last information from the program about its search."""
 
     @classmethod
     @abstractmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
         """Return the rules to send to the program, and the rules that the protocol cannot express.
 
-        Settings that concern the rules are removed from ``own``.
+        Settings about the rules are removed from ``own``.
         """
 
     @abstractmethod
     def hear(self, text: str) -> tuple[str, str]:
-        """Process a line of the program; return the kind of answer and the immediate reply, each empty if none."""
+        """Process a line from the program; return the kind of answer and the immediate reply, or empty strings."""
 
     @abstractmethod
     def greet(self, process: Process, seconds: float) -> None:
@@ -140,7 +140,8 @@ class Words(ABC):
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
     """Return the rules in which two variants differ, with the values of the first variant.
 
-    The first list has the rules that apply to a position, the second those that depend on the history of a game.
+    The first list contains the rules that apply to a position. The second contains those that depend on the history of
+    a game.
     """
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
     found: tuple[list[str], list[str]] = ([], [])
@@ -153,7 +154,7 @@ def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
 
 
 def bare(move: Move) -> Choice:
-    """Return a choice with a move only, without a score or statistics."""
+    """Return a choice that consists of a move only, without a score or statistics."""
     return Choice(move, None, None, 0, 0, (move,))
 
 
@@ -166,9 +167,10 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules for a program that plays a single variant, Copenhagen by default or the setting ``variant``.
+    """Return the rules for a program that plays a single variant: Copenhagen, or the setting ``variant``.
 
-    Raise InputError if the variants differ in more than rules about the history of the game, which the match enforces.
+    Raise InputError if the variants differ in other rules than those about the history of the game. The match enforces
+    these.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsaid = unlike(variant, plays)
@@ -207,7 +209,7 @@ class Process:
             why = f"{error.strerror or error}{way}"
             raise InputError(f"cannot be started: {why}", subject=f"program {excerpt(command)}") from error
         self._answers: queue.Queue[Answer | None] = queue.Queue()
-        """Answers not read yet; None after the last one."""
+        """Unread answers, with None after the last one."""
         self._unasked = 0
         self._writing = threading.Lock()
         self._fault = ""
@@ -225,7 +227,7 @@ class Process:
     # -- output of the program ---------------------------------------------------------
 
     def _listen(self, stream: IO[bytes]) -> None:
-        """Process the output of the program until it ends or breaks the limits."""
+        """Process the output of the program until the output ends or exceeds the limits."""
         with stream:
             while line := stream.readline(_LONGEST_LINE):
                 if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
@@ -246,7 +248,7 @@ class Process:
         self._answers.put(None)
 
     def _overhear(self, stream: IO[bytes]) -> None:
-        """Read the error stream of the program and keep its end."""
+        """Read the error stream of the program and keep the last part of it."""
         with stream:
             while piece := stream.readline(1 << 12):
                 self._last_words = (self._last_words + piece)[-_LAST_WORDS:]
@@ -254,7 +256,7 @@ class Process:
     # -- requests ----------------------------------------------------------------------
 
     def tell(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, they are lost, and the next `ask` reports it."""
+        """Write lines to the program. If it has exited, they are lost, and the next `ask` reports the exit."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
@@ -282,7 +284,7 @@ class Process:
                 times -= found.kind == answer
                 if not times:
                     return found
-            # At the deadline, the alarm itself has ended the program.
+            # At the deadline, the alarm has already ended the program.
             if time.monotonic() < deadline:
                 raise ProgramError(f"{self._why()}", subject=f"program {excerpt(self._command)}")
         self.kill()
@@ -359,7 +361,7 @@ class IdlePrograms:
             process.leave()
 
     def take(self, command: str, words: type[Words]) -> tuple[Process, bool]:
-        """Return an idle process or start a new one; also return whether it is new."""
+        """Return an idle process or start a new one. The second result tells whether the process is new."""
         with self._lock:
             waiting = self._idle.get((command, words), [])
             while waiting:
@@ -373,7 +375,7 @@ class IdlePrograms:
         return process, True
 
     def give_back(self, command: str, process: Process, good: bool) -> None:
-        """Return a process to the pool after a game. A process that is not good is ended instead."""
+        """Return a process to the pool after a game. A process that cannot be reused is ended instead."""
         with self._lock:
             if good and process.usable and not self._closed:
                 self._idle.setdefault((command, type(process.words)), []).append(process)
@@ -389,18 +391,18 @@ class IdlePrograms:
 # -- programs as players ------------------------------------------------------------
 
 
-# A program that is late, writes something unreadable or exits loses its game, like any player at fault,
-# and is ended.
+# Like any player at fault, a program that is late, writes something unreadable or exits loses its game. It is then
+# ended.
 #
-# A process plays one game after the other and is notified of each new game, so that a match does not pay for
-# its start-up every time. It ends with the match.
+# A process plays one game after the other and is notified of each new game, so that start-up costs time only once in a
+# match. The process ends with the match.
 
 
 _LATE: Final = 5.0
 """Time in seconds to wait for a late answer. A late player loses, but after an answer its process can be reused."""
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
-"""Settings of the player that are not sent to the program: the time in seconds for requests without a time limit."""
+"""Setting of the player that is not sent to the program: the time in seconds for requests without a time limit."""
 
 
 @contextmanager
@@ -413,7 +415,7 @@ def _naming(command: str) -> Iterator[None]:
 
 
 class ProgramPlayer(OneCaller):
-    """Player that is an external program, for one game."""
+    """Player for one game that is an external program."""
 
     def __init__(
         self,

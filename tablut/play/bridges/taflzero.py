@@ -1,4 +1,4 @@
-"""Protocol of TaflZero, a variant of UCI with a different FEN: its engines as players, and a front for our engine.
+"""TaflZero's protocol, a variant of UCI with a different FEN: engines that speak it, and a front for our engine.
 
 Source for the protocol: ``README.md`` of https://github.com/sovelin/taflzero.
 """
@@ -19,7 +19,7 @@ from tablut.variants import Variant
 
 
 class TaflZeroWords(UciWords):
-    """UCI without rules and ``ucinewgame``, and with one limit for a move."""
+    """UCI without rules and without ``ucinewgame``, and with a single limit for a move."""
 
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
 
@@ -30,7 +30,7 @@ class TaflZeroWords(UciWords):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError for limits that the protocol cannot express, including two limits together."""
+        """Raise InputError for limits that the protocol cannot express, such as two limits together."""
         super().check(limits, elsewhere=elsewhere)
         if limits.nodes and limits.movetime:
             raise InputError("its protocol does not support nodes and movetime together", remedy="use only one of them")
@@ -55,7 +55,7 @@ class TaflZeroFront(Front):
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session itself keeps track of refused lines and checks their length."""
+        """Execute a line. The engine session itself keeps track of refused lines and checks the length of lines."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

@@ -27,7 +27,7 @@ def go(limits: SearchLimits) -> str:
     """Return the ``go`` line that requests a move within limits."""
     words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
     if limits.movetime is not None:
-        # At least 1 ms, since a time of 0 is refused.
+        # At least 1 ms, because a time of 0 is refused.
         words.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
     return f"go {' '.join(words)}"
 
@@ -41,7 +41,7 @@ class UciWords(Words):
     def __init__(self) -> None:
         super().__init__()
         self.options: dict[str, str] = {}
-        """Options that the program has announced, in its spelling, by the name in lower case."""
+        """Options that the program has announced, in its spelling, keyed by the name in lower case."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
@@ -54,7 +54,7 @@ class UciWords(Words):
         )
 
     def hear(self, text: str) -> tuple[str, str]:
-        """Process a line of the program: store names, options and scores, and return the keyword of an answer."""
+        """Process a line from the program: store names, options and scores, and return the keyword of an answer."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text
@@ -70,7 +70,7 @@ class UciWords(Words):
         process.ask("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
-        """Return the options to send; raise InputError for a player's setting that the program has not announced.
+        """Return the options to send. Raise InputError for a player's setting that the program has not announced.
 
         Options shared by all players are left out if the program has not announced them.
         """

@@ -30,7 +30,7 @@ from tablut.variants import Variant, load_variant
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds for our own players to receive the end of the last game."""
+"""Time in seconds in which our own players must receive the end of the last game."""
 
 
 class _Game(Result):
@@ -114,7 +114,8 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # A command may be longer than a name may be. If it were refused, the other side would wait in vain.
+            # A command may be longer than a name is allowed to be. If it were refused, the other side would wait in
+            # vain.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
@@ -207,7 +208,7 @@ def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
     Parameters
     ----------
     folder : Path
-        Folder of the script. It is created if necessary.
+        Folder for the script. It is created if necessary.
     arguments : tuple of str
         Further arguments of ``tablut play``, such as the player.
 

@@ -1,14 +1,12 @@
 """Client that plays one game on a competition server.
 
-The server decides about the rules, and the client plays in any position that it receives. Because
-repetition counts, it keeps the history of the game as long as each state follows from the
-previous one by a legal move. A state that does not follow starts a new history, and so does one
-that is decided by our rules while the server continues.
+The server decides about the rules, and the client plays in any position that it receives. Because repetition counts,
+the client keeps the history of the game as long as each state follows from the previous state by a legal move. A state
+that does not follow starts a new history, and so does a state that is decided by our rules while the server continues.
 
-The clock starts at the first byte of a state in which the client is to move. Whatever the player
-does, a move is sent before the server's time is up. If the server closes the connection without a
-result, the result is unknown. The client never reconnects, since no server lets a player
-rejoin a game.
+The clock starts when the first byte of a state arrives in which the client is to move. Whatever the player does, a move
+is sent before the server's time is up. If the server closes the connection without a result, the result is unknown. The
+client never reconnects, since no server lets a player rejoin a game.
 """
 
 from __future__ import annotations
@@ -35,7 +33,7 @@ from tablut.variants import Variant
 _FIRST_STATE: Final = 900.0
 """Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""
 _SILENCE: Final = 60.0
-"""Time in seconds beyond the opponent's time after which a silent server counts as failed."""
+"""Time in seconds, beyond the opponent's time, after which a silent server counts as failed."""
 _RETRY: Final = 0.2
 
 
@@ -55,7 +53,7 @@ class ClientSettings(NamedTuple):
     name : str
         Name of the player on the server.
     wait : float
-        Time in seconds for which refused connections are tried again.
+        Time in seconds during which refused connections are retried.
     limits : SearchLimits
         Further limits of the player for each move.
     """
@@ -126,7 +124,7 @@ class _Line:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._frames = FrameReader()
-        # Arrival times of the first byte that is not part of a returned message, and of the last byte.
+        # Arrival times of the first byte that does not belong to a returned message yet, and of the last byte.
         self._began = self._last = 0.0
 
     def send(self, text: str) -> None:
@@ -137,7 +135,7 @@ class _Line:
             raise _ServerFailure(f"the connection was lost ({error.strerror or error})") from error
 
     def receive(self, seconds: float) -> tuple[str, float] | None:
-        """Return a message with the arrival time of its first byte, or None at the end of the connection."""
+        """Return a message with the arrival time of its first byte, or None when the connection has ended."""
         until = time.monotonic() + seconds
         while True:
             began = self._began
@@ -160,7 +158,7 @@ class _Line:
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))
         except OSError:
-            # Nothing has arrived, or the connection is broken, which the next read reports.
+            # Nothing has arrived, or the connection is broken. In the latter case, the next read reports it.
             return False
 
     def _take(self) -> str | None:
@@ -263,7 +261,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _Game:
-    """State of the client's game."""
+    """State of the game in the client."""
 
     def __init__(
         self,
@@ -273,7 +271,7 @@ class _Game:
         tell: Callable[[str], None],
         complain: Callable[[str], None],
     ) -> None:
-        # Two boards: the game as played (`record`), and the board for the player (`asked`). The latter
+        # There are two boards: the game as played (`record`), and the board that the player gets (`asked`). The latter
         # has a shorter history if the server continued a game that is decided by our rules.
         self.record: Board | None = None
         self.asked: Board | None = None
@@ -313,7 +311,7 @@ class _Game:
         return state.side
 
     def _follow(self, state: BolognaState) -> None:
-        """Update the boards to a state, by a move from the previous state if there is one."""
+        """Update the boards to a state, with a legal move from the previous state if one leads there."""
         record, asked = self.record, self.asked
         if record is None or asked is None:
             self._begin_at(state, "w")
@@ -342,21 +340,21 @@ class _Game:
         """Start a new history at a state. ``side`` is the side to move if the state ends the game."""
         board = Board(self._variant, state.position(side))
         if state.side is not None:
-            board.outcome()  # refuses invalid positions, except the end of a game, where the king may be missing
+            board.outcome()  # rejects invalid positions, except at the end of a game, where the king may be missing
         self.record, self.asked = board, board.copy()
 
     def _answer(self, line: _Line, began: float) -> None:
         assert self.asked is not None
         over = self.asked.outcome()
         if over is not None:
-            # The competition's server does not notice that a side has no moves. It waits until our time is up.
+            # The competition's server does not notice that a side has no moves, and waits until our time is up.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
         spent = time.monotonic() - began
         margin = move_margin(timeout)
         seconds = max(timeout - margin - spent, timeout / 100)
-        # Half of the margin is left for a player that exceeds its time.
+        # Half of the margin is reserved in case the player exceeds its time.
         patience = max(timeout - margin / 2 - spent, seconds)
         limits = self._settings.limits._replace(movetime=seconds)
         answer = self._thinker.choose(self.asked, limits, patience, self._refused)
@@ -403,7 +401,7 @@ def _told(answer: Answer, seconds: float) -> str:
 
 
 def move_margin(timeout: float) -> float:
-    """Return the part in seconds of the server's time for a move that is not used.
+    """Return the part, in seconds, of the server's time for a move that is not used.
 
     The margin is 0.1 s plus a tenth of the time, at most 2 s and at most half of the time. It allows for the
     network and for other load on the machine.
@@ -412,12 +410,12 @@ def move_margin(timeout: float) -> float:
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without any search: one that escapes or captures the king, or else the first one."""
+    """Return a legal move without any search: one that wins immediately if it is found, or else the first one."""
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()
     for move in moves:
-        # Nearly every winning move is made by the king or goes next to it. Trying all moves would take too long.
+        # Nearly every winning move is made by the king or ends next to the king. Trying all moves would take too long.
         if king is None or (move.start != king if side == "white" else not _adjacent(move.target, king, board.size)):
             continue
         board.push(move)
@@ -433,7 +431,7 @@ def _adjacent(one: int, other: int, size: int) -> bool:
 
 
 class Answer(NamedTuple):
-    """Move to send, with the player's choice, or with the trouble that made a plain move necessary."""
+    """Move to send, with the player's choice or with the problem that made a plain move necessary."""
 
     move: Move
     choice: Choice | None
@@ -463,7 +461,7 @@ class Thinker:
             try:
                 found.append(self._player.choose(asked, limits))
             except Exception as error:
-                # Reported below. A single failure of the player must not lose the game.
+                # The error is reported below. A single failure of the player must not lose the game.
                 failed.append(error)
 
         self._thread = threading.Thread(target=_think, args=(board.copy(),), daemon=True, name="player")

@@ -1,4 +1,4 @@
-"""Server for the competition's protocol, which referees one game after the other, based on asyncio streams.
+"""Server for the competition's protocol. It is based on asyncio streams and referees one game after the other.
 
 White connects to one port and black to another. Each player sends its name and then receives the
 state after every ply. Whatever a player sends or fails to send, the game continues or ends, and
@@ -43,7 +43,7 @@ _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Time in seconds to read a move that has arrived just when the time is up. Such a move counts as in time."""
+"""Time in seconds to read a move that arrives just when the time is up. Such a move counts as in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
@@ -68,7 +68,8 @@ class RefereeSettings(NamedTuple):
     wait : float
         Time in seconds to wait for both players of a game.
     repeats : int
-        Number of repetitions of a position that are allowed in addition to the variant's rule before a draw.
+        Number of repetitions of a position that are allowed before a draw, in addition to those that the variant
+        allows.
     errors : int
         Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
@@ -114,7 +115,7 @@ class RefereeSettings(NamedTuple):
 
 
 class RefereedGame(NamedTuple):
-    """Refereed game. The verdict is None if the game was interrupted."""
+    """Refereed game. Its verdict is None if the game was interrupted."""
 
     white: str
     black: str
@@ -140,7 +141,7 @@ class Referee(OneCaller):
     Raises
     ------
     InputError
-        If a setting is invalid, or the machine does not have the address.
+        If a setting is invalid, or if the address does not belong to this machine.
     MachineError
         If a port is already in use.
 
@@ -206,7 +207,7 @@ class Referee(OneCaller):
         Parameters
         ----------
         last : bool
-            Whether this is the last game. Further players are then turned away instead of waiting.
+            Whether this is the last game. If so, further players are turned away instead of waiting.
 
         Returns
         -------
@@ -282,7 +283,7 @@ class Referee(OneCaller):
         return seats
 
     async def _seat(self, seats: Seats, side: Side) -> None:
-        """Give a seat to one player after the other. The next player waits until the current one has left."""
+        """Give the seat to one player after the other. The next player waits until the current player has left."""
         while True:
             connection = seats[side] = await self._accept(side)
             try:
@@ -311,7 +312,7 @@ class Referee(OneCaller):
     # -- the game ----------------------------------------------------------------------
 
     async def _run(self, match: Match, seats: Seats, last: bool) -> None:
-        # The queue has a single place, so that a player that sends more messages is held back.
+        # The queue holds a single message, so that a player that sends more has to wait.
         inbox: asyncio.Queue[tuple[Side, str | FrameError | None]] = asyncio.Queue(1)
         tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
         async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
@@ -349,7 +350,7 @@ class Referee(OneCaller):
             if match.board.ply != ply:
                 self._send(match, seats)
             elif side == to_move:
-                seats[side].send(match.state)  # its move was refused, but it may try again
+                seats[side].send(match.state)  # the player's move was refused, but it may try again
 
     def _send(self, match: Match, seats: Seats) -> None:
         for connection in seats.values():
@@ -404,10 +405,10 @@ async def _listen_to(
 # The referee's state of a game, without sockets: the meaning of each message, and the end of the game
 
 
-# An illegal move is an error, and so is a message of the player that is not to move. A player with more errors than
-# allowed loses. An invalid message, exceeding the time, and disconnecting lose immediately. The rules decide
-# everything else: a side without a legal move loses, and a position that recurs more often than allowed is a
-# draw where the rules have repetition.
+# An illegal move is an error, and so is a message from the player that is not to move. A player with more errors than
+# allowed loses. An invalid message, exceeding the time, and disconnecting lose immediately. The rules decide everything
+# else: a side without a legal move loses, and a position that recurs more often than allowed is a draw where the rules
+# have repetition.
 
 
 ENDS: Final = {
@@ -416,7 +417,7 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations that a player causes outside the rules of the game, with texts for people."""
+"""Terminations caused by a player outside the rules of the game, with texts for people."""
 
 _OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
@@ -476,7 +477,7 @@ class Match:
         return bologna.write_state(self.board.position, self.turn)
 
     def receive(self, side: Side, text: str) -> None:
-        """Process a message of a player."""
+        """Process a message from a player."""
         if self.verdict is not None:
             return
         try:

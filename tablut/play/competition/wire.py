@@ -1,7 +1,7 @@
 """Messages of the competition's protocol: a length of four bytes, big-endian, followed by that many bytes of UTF-8.
 
-A message is returned when all of its bytes have arrived. Messages longer than a limit are
-refused, so that a sender cannot exhaust the memory of the reader.
+A message is returned when all of its bytes have arrived. Messages that exceed a limit are refused, so that a sender
+cannot exhaust the memory of the reader.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class FrameError(InputError):
 
 
 def encode_frame(text: str) -> bytes:
-    r"""Return a message as bytes with its length in front."""
+    r"""Return a message as bytes, preceded by its length."""
     body = text.encode()
     return len(body).to_bytes(_PREFIX, "big") + body
 
@@ -44,7 +44,7 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """Number of bytes that are not returned in a message yet."""
+        """Number of bytes that have not been returned in a message yet."""
         return len(self._held)
 
     @property
@@ -75,7 +75,7 @@ class FrameReader:
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Number of unsent bytes, about forty states, at which the connection is closed because the player does not read."""
+"""Number of unsent bytes (about forty states) at which the connection is closed because the player does not read."""
 
 
 class Connection:
@@ -95,7 +95,7 @@ class Connection:
         return text
 
     async def overhear(self) -> bool:
-        """Read input before the game; return True if it is too much, or False when the player disconnects."""
+        """Read input that arrives before the game. Return True if it is too much, False when the player disconnects."""
         while self._frames.held <= _PIECE:
             if not await self._read():
                 return False
@@ -110,7 +110,7 @@ class Connection:
         return bool(data)
 
     def send(self, text: str) -> None:
-        """Send a message. It is buffered until the player reads it."""
+        """Send a message, which is buffered until the player reads it."""
         if not self._writer.is_closing():
             self._writer.write(encode_frame(text))
             if self._writer.transport.get_write_buffer_size() > _MOST_UNSENT:
@@ -123,9 +123,9 @@ class Connection:
     async def leave(self, seconds: float) -> None:
         """Close the connection after the last messages have arrived, at most after the given time in seconds.
 
-        A connection that is closed with unread input is reset, and the other end may then lose the result of
-        the game, which it has not read yet. Therefore only the sending direction is closed first, and
-        input is read and dropped until the other end closes too.
+        A connection that is closed with unread input is reset, and the other end may then lose the result of the game
+        if it has not read it yet. Therefore only the sending direction is closed first, and input is read and dropped
+        until the other end closes too.
         """
         try:
             with suppress(OSError, TimeoutError):

@@ -1,4 +1,4 @@
-"""Budget of a player in compiled code: moves made, and time on a clock that the kernels read themselves."""
+"""Budget of a player in compiled code: a number of moves, and time on a clock that the kernels read themselves."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
 """Time at which the budget ends, in nanoseconds of that clock."""
 _SECONDS: Final = 7
-"""First of two places into which the clock is read: seconds, then nanoseconds."""
+"""First of the two places that receive the reading of the clock: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62

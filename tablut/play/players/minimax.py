@@ -1,12 +1,11 @@
-"""Two minimax players from the literature: their alpha-beta search and both evaluations, compiled.
+"""Two minimax players from the literature: their compiled alpha-beta search and both evaluations.
 
-The two source texts use no move ordering, transposition table or quiescence, so this search does
-not either: moves are tried in the engine's order, and the first of equal moves is kept.
-`tablut.play.search` has all these techniques.
+The two source texts use no move ordering, transposition table or quiescence search, so this search does not use them
+either. Moves are tried in the engine's order, and the first of equally good moves is kept. `tablut.play.search` uses
+all these techniques.
 
-A position is valued for the side to move at the root, as in both sources. One of them
-weighs own pieces and the opponent's pieces differently, so the value for the other side is
-not the negative.
+A position is valued for the side to move at the root, as in both sources. One of the sources weighs own pieces and the
+opponent's pieces differently, so the value for the other side is not the negative of this value.
 """
 
 from __future__ import annotations
@@ -115,7 +114,7 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
     rank, file = np.divmod(np.arange(size * size), size)
     escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
     away = abs(rank[:, None] - rank[escapes]) + abs(file[:, None] - file[escapes])
-    # On a board without escapes, all distances are equal.
+    # On a board without escapes, all distances are the same.
     distance = away.min(axis=1, initial=2 * size)
     central = np.zeros(size * size, dtype=np.int64)
     central[sorted(central_squares(variant))] = 1
@@ -187,7 +186,7 @@ def _negamax(
         return sign * ended(t, evaluation, board, chooser, side ^ 1)
     rule = I64(state.counters[REPETITION_RULE])
     if rule != 0 and _recurs(state, key, ply):
-        # The opponent's move repeated the position.
+        # The opponent's move has repeated the position.
         return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side if rule == 2 else 4 - rule)
     if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
@@ -249,14 +248,14 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two players, without any technique that is not in the sources
+# -- the two players, with no technique beyond those of the sources
 
 
 _INFINITY: Final = 1 << 40
 
 
 class _AlphaBeta(OneCaller):
-    """Base class of both players: minimax with alpha-beta, without move ordering. The first of equal moves is kept."""
+    """Base class of both players: alpha-beta without move ordering. The first of equally good moves is kept."""
 
     name: ClassVar[str]
     kind: ClassVar[int]
@@ -270,14 +269,15 @@ class _AlphaBeta(OneCaller):
         self._depth = int(settings.pop("depth"))
         weights = [int(weight) for weight in settings.values()]
         end = weights[3] if len(weights) == 4 else _INFINITY
-        # Bound on the value of an undecided position. A larger value proves an end, if the end has enough weight.
+        # Bound on the value of an undecided position. A larger value proves an end of the game, if the end has enough
+        # weight.
         pieces = 1 + sum(row.count(piece) for row in variant.start for piece in "bw")
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
         self._evaluation = new_evaluation(variant, self.kind, [*weights[:3], end])
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
-            # Load or compile the kernel here, so that no move loses time to it.
+            # Load or compile the kernel here, so that this costs no move any time.
             self._search(array, moves, [], 0, SearchLimits(nodes=1), time.perf_counter())
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
@@ -323,7 +323,7 @@ class _AlphaBeta(OneCaller):
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # With iterative deepening, the first depth that finds the end is the number of plies to it.
+                    # With iterative deepening, the first depth at which the end is found is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return best, mate, completed, int(state.budget[NODES])
@@ -336,12 +336,12 @@ class PayoffPlayer(_AlphaBeta):
     its own pieces; minus 30 for each of the opponent's; for white, plus 50 minus the number of tiles from the king
     to the nearest corner, and for black the negative of that; plus 50,000 for a win and minus 50,000 for a loss.
 
-    The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since
-    a king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts
-    are added at the end of the game too. The text deepens "by one", and then speaks of "a depth of one". This
-    player deepens one ply at a time within its limits; for the other reading, use ``depth=1`` or ``--depth 1``. An
-    interrupted iteration is ignored. Where escapes are not corners, the nearest escape is used instead of the
-    nearest corner. A repeated position is valued by the rules, and a draw is worth 0.
+    The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since a
+    king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts are
+    also added when the game has ended. The text deepens "by one", and then speaks of "a depth of one". This player
+    deepens one ply at a time within its limits. For the other interpretation, use ``depth=1`` or ``--depth 1``. An
+    interrupted iteration is ignored. Where escapes are not corners, the nearest escape replaces the nearest corner. A
+    repeated position is valued by the rules, and a draw is worth 0.
     """
 
     name = "payoff"
@@ -363,11 +363,11 @@ class MinimaxPlayer(_AlphaBeta):
     throne raises it. A king that has reached the edge is worth infinity, and a captured king minus infinity. The
     number of white pieces is added and the number of black pieces subtracted.
 
-    The text gives no weights. Here, one attacker beside the king, a king on or beside the throne, and one piece
-    count 1 each, which the options ``beside``, ``throne`` and ``piece`` change. All wins are worth the same, so the
-    player may postpone a win. The first best move in the engine's order is kept. A repeated position is valued by the
-    rules; by Berkeley's, it is lost for the side that made it. If a limit ends the search early, the player plays the
-    best of the moves that were searched completely.
+    The text gives no weights. Here, one attacker beside the king, a king on or beside the throne, and one piece count 1
+    each, which the options ``beside``, ``throne`` and ``piece`` change. All wins are worth the same, so the player may
+    postpone a win. The first best move in the engine's order is kept. A repeated position is valued by the rules; under
+    Berkeley's rules, the side that repeated it loses. If a limit ends the search early, the player plays the best of
+    the moves that were searched completely.
     """
 
     name = "minimax3"

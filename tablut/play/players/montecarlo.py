@@ -1,6 +1,6 @@
 """Monte Carlo players of the McGill player paper, sections IV and V.
 
-They are one player with four sets of defaults. Its playouts are compiled.
+They are a single player with four sets of defaults, whose playouts are compiled.
 """
 
 from __future__ import annotations
@@ -37,15 +37,14 @@ from tablut.variants import Variant
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
 
 
-# A playout plays a fixed number of plies from the root. As long as its states are known, UCT chooses
-# the next move, and moves to states never seen come first. The first new state is stored, and from
-# there on moves are random. The result is added to every stored state on the path, from the point of
-# view of the side that moved into it. A playout that ends undecided counts as a visit, but neither
-# as a win nor as a loss.
+# A playout plays a fixed number of plies from the root. As long as its states are known, UCT chooses the next move, and
+# prefers moves to states that it has never seen. The first new state is stored, and from there on moves are random. The
+# result is added to every stored state on the path, from the point of view of the side that moved into it. A playout
+# that ends undecided counts as a visit, but neither as a win nor as a loss.
 #
-# There is no tree of nodes. States are found by their Zobrist keys, as in section VII of the paper.
-# So transpositions share their statistics, and these can be kept for the next move. When
-# seven eighths of the places are occupied, no further states are stored.
+# There is no tree of nodes. States are found by their Zobrist keys, as in section VII of the paper. So transpositions
+# share their statistics, and the statistics can be kept for the next move. When seven eighths of the places are
+# occupied, no further states are stored.
 #
 # Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
@@ -73,11 +72,11 @@ DEEPEST: Final = 9
 COUNTERS: Final = 10
 
 NONE: Final = 0
-"""Playouts end by the rules only."""
+"""Playouts end only by the rules."""
 AWARE: Final = 1
 """Playouts also end at a victory path with white to move, or at a king that can be captured with black to move."""
 BLIND: Final = 2
-"""Playouts also end at either, whichever side is to move. If both apply, the king counts as captured."""
+"""Playouts also end at either of these, whichever side is to move. If both apply, the king counts as captured."""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 28
@@ -201,7 +200,7 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
     """Return the index of the move chosen by UCT in a stored state, in O(moves).
 
-    Moves to states that were never seen come first, in random order.
+    Moves to states that have never been seen come first, in random order.
     """
     unseen, chosen, total = I64(0), I64(0), I64(0)
     for index in range(count):
@@ -346,7 +345,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """Statistics of a move from playouts, for the side that makes it."""
+    """Statistics of a move from playouts, from the point of view of the side that makes the move."""
 
     move: Move
     visits: int
@@ -359,10 +358,10 @@ class MonteCarloPlayer(OneCaller):
 
     It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
 
-    The paper leaves some points open. The steps count from the root (``from=leaf``: from the first new state). The
-    move with the highest objective is played; of equal moves, one with the most visits, then a random one. A simulation
-    that ends undecided counts as a visit only. Each simulation stores one new state. Statistics are forgotten between
-    moves (``keep=yes`` keeps them). A single legal move is played without any simulation.
+    The paper leaves some points open. The steps count from the root (``from=leaf``: from the first new state). The move
+    with the highest objective is played; of equal moves, one with the most visits, then a random one. A simulation that
+    ends undecided counts only as a visit. Each simulation stores one new state. Statistics are forgotten between moves
+    (``keep=yes`` keeps them). A single legal move is played without any simulation.
     """
 
     name: ClassVar[str] = "mcts"
@@ -383,7 +382,7 @@ class MonteCarloPlayer(OneCaller):
         self._warm_up(options.seed)
 
     def _warm_up(self, seed: int) -> None:
-        """Load or compile the kernels, so that the first move loses no time to it."""
+        """Load or compile the kernels, so that this costs the first move no time."""
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
             self._prepare(array, moves, plies_left=None)
@@ -470,13 +469,14 @@ class MonteCarloPlayer(OneCaller):
 class ExpandedPlayer(MonteCarloPlayer):
     """``mcts-expanded``: `MonteCarloPlayer` with expanded definitions of win and loss (sections IV-B and V, table IV).
 
-    A simulation ends as a win for white at a victory path, and as a win for black at a king that can be captured.
+    A simulation ends as a win for white when there is a victory path, and as a win for black when the king can be
+    captured.
 
-    The paper says that this player, as black, takes being able to kill the king for a win "before
-    actually killing the king", and loses every game to the greedy player. This happens only if the definitions
-    ignore whose turn it is and the king's danger is checked first. This is ``turn=blind``, the default here, with
-    which the player does lose these games. ``turn=aware`` considers only what the side to move can do.
-    ``expanded=white`` uses the definitions only when the player is white, as in table V.
+    The paper says that this player, as black, takes being able to kill the king for a win "before actually killing the
+    king", and loses every game to the greedy player. This happens only if the definitions ignore whose turn it is and
+    the danger to the king is checked first. With this interpretation, ``turn=blind``, the player does lose these games,
+    so it is the default here. ``turn=aware`` considers only what the side to move can do. ``expanded=white`` uses the
+    definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -498,9 +498,9 @@ class ImprovedPlayer(MonteCarloPlayer):
 class FilteredPlayer(MonteCarloPlayer):
     """``mcts-heuristic``: improved Monte Carlo among the heuristic player's best moves (IV-B, figure 9, VII).
 
-    A filter keeps only the moves with the best score, from which the heuristic player chooses. ``margin`` also keeps
-    moves whose score is lower by at most that much. Stored states are kept from move to move (section VII) and
-    removed when they fill half of the memory.
+    A filter keeps only the moves with the best score, from which the heuristic player would choose. With ``margin``, it
+    also keeps moves whose score is lower by at most this margin. Stored states are kept from move to move (section VII)
+    and removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"

@@ -1,4 +1,4 @@
-"""Protocol, settings and registry of players. A player chooses a move within limits."""
+"""Protocol, settings and registry of players, which choose moves within limits."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Player(Protocol):
 
 
 SHIPPED_TABLE_MIB: Final = 32
-"""Memory in MiB for the tables that ship with the packages. It holds every tier of up to four men, loaded in 35 ms."""
+"""Memory in MiB for the tables that ship with the packages. Every tier of up to four men fits and loads in 35 ms."""
 
 
 class PlayerOptions(NamedTuple):
-    """Options of a player. Each player uses those that apply to it.
+    """Options of a player. Each player uses the options that apply to it.
 
     Attributes
     ----------
@@ -143,7 +143,7 @@ def number(kind: Callable[[str], int | float], text: str) -> int | float:
 
 
 class Setting(NamedTuple):
-    """Setting that a player declares.
+    """Setting declared by a player.
 
     Attributes
     ----------
@@ -392,7 +392,7 @@ def spec_of(name: str) -> PlayerSpec:
     return PLAYERS[name]
 
 
-# -- players with their kernels compiled or loaded before the clock starts -----------------
+# -- players whose kernels are compiled or loaded before the clock starts ------------------
 
 
 _SMALL_HASH: Final = 16

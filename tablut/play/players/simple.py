@@ -10,11 +10,11 @@ The scoring scheme (section III-B of the paper) gives points for a move:
 | the king has an open victory path | +5 | it has none | +1000 |
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
-The paper leaves some points open. They are decided as follows: a piece that several moves can
-capture counts once; the king does not count among these pieces; a path is open if white could take
-it if it were white's turn; central squares are the castle and the squares beside it (section I-A).
-A white move that wins the game counts as an open path, and a black move that wins it as a capture
-of the king. A move by which the mover loses counts as having allowed the capture or the path.
+The paper leaves some points open. They are settled as follows: a piece that several moves can capture counts once;
+the king does not count among these pieces; a path is open if white could take it if it were white's turn; central
+squares are the castle and the squares beside it (section I-A). A white move that wins the game counts as an open path,
+and a black move that wins the game as a capture of the king. A move by which the moving side loses counts as one that
+allows the capture or the path.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". So
 `Scheme.first` is added to a white move after which the king stands on a victory path, and
@@ -80,7 +80,7 @@ _KING_CAPTURED: Final = 1000
 
 
 class Scheme(NamedTuple):
-    """Data for the scores in addition to the engine's tables; C is the number of cells.
+    """Data for scoring moves, in addition to the engine's tables; C is the number of cells.
 
     Attributes
     ----------
@@ -193,7 +193,7 @@ def score_moves(
         scores[index] = _score(t, h, array, I64(moves[index]))
 
 
-# -- victory paths: ways of the king to an escape that black cannot stop -------------------
+# -- victory paths: paths of the king to an escape that black cannot stop ------------------
 
 
 # The McGill player paper (Pilarski, *Designing an Effective Tablut Artificial Intelligence*,
@@ -203,9 +203,9 @@ def score_moves(
 # soldier can enter; or one way that only a single soldier can enter, on the cell beside the
 # corner, where the king captures it.
 #
-# The paper calls victory paths guaranteed. They are not beside a hostile corner, where a king may
-# be captured between the corner and one soldier. So a king that can be captured immediately is not
-# considered to stand on a path.
+# The paper calls victory paths guaranteed. This is not true beside a hostile corner, where a king may be captured
+# between the corner and one soldier. So a king that can be captured immediately is not considered to stand on a victory
+# path.
 
 
 class PathTables(NamedTuple):
@@ -274,7 +274,7 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
 def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
     """Return a move by which the king wins immediately or enters a victory path, or NO_MOVE, in O(N²).
 
-    White is taken to be to move, whichever side is.
+    The position is treated as if white were to move.
     """
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
@@ -308,7 +308,7 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
 
 
 class RandomPlayer(OneCaller):
-    """Player of uniformly random moves. The same seed gives the same moves."""
+    """Player that makes uniformly random moves. The same seed gives the same moves."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("random", options, {})
@@ -316,7 +316,7 @@ class RandomPlayer(OneCaller):
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a random legal move. No search is made, so the limits are only checked."""
+        """Return a random legal move. There is no search, so the limits are only validated."""
         limits.checked()
         move = self._random.choice(moves_asked_about(board, self.variant))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
@@ -332,11 +332,10 @@ class GreedyPlayer(OneCaller):
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
-    The paper leaves some points open. They are decided as follows: of several captures, or several moves
-    nearest to the corner, one is chosen at random; the king counts as a piece, and capturing it is no
-    better than capturing a soldier, a weakness that section II mentions; the distance is counted along
-    rank and file; if the king cannot come nearer, the move is random. Where escapes are not
-    corners, the nearest escape is used instead of the nearest corner.
+    The paper leaves some points open. They are settled as follows: of several captures, or several moves nearest to
+    the corner, one is chosen at random; the king counts as a piece, and capturing it is no better than capturing a
+    soldier, a weakness that section II mentions; the distance is counted along rank and file; if the king cannot come
+    nearer, the move is random. Where escapes are not corners, the nearest escape replaces the nearest corner.
     """
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
@@ -346,7 +345,7 @@ class GreedyPlayer(OneCaller):
         self._random = Random(options.seed)
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move. The player looks only one ply ahead, so the limits are only checked."""
+        """Return a move. The player looks only one ply ahead, so the limits are only validated."""
         limits.checked()
         moves = moves_asked_about(board, self.variant)
         wanted = self._captures(board, moves) or self._towards_escape(board, moves) or moves
@@ -361,7 +360,7 @@ class GreedyPlayer(OneCaller):
         return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
-        """Return the king's moves that come nearest to an escape, or none if no move comes nearer than the king is."""
+        """Return the king's moves that come nearest to an escape, or an empty list if none brings the king nearer."""
         king = board.king()
         nearer = {move: self._distance(move.target) for move in moves if move.start == king}
         least = min(nearer.values(), default=0)
@@ -376,7 +375,7 @@ class GreedyPlayer(OneCaller):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III: a random one of the best moves by its scoring scheme
+# The heuristic player of the McGill paper, section III: it plays a random one of the best moves by its scoring scheme
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
@@ -391,7 +390,7 @@ class MoveScores:
         self._scheme = new_scheme(variant, FIRST if win_first else 0)
         array = self._engine.start()
         moves = self._engine.legal_moves(array)[:1]
-        # Load or compile the kernel here, so that no move loses time to it.
+        # Load or compile the kernel here, so that this costs no move any time.
         score_moves(self._engine.tables, self._scheme, array, moves, np.zeros(len(moves), dtype=np.int64))
 
     def of(self, board: Board, moves: Sequence[Move]) -> list[int]:
@@ -427,7 +426,7 @@ class HeuristicPlayer(OneCaller):
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return one of the moves with the best score. The player looks two plies ahead and only checks the limits."""
+        """Return one of the moves with the best score. The player looks two plies ahead and only validates limits."""
         limits.checked()
         move = self._random.choice(self._scores.best(board, moves_asked_about(board, self.variant)))
         return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
@@ -442,8 +441,8 @@ class AlphaBetaPlayer(Searcher):
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})
         prober = find_prober(variant, options.tablebase)
-        # The tables that ship are unpacked at every start, so load only a few of them. A store named by the user
-        # gets the full memory.
+        # The shipped tables are unpacked at every start, so only a few of them are loaded. A store named by the user
+        # may use the full memory.
         most = options.table_mib if options.tablebase is not None else min(options.table_mib, SHIPPED_TABLE_MIB)
         super().__init__(variant, hash_mib=options.hash_mib, prober=prober, table_mib=most, threads=options.threads)
 

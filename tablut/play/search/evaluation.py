@@ -1,4 +1,4 @@
-"""Compiled static evaluation: a sum over lines, plus terms that depend on the king.
+"""Compiled static evaluation: a sum over lines plus terms that depend on the king.
 
 The score is from white's side, in centi-logits: an increase of 100 multiplies white's odds of
 winning by e. The evaluation ignores immediate wins; the search looks for them first
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _PATHS = 4
-"""Largest number of the king's ways to threaten an escape that counts. Further ones are ignored."""
+"""Largest number of the king's ways to threaten an escape that is counted. Further ways are ignored."""
 
 
 @inlined
@@ -77,7 +77,7 @@ def open_places(t: Tables, e: EvaluationTables, line: int, occupancy: int) -> in
 
 @inlined
 def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
-    """Return the number of king moves, given as masks, after which a move at right angles could reach an escape."""
+    """Return how many of the king's moves, given as masks, would let a move at right angles reach an escape."""
     rank, file = coordinates(t, king)
     paths = 0
     while row:
@@ -202,10 +202,10 @@ def evaluate_boards(
 # -- tables of the evaluation: the score of every line by its content, and data for the king ---
 
 
-# The tables are derived from the regions and slides of a variant. So every rule set has an
-# evaluation, and it is invariant under the symmetries of the board. The terms of soldiers are a sum
-# over lines, stored in one table by the content of a line in base 3 (see `tablut.engine.lines`).
-# The terms of the king are computed at run time (`king_terms`).
+# The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, which is
+# invariant under the symmetries of the board. The terms of soldiers are a sum over lines, stored in one table by the
+# content of a line in base 3 (see `tablut.engine.lines`). The terms of the king are computed at run time
+# (`king_terms`).
 
 
 _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
@@ -357,7 +357,7 @@ def _open_cells(
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return two counts: the ends of a line from which the first piece seen is an attacker, and those with white first.
+    """Return for a line how many of its ends see an attacker first, and how many see a white piece first.
 
     Both are 0 on lines without white pieces.
     """
@@ -430,7 +430,7 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the content in base 3 of a corner with attackers only, by their mask with three bits a row."""
+    """Return the contents in base 3 of a corner with attackers only, indexed by their mask with three bits a row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 
@@ -464,8 +464,9 @@ def _with_patterns(
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
     """Add patterns to the scores of lines.
 
-    ``scores`` are the scores of the terms by block, and ``block_of`` is the block of each line. Return one block for
-    each combination of block and pattern table that occurs, and the block by the king's cell and the line.
+    ``scores`` are the scores of the terms by block, and ``block_of`` is the block of each line. Return two arrays: the
+    combined scores, with one block for each pair of term block and pattern table that occurs, and the number of the
+    block to use for each king's cell and line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
@@ -473,12 +474,12 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    # Use 32 bits to save memory. The caller refuses scores of this size anyway.
+    # Use 32 bits to save memory. The caller rejects scores as large as the limit anyway.
     small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
-    """Return the tuned evaluation tables of a variant, the same object for equal variants."""
+    """Return the tuned evaluation tables of a variant. Equal variants get the same object."""
     return evaluation_tables(variant)

@@ -38,7 +38,7 @@ class SearchLimits(NamedTuple):
     depth : int or None
         Depth of the last iteration, in plies.
     playouts : int or None
-        Number of games played out, for players that use playouts. Repeatable as well.
+        Number of games played out, for players that use playouts. A search with this limit alone is repeatable as well.
     """
 
     movetime: float | None = None
@@ -164,12 +164,13 @@ RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "whi
 REPETITION: Final = 20000
 """Base score of a repetition that decides the game.
 
-A repetition after n plies scores ``REPETITION - n`` for the winner. It is not proven, because it depends on the path.
+A repetition after n plies scores ``REPETITION - n`` for the winner. The score is not proven, because it depends on the
+path.
 """
 EVALUATION_LIMIT: Final = 15000
 """Largest absolute value of an estimate."""
 MAX_PLY: Final = 128
-"""Largest distance in plies from the root."""
+"""Largest distance from the root, in plies."""
 
 
 def mate_in(score: int) -> int | None:

@@ -1,12 +1,12 @@
-"""Small neural network whose score is added to the terms and patterns of the evaluation.
+"""Small neural network, whose score is added to the terms and patterns of the evaluation.
 
 It has one hidden layer of `UNITS` units, as in an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
-cell, a further one for the king's cell, and one for the side to move. The sum is clipped to the range from 0 to `FULL`,
-and the score is the weighted sum of the units. Every unit is applied to the board in each of its eight symmetries with
-the same weights, so symmetric positions have equal scores.
+cell, a further weight for the king's cell, and a weight for the side to move. The sum is clipped to the range from 0 to
+`FULL`, and the score is the weighted sum of the units. Every unit is applied to the board in each of its eight
+symmetries with the same weights, so symmetric positions have equal scores.
 
 All arithmetic is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-numbers, to which each man adds one row of weights. Weights with which a sum could overflow are refused. Unlike in an
+numbers, to which each man adds one row of weights. Weights with which a sum could overflow are rejected. Unlike in an
 NNUE, the sums are computed from scratch for each position: a board has few men, and adding a row takes one or two
 instructions.
 
@@ -51,7 +51,7 @@ _HALF: Final = 10
 _MEN: Final = 65
 """Number of rows of a word: one for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
-"""Number of men added between two tests for more men. Once the word is empty, rows of zeros are added."""
+"""Number of men that are added between two tests for further men. Once the word is empty, rows of zeros are added."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 

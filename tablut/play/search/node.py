@@ -53,19 +53,19 @@ if TYPE_CHECKING:
 _LOOK_EVERY = 1000
 """Number of nodes between two readings of the clock, about 0.25 ms."""
 ASSURED = 8000
-"""Number of nodes, about 2 ms, that are searched whatever waits are expected. Only the deadline itself ends them."""
+"""Number of nodes (about 2 ms) that are searched whatever waits are expected. Only the deadline itself stops this."""
 FIRST_LOOK = 2000
-"""Number of nodes before the first reading, about 0.5 ms, so that a search that starts late still finds a move."""
+"""Number of nodes (about 0.5 ms) before the first reading, so that a search that starts late still finds a move."""
 WAITS = 2
-"""Number of waits to expect before the result is delivered: for the thread to wake, and for the interpreter's lock."""
+"""Number of waits before the result is delivered: one for the thread to wake, and one for the interpreter's lock."""
 
 
 @called
 def _look_at_clock(s: SearchState) -> None:
     """Read the clock, and end the search if its time is up.
 
-    The search reserves time for waits: as long as the longest one so far, for each of the `WAITS` still to come.
-    It always searches a little, even if it is late, because a move played without any search loses games.
+    The search reserves time for waits: for each of the `WAITS` still to come, the length of the longest wait so far. It
+    always searches a little, even if it is late, because a move played without any search loses games.
     """
     counters = s.counters
     counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
@@ -81,7 +81,7 @@ def _look_at_clock(s: SearchState) -> None:
 
 @inlined
 def out_of_limits(s: SearchState) -> bool:
-    """Return whether the search has to end because of a limit or the stop flag, and record it in the counters."""
+    """Return whether a limit or the stop flag ends the search, and record this in the counters."""
     counters = s.counters
     if counters[STOPPED] != 0:
         return True
@@ -116,8 +116,8 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
     if rule != 1:
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
-    # Where only the search discourages recurrence (`draw` is not 0), an immediate win still counts, since a side that
-    # missed it earlier can take it now. After a root move the position is searched normally, see `goes_back`.
+    # Where only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
+    # missed it earlier can make it now. After a root move the position is searched normally, see `goes_back`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
     if ply >= s.counters[LIMIT_PLY]:
@@ -139,7 +139,7 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables ignore the history, which matters no more after a capture.
+    # Tables ignore the history, which no longer matters after a capture.
     if s.reversible[ply] == 0:
         soldiers = count_of(t, board, 1) + count_of(t, board, 0)
         if soldiers <= s.counters[TABLE_SOLDIERS]:
@@ -153,8 +153,8 @@ def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, i
 def goes_back(s: SearchState, ply: int, child: np.uint64) -> bool:
     """Return whether a root move repeats an earlier position of the game in a variant without a repetition rule.
 
-    The position is searched like any other, because the opponent may choose better than the last time. The move is
-    worth at most the score of a recurrence.
+    The position is searched like any other, because the opponent may choose a better move than the last time. The move
+    is worth at most the score of a recurrence.
     """
     return ply == 0 and s.counters[RECURRENCE] != 0 and recurs(s, child, I64(1))
 
@@ -171,16 +171,17 @@ def parries(
 ) -> tuple[int, int]:
     """Write the moves of a position; return their number, and the number of moves omitted because the king escapes.
 
-    If black has to stop an escape, only moves that block the king are written, and moves that may recreate an
-    earlier position, since that may end the game. Every other move loses in exactly two plies, or in at most two
-    where a ply may leave either side without a move. In all other positions every legal move is written.
+    If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
+    recreate an earlier position, because that may end the game. Every other move loses in exactly two plies, or in at
+    most two where a ply may leave either side without a move. In all other positions every legal move is written.
     """
     board = s.board
     count = generate(t, board, moves)
     side, king = side_of(t, board), king_of(t, board)
     if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
         return count, I64(0)
-    # Where a side without a move loses at once, an escaped king must have a move. Off the castle it can move back.
+    # Where a side without a move loses immediately, an escaped king must have a move. If it did not come from the
+    # castle, it can move back.
     if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
         return count, I64(0)
     king_rank, king_file = coordinates(t, king)
@@ -204,7 +205,7 @@ def parries(
 
 @inlined
 def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """Add the position after a move that has been made to the path, and return its Zobrist key."""
+    """After a move has been made, add the new position to the path and return its Zobrist key."""
     side = side_of(t, s.board) ^ 1
     child = U64(key ^ key_change(t, side, is_king, undo))
     s.keys[I64(s.counters[BASE]) + ply + 1] = child
@@ -233,10 +234,9 @@ def extend_line(s: SearchState, ply: int, move: int) -> None:
 # -- a node of the full search: entry, early cut-offs and storage --------------------------
 
 
-# A node is first judged by rules, history and tables (`open_node`). It may be cut off early by its
-# estimate or by a null move (`trusts_estimate`, `may_pass`). At the end its value is stored
-# (`store_node`). Its moves are ordered in `tablut.play.search.ordering`; the recursion is in
-# `tablut.play.search.tree`.
+# A node is first judged by rules, history and tables (`open_node`). It may be cut off early by its estimate or by a
+# null move (`trusts_estimate`, `may_pass`). At the end its value is stored (`store_node`). Its moves are ordered in
+# `tablut.play.search.ordering`; the recursion is in `tablut.play.search.tree`.
 #
 # Cut-offs by an estimate are not used at the root or for a side that is threatened with an
 # immediate loss; see the rules on proofs in `tablut.play.search.tree`.
@@ -249,10 +249,10 @@ _NULL_MARGIN = 80
 """Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
-"""Error of an estimate, in centi-logits a ply, that futility pruning allows for."""
+"""Error of an estimate, in centi-logits per ply, that futility pruning allows for."""
 _TRUST_DEPTH = 5
 _TRUST_MARGIN = 60
-"""Error of an estimate, in centi-logits a ply, that is allowed for when an estimate alone cuts off a node."""
+"""Error of an estimate, in centi-logits per ply, that is allowed for when an estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
 """Largest number of king moves at which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang.
@@ -291,7 +291,7 @@ def value_of_end(outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, but also settle nodes at the maximum ply or with an empty window.
+    """Return the results of `settle`, but also settle nodes at the maximum ply and nodes with an empty window.
 
     The root is never settled.
     """
@@ -311,7 +311,8 @@ def _settle_node(
 def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
     """Narrow a window to the scores that are possible at a ply below the root (mate-distance pruning).
 
-    The earliest win is on the next ply. The earliest loss is right here, if there is no legal move.
+    The earliest possible win is on the next ply. The earliest possible loss is at the node itself, if there is no legal
+    move.
     """
     return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
 
@@ -431,7 +432,8 @@ def trusts_estimate(n: Node) -> bool:
 def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
     """Return whether to try a null move.
 
-    It is tried if the estimate reaches beta: if even passing the turn keeps the value there, the node is cut off.
+    It is tried if the estimate reaches beta. If the value still reaches beta after the turn is passed, the node is cut
+    off.
     """
     return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
 

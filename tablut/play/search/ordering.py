@@ -34,15 +34,15 @@ _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 14
-"""Bound of a move's history score in either direction. The nearer the score is to it, the less it changes."""
+"""Bound of a move's history score in either direction. The nearer the score is to this bound, the less it changes."""
 
 
 @inlined
 def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> int:
-    """Write a mask for each line of the places on which an arriving piece of ``side`` may capture.
+    """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
     Return 0 if there is no such place. ``threats`` has 4N masks; the first 2N are the result. Each cell is marked in
-    the masks of both its row and its column, whichever of them the capture runs along.
+    the masks of both its row and its column, regardless of the line along which the capture happens.
     """
     lines = 2 * t.size
     scratch = advance(threats, I64(lines))
@@ -60,7 +60,7 @@ def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         while places:
             place = trailing_zeros(places)
             places &= places - 1
-            # Masks have a bit beyond the edge, for a soldier on the edge; no piece can arrive there.
+            # For a soldier on the edge, a mask has a bit beyond the edge. No piece can arrive there.
             if place < t.size:
                 threats[across + place] |= np.uint32(1 << own)
     return every
@@ -208,7 +208,7 @@ def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best move from ``index`` on to that index and return it. Of equal moves the first is taken."""
+    """Swap the best move from ``index`` on to this index and return it. Of equally ranked moves, the first is taken."""
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -221,7 +221,7 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 @inlined
 def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
-    """Raise the history of a move that refuted without a capture and make it a killer, so that it is tried earlier."""
+    """Raise the history score of a refuting quiet move and make the move a killer, so that it is tried earlier."""
     if I64(s.killers[2 * ply]) != move:
         s.killers[2 * ply + 1] = s.killers[2 * ply]
         s.killers[2 * ply] = np.int32(move)
@@ -230,7 +230,7 @@ def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
 
 @inlined
 def blame(s: SearchState, side: int, moves: NDArray[np.int32], count: int, depth: int) -> None:
-    """Lower the history of the moves tried before the refuting move, so that they are tried later."""
+    """Lower the history scores of the moves tried before the refuting move, so that they are tried later."""
     for index in range(count):
         _remember(s, side, I64(moves[index]), -depth * depth)
 
@@ -246,8 +246,8 @@ def _remember(s: SearchState, side: int, move: int, change: int) -> None:
 # -- the moves of a node in stages, with pruning and reduction of late moves ---------------
 
 
-# A stage is generated only when the previous one is used up (`next_moves`), since most nodes are cut
-# off early. Where a side is about to lose, no move is pruned or reduced; at the root, none is pruned.
+# A stage is generated only when the previous one is used up (`next_moves`), since most nodes are cut off early. Where a
+# side is about to lose, no move is pruned or reduced. At the root, no move is pruned.
 
 
 _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
@@ -267,7 +267,7 @@ def first_stage(n: Node) -> int:
 
 @inlined
 def _threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
-    """Return the array of the masks of places on which a move of a node may capture."""
+    """Return the node's array of bit masks, which mark the target places at which a move may capture."""
     return advance(s.threats, I64(n.ply * 4 * t.size))
 
 
@@ -302,7 +302,7 @@ def next_moves(
         return I64(_QUIET), killer_moves(t, s, n.ply, threats, n.remembered, moves), I64(0)
     if stage == _QUIET:
         if _is_futile(n, searched, best, alpha):
-            # Only a move of the king can still change the value much.
+            # Only a king move can still change the value much.
             count = king_moves(t, board, moves) if n.side == 0 else I64(0)
         else:
             count = generate(t, board, moves)
@@ -323,9 +323,9 @@ def next_moves(
 
 @inlined
 def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count: int) -> int:
-    """Return the best move from ``index`` on and swap it there; ``stage`` is the stage that follows theirs."""
+    """Return the best move from ``index`` on and swap it there; ``stage`` is the stage after that of these moves."""
     moves = moves_at(t, s, n.ply)
-    # The stages of the table move and of the killers have no ranks.
+    # In the stages of the table move and of the killers, moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(s.ranks, I64(n.ply * 4 * t.cells)), index, count)
     return I64(moves[index])
@@ -345,7 +345,7 @@ def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
 
 @inlined
 def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
-    """Return whether to prune a quiet move because it comes late in a shallow node (late move pruning)."""
+    """Return whether to prune a quiet move because it comes late at a shallow node (late move pruning)."""
     return (
         n.selective
         and quiet
@@ -367,7 +367,7 @@ def reduction(s: SearchState, n: Node, move: int, king: bool, quiet: bool, searc
         late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)
         if n.principal or king:
             late = max(late - 1, 0)
-        # Division rounds down, so any negative history score costs a ply.
+        # Division rounds down, so any negative history score adds a ply to the reduction.
         late -= I64(s.history[n.side * HISTORY + move]) // _HISTORY_PLY
         late = min(max(late, 0), n.depth - 1)
     return late

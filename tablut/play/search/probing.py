@@ -1,8 +1,8 @@
 """Tablebase values of the moves of a position, corrected for the history of the game.
 
-A tablebase values each position as if it were the first of its game. This module applies the rules
-that depend on the history first: if a move ends the game by repetition, or the move limit
-leaves too few plies for a win, its value follows from these rules.
+A tablebase values each position as if it were the first of its game. This module first applies the rules that depend on
+the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, the move's
+value follows from these rules.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
     """Return the values of all moves, the best first, or None if a table is missing.
 
     A forced win in n plies is proven and scores ``MATE - n`` if no earlier position of the game can recur on the way.
-    Otherwise it scores ``TABLEBASE - n``, or 0 if the opponent's next move can spoil it by repeating a position.
-    Losses score the same with the opposite sign.
+    Otherwise it scores ``TABLEBASE - n``, or 0 if the opponent's next move can spoil it by repeating a position. Losses
+    have the same scores with the opposite sign.
     """
     if not prober.covers(*board.position.material):
         return None
@@ -89,9 +89,9 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner takes the shortest way and the loser the longest; of equal moves the first one is played. The line ends
-    early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or when ``due``
-    returns True.
+    The winner takes the shortest way and the loser the longest. Of equally good moves, the first is played. The line
+    ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or when
+    ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -123,11 +123,11 @@ def _can_be_spoiled(board: Board) -> bool:
 # -- compiled probing inside the search tree -----------------------------------------------
 
 
-# A table values a position as the first of its game. The search therefore probes only right after
-# a capture, when no earlier position can recur. A position won in n plies is then really won
-# in n, because the distance falls with every ply of the winner's line and no position repeats.
-# An unforced position is a draw, unless a repetition loses the game. So is a position whose win
-# takes more plies than the move limit leaves, since the winner cannot be forced to lose meanwhile.
+# A table values a position as the first of its game. The search therefore probes only right after a capture, when no
+# earlier position can recur. A position won in n plies is then really won in n, because the distance falls with every
+# ply of the winner's line and no position repeats. An unforced position is a draw, unless a repetition loses the game.
+# A position whose win takes more plies than the move limit leaves is also a draw, because the winner cannot be forced
+# to lose in the meantime.
 #
 # The compiled index has some thirty arrays. Passing them as arguments would slow down every
 # recursive call. So the kernels find them through an array of addresses (a directory), whose own
@@ -148,7 +148,7 @@ class _Probed(NamedTuple):
 class Directory(NamedTuple):
     """Addresses through which kernels find the values of tiers.
 
-    A directory includes working memory, so it serves one search at a time.
+    A directory includes working memory, so it can be used by only one search at a time.
     """
 
     items: NDArray[np.int64]
@@ -201,8 +201,8 @@ def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32])
 def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the value of a position after a capture follows from the tables, and the value.
 
-    It does not follow if no table has the position, if neither side can force a win and repetition decides the game, or
-    if the win is so long that its score would not count as proven.
+    The value does not follow in three cases: no table has the position; neither side can force a win and repetition
+    decides the game; or the win is so long that its score would not count as proven.
     """
     counters = s.counters
     value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)

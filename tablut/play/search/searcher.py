@@ -1,10 +1,9 @@
 """Class `Searcher`: iterative deepening within strict limits, around the compiled search.
 
-The kernel runs without the interpreter's lock. It reads the clock itself every thousand
-nodes and checks a stop flag at every node. It ends a margin before the time is up, to leave
-time for taking the lock and reading the result. On systems without a clock that the kernel can
-read, a Python thread sets the flag. Further threads may search as well
-(`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
+The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
+every node. It stops a certain time before the deadline (the margin), so that there is time to take the lock and read
+the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Further threads may
+search as well (`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -65,17 +64,17 @@ _GENERATIONS: Final = 255
 _FEARED: Final = 6_000_000
 """Wait in nanoseconds that the first search expects, before any wait has been measured."""
 _REMEMBERED: Final = 7
-"""Part, in eighths, of a search's longest wait that the next search expects from its start."""
+"""Part of a search's longest wait, in eighths, that the next search expects from its start."""
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the time in seconds before the end of its move time at which a search stops.
+    """Return the margin: how many seconds before the end of its move time a search stops.
 
-    The margin is 60 ms plus a twentieth of the move time, at most 250 ms and at most half of the move time.
-    Delivering the result takes well below a millisecond on an idle machine. On a busy one it takes several
-    periods of the scheduler and of the interpreter's lock, of a few milliseconds each. If waits are measured
-    (``measured``, in seconds) and reserved separately, about two thirds of this margin is enough, and less if there
-    were no waits lately; see ``benchmarks/overrun.py``.
+    The margin is 60 ms plus a twentieth of the move time, at most 250 ms and at most half of the move time. Delivering
+    the result takes well below a millisecond on an idle machine. On a busy one it takes several periods of the
+    scheduler and of the interpreter's lock, of a few milliseconds each. If waits are measured (``measured``, in
+    seconds) and reserved separately, about two thirds of this margin is enough, and even less if there have been no
+    waits recently; see ``benchmarks/overrun.py``.
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -102,8 +101,8 @@ class Searcher(Stoppable):
     flags : int
         Enabled parts of the search: `ALL`, or fewer for tests.
     prober : Prober, optional
-        Tablebase. It is probed for the positions after each root move and, if it is a
-        `tablut.prober.TierProber`, after every capture in the tree.
+        Tablebase. It is probed for the position after each root move and, if it is a `tablut.prober.TierProber`, after
+        every capture in the tree.
     table_mib : int
         Maximum memory in MiB for tablebase values used in the tree. They are loaded by the constructor.
     threads : int
@@ -163,7 +162,7 @@ class Searcher(Stoppable):
         return self._first.state
 
     def _warm_up(self) -> None:
-        """Load or compile the kernels, so that the first search loses no time to it."""
+        """Load or compile the kernels, so that this costs the first search no time."""
         cells = diagram_cells(self.variant.start)
         for side in ("w", "b"):
             board = self._engine.board(cells, side)
@@ -189,7 +188,7 @@ class Searcher(Stoppable):
 
         The search returns the best move found so far. A stop ends one search only. A search that was stopped before it
         began still completes its first iteration. If a search may have ended before it was stopped, call `clear_stop`
-        before the next one.
+        before the next search.
         """
         self._stop_asked = True
         self._state.stop[0] = 1
@@ -206,7 +205,8 @@ class Searcher(Stoppable):
             Board of this variant with a game that is not over. Its history counts for repetition and
             the move limit. It is not changed.
         limits : SearchLimits
-            Time, nodes or depth; at least one. With ``movetime``, the result is returned before that time is up.
+            Limits of time, nodes or depth, at least one of them. With ``movetime``, the result is returned before that
+            time is up.
 
         Returns
         -------
@@ -260,7 +260,7 @@ class Searcher(Stoppable):
         Raises
         ------
         UnknownError
-            If the search is stopped.
+            If the search was stopped.
         """
         with self._deadline(0.0, None):
             self._crew.wait()
@@ -281,7 +281,7 @@ class Searcher(Stoppable):
     def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
         """Return the principal variation, extended to the end of the game if its last two plies are missing.
 
-        They are missing where every move loses in two plies, because the search does not try such moves.
+        These plies are missing where every move loses in two plies, because the search does not try such moves.
         """
         line = thought.pv
         if thought.mate is None or len(line) + 2 != abs(thought.mate):
@@ -308,7 +308,8 @@ class Searcher(Stoppable):
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
         """Set the deadline of a search, the move time minus a margin, and clear it and the stop flag afterwards."""
-        # Only the kernel's flag is cleared here: `_deepen` still has to see a stop that came before the search.
+        # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that came before the
+        # search.
         self._state.stop[0] = 0
         watch: AbstractContextManager[None] = nullcontext()
         if movetime is not None:
@@ -336,9 +337,9 @@ class Searcher(Stoppable):
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Time, nodes or depth; at least one. ``movetime`` is checked between iterations only.
+            Limits of time, nodes or depth, at least one of them. ``movetime`` is checked only between iterations.
         started : float, optional
-            Start of the move time by `time.perf_counter`. By default, now.
+            Start of the move time, as a value of `time.perf_counter`. By default, now.
 
         Returns
         -------
@@ -369,12 +370,12 @@ class Searcher(Stoppable):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
             if self._ends is not None and counters[at.LAST_LOOK] != 0:
-                # The wait for the interpreter's lock counts too, since the next search may meet it again.
+                # The wait for the interpreter's lock counts too, because the next search may have to wait for it again.
                 waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
                 self._wait = max(waited, int(counters[at.LONGEST_GAP])) * _REMEMBERED // 8
             if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
-                # Use the best move of an interrupted iteration too, since it has been searched deeper. If it
-                # loses, keep the previous one, because moves that were not searched yet may not lose.
+                # The best move of an interrupted iteration is also used, because it has been searched deeper. If it
+                # loses, the previous best move is kept, because moves that have not been searched yet may not lose.
                 best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), first.line()
             if interrupted:
                 break
@@ -390,7 +391,7 @@ class Searcher(Stoppable):
                 if alone or time.perf_counter() - started > limits.movetime:
                     break
         if best == 0:
-            # Not even the first root move was searched completely.
+            # Not even the first root move has been searched completely.
             score, line = self._estimate(root.array), [root.moves[0]]
         return self._thought(score, depth, line)
 
@@ -428,10 +429,11 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up a search of the first thread with its deadline; return the conditions for the other threads."""
+        """Set up a search of the first thread with its deadline. Return the settings for the other threads."""
         state, rules = self._state, self.variant.rules
-        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears another 255th of
-        # the table, so that no entry survives that long. Clearing the whole table would take time from a single move.
+        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
+        # of the table, so that no entry survives that long. Clearing the whole table would take this time from a single
+        # move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -452,8 +454,8 @@ class Searcher(Stoppable):
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
         Without a repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad for
-        the side to move at the root, so that it repeats only if it stands clearly worse. This loses no proof, since
-        the shortest win never repeats a position. ``reversible`` is the number of plies since the last capture.
+        the side to move at the root, so that this side repeats only if it stands clearly worse. No proof is lost,
+        because the shortest win never repeats a position. ``reversible`` is the number of plies since the last capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
@@ -481,10 +483,9 @@ def reversible_keys(board: Board) -> list[int]:
 # -- `Crew`: the helper threads of a search, which share its transposition table -----------
 
 
-# Each helper searches the same root with its own iterations. The first thread benefits from their
-# results through the transposition table. The helpers start at different depths and with different
-# root moves, so that they soon search different parts of the tree. There is no other coordination
-# or synchronisation ("lazy SMP").
+# Each helper searches the same root with its own iterations. The first thread benefits from the helpers' results
+# through the transposition table. The helpers start at different depths and with different root moves, so that they
+# soon search different parts of the tree. There is no other coordination or synchronisation ("lazy SMP").
 
 
 class Crew:
@@ -496,7 +497,7 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search; return the share of the first thread and of each helper."""
+        """Divide the node limit of a search. Return the share of the first thread and that of each helper."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
@@ -519,7 +520,7 @@ class Crew:
             self._threads.append(thread)
 
     def dismiss(self) -> None:
-        """Signal the helpers to stop, without waiting for them. Each needs only microseconds of processor time."""
+        """Signal the helpers to stop, without waiting for them. Each helper needs only microseconds to stop."""
         for worker in self._busy:
             worker.state.stop[0] = 1
 

@@ -46,7 +46,7 @@ DEADLINE: Final = 16
 NEXT_LOOK: Final = 17
 """Node count at which the clock is read next."""
 SECONDS: Final = 18
-"""First of two places into which the clock is read: seconds, then nanoseconds."""
+"""First of the two places that receive the reading of the clock: seconds, then nanoseconds."""
 LAST_LOOK: Final = 20
 """Time at which the clock was last read."""
 LONGEST_GAP: Final = 21
@@ -54,7 +54,7 @@ LONGEST_GAP: Final = 21
 TABLES: Final = 22
 """Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without tables."""
 TABLE_SOLDIERS: Final = 23
-"""Largest number of soldiers of a position in the tables, or 0 without tables."""
+"""Largest number of soldiers that a position in the tables has, or 0 without tables."""
 TABLE_HITS: Final = 24
 """Number of positions whose value came from a table."""
 RECURRENCE: Final = 25
@@ -87,9 +87,9 @@ class SearchState(NamedTuple):
     threats : ndarray of uint32, shape (P * 4N,)
         Masks of the places on which a move may capture, by ply.
     killers : ndarray of int32, shape (2P,)
-        Killer moves: two moves a ply that refuted a sibling.
+        Killer moves: for each ply, two moves that refuted a sibling.
     history : ndarray of int32, shape (2 * HISTORY,)
-        History score by side and move: positive for moves that often refuted.
+        History score by side and move: positive for moves that often refuted the opponent's play.
     keys : ndarray of uint64
         Zobrist keys of the positions before the root that may recur, then those of the path.
     reversible : ndarray of int64, shape (P + 1,)
@@ -138,7 +138,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     """Return a new search state for boards of the given size."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
-    # The reduction grows with depth and move number, with the constants that are usual in chess engines.
+    # The reduction grows with depth and move number, with constants that are usual in chess engines.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
         board=own_lines(len(new_board(size)), new_board(size).dtype),
@@ -174,7 +174,7 @@ def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
     if s.seen[seen_place(key)] == 0:
         return False
     here = I64(s.counters[BASE]) + ply
-    # Compare at every distance: a null move can put equal positions an odd number of plies apart.
+    # Compare at every distance, because a null move can put equal positions an odd number of plies apart.
     found = False
     for back in range(1, I64(s.reversible[ply]) + 1):
         found = found or s.keys[here - back] == key

@@ -1,13 +1,13 @@
 """Transposition table: results of the search by the Zobrist key of the position.
 
-The table is an array of buckets, a power of two in number. A bucket fills one cache line and has
-four entries of two words: the key XORed with the data, and the data. All 64 bits of the key
-are compared. Since a key is only a hash, a stored move is checked for legality before it is made.
+The table is an array of buckets, whose number is a power of two. A bucket fills one cache line and has four entries of
+two words: the key XORed with the data, and the data. All 64 bits of the key are compared. Since a key is only a hash, a
+stored move is checked for legality before it is made.
 
-Several threads read and write a table without locks. Each word is read and written atomically,
-but the two words of an entry are not. If an entry mixes words of two threads, their XOR is
-neither key, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table
-implementation for parallel search, ICGA Journal 25 (2002) 36-39).
+Several threads read and write a table without locks. Each word is read and written atomically, but the two words of an
+entry are not. If an entry mixes words of two threads, the XOR of its words is the key of neither, so the entry is not
+found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for parallel search, ICGA Journal 25 (2002)
+36-39).
 
 The data, from the lowest bit: move (14), score + 2**15 (16), depth (8), bound (2),
 generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
@@ -34,7 +34,7 @@ EXACT: Final = 3
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
 _LINE: Final = 128
-"""Size in bytes of two cache lines, which processors fetch together."""
+"""Size of two cache lines in bytes. Processors fetch them together."""
 
 
 class Entry(NamedTuple):
@@ -122,8 +122,8 @@ def evaluation_of(data: np.uint64) -> int:
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry.
 
-    It replaces the entry of the same position, or else the least valuable entry of the bucket: an empty one, or one
-    of small depth or an old generation.
+    It replaces the entry of the same position, or else the least valuable entry of the bucket: an empty entry, or an
+    entry of small depth or old generation.
     """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move

@@ -1,11 +1,10 @@
 """Alpha-beta: quiescence, and principal-variation search with a transposition table.
 
-`_quiesce` and `_negamax` are recursive and fail-soft. They prune, reduce and trust estimates,
-but a score that they return as proven (see `tablut.play.search.limits`) is exact. A proven win
-needs one winning move. A proven loss needs every legal move to have been searched or to be known
-to lose. Therefore no move is left out while the best value found is a loss, and a null move
-proves nothing. A proof from the table is used only within the search that stored it, because
-repetition depends on the game before the root.
+`_quiesce` and `_negamax` are recursive and fail-soft. They prune, reduce and trust estimates, but a score that they
+return as proven (see `tablut.play.search.limits`) is exact. A proven win needs one winning move. A proven loss needs
+every legal move to have been searched or to be known to lose. Therefore no move is left out as long as the best value
+found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored it,
+because repetition depends on the game before the root.
 
 A node is a move made on the board and judged, in quiescence as anywhere else.
 
@@ -92,7 +91,7 @@ _EVASIONS = 4
 _THREATS = 1
 """Number of plies of quiescence in which moves of the king that threaten to escape are tried."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""Attempts at a move: with reduced depth, with a window of width one, with the full window, in this order."""
+"""Attempts at a move, in this order: with reduced depth, with a window of width one, with the full window."""
 
 
 @called

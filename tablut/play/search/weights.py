@@ -49,7 +49,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted by cell. White's include the king, because a line does not distinguish it from a defender."""
+"""Terms counted by cell. White's terms include the king, because a line does not distinguish it from a defender."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -75,14 +75,14 @@ CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
 """Terms of corners that are escapes, on boards whose moves have distant effects.
 
 ``corner_guards`` counts attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts corners in
-which this diagonal, or the one of three cells, is full of attackers.
+which this diagonal, or the diagonal of three cells, is full of attackers.
 """
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
-"""Units in a centi-logit. Weights are rounded to such units, so that the evaluation is exact in integers."""
+"""Number of units in a centi-logit. Weights are rounded to these units, so that the evaluation is exact in integers."""
 
 HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "attacker_moves": -1.0,
@@ -102,7 +102,7 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights, for boards with distant effects, and for corner escapes on them; tested in matches."""
+"""Further hand-set weights, tested in matches, for boards with distant effects and for corner escapes on them."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
@@ -155,11 +155,10 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 # -- patterns: a learnt score for every content of a line and of a corner ------------------
 
 
-# Terms are features that a person would choose. A pattern is the score that games showed for exactly
-# these men on exactly this line, given the king's cell. Patterns are added to the terms. On lines
-# they cost no extra look-up, since the score of a line comes from a table anyway. They come from
-# self-play (`benchmarks.tuning.patterns`), apply to one board and one family of weights, and are
-# stored in ``data/patterns``, one file for each.
+# Terms are features that a person would choose. A pattern is the score that games have shown for exactly these men on
+# exactly this line, given the king's cell. Patterns are added to the terms. On lines they cost no extra look-up, since
+# the score of a line comes from a table anyway. They come from self-play (`benchmarks.tuning.patterns`), apply to one
+# board and one family of weights, and are stored in ``data/patterns``, one file for each.
 
 
 CORNER: Final = 3
@@ -181,7 +180,7 @@ class Patterns(NamedTuple):
     family : str
         Family of weights with which the patterns were learnt; see `weights_family`.
     made : str
-        Command that made the patterns, and the number of positions used.
+        Command that created the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
         Scores by table and by content of a line in base 3: digit 1 is an attacker, 2 a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
@@ -190,7 +189,7 @@ class Patterns(NamedTuple):
         Scores by corner and by content of its cells; see `corner_cells`.
     net : ndarray of int16, shape (3 * C + 3, 8)
         Weights of each unit of the net (`tablut.play.search.net`): for an attacker by cell, a white piece by cell, the
-        king by cell, white to move and black to move, then the output weight. No rows if there is no net.
+        king by cell, white to move and black to move, then the output weight. Without a net, there are no rows.
     """
 
     terrain: str
@@ -228,7 +227,7 @@ def read_patterns(stored: bytes) -> Patterns:
 
 
 def written_patterns(patterns: Patterns) -> bytes:
-    """Return patterns as the bytes of a file. Equal patterns give equal bytes."""
+    """Return patterns as the bytes of a file. Equal patterns give the same bytes."""
     written = io.BytesIO()
     np.savez_compressed(written, **patterns._asdict())
     return written.getvalue()

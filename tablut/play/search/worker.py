@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _INFINITE: Final = MATE + 1
 UNLIMITED: Final = 1 << 62
-"""Number that no count of nodes or plies reaches."""
+"""Number larger than any count of nodes or plies."""
 _WINDOW: Final = 40
 """Half the width of the first aspiration window, in centi-logits."""
 
@@ -73,7 +73,7 @@ class Worker:
         self.state = at.new_state(size, table, evaluation)
 
     def prepare(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Set up a search with no time limit. The stop flag is left as it is."""
+        """Set up a search without a time limit. The stop flag is left unchanged."""
         state = self.state
         if len(state.keys) < len(root.past) + MAX_PLY + 1:
             self.state = state = state._replace(keys=np.zeros(2 * len(root.past) + MAX_PLY + 1, dtype=np.uint64))
