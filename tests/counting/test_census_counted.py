@@ -338,7 +338,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     found = counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 60_000), None, listener)
     assert found.passes > 2
     assert found.record.digest == truth.digest
-    assert any(f"in {found.passes} passes of at most" in line for line in listener.lines)
+    assert any(f"in {found.passes} passes with at most" in line for line in listener.lines)
     shutil.rmtree(folder / f"count-{PLY:03}")
     (folder / f"count-{PLY:03}.json").unlink()
     with pytest.raises(TooLargeError, match=r"^disk: .*parents of one bin"):

@@ -90,7 +90,7 @@ def test_a_hopeless_census_is_refused_before_it_begins(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(LocalScheduler, "run", never)
     for store in (None, tmp_path / "store"):
-        with pytest.raises(InputError, match=r"ashton: has up to 236,972,[0-9,]+ classes.*give `plies`"):
+        with pytest.raises(InputError, match=r"ashton: has up to 236,972,[0-9,]+ classes.*`plies`"):
             census(load_variant("ashton"), store=store)
     assert not (tmp_path / "store").exists()
 

@@ -84,4 +84,4 @@ def test_the_census_as_a_sequence(capsys: Captured) -> None:
 def test_one_form_at_a_time(capsys: Captured) -> None:
     for other in ("--bfile", "--json"):
         assert run(["bounds", "--csv", other]) == 2
-        assert f"{other}: choose one" in capsys.readouterr().err
+        assert f"{other}: cannot be combined" in capsys.readouterr().err

@@ -152,7 +152,7 @@ def test_a_match_goes_on_where_it_ended(
     again = play_match(plan(6), folder=folder)
     assert moves(again) == moves(kept[1])
     assert again.tally == kept[1].tally
-    assert len(made) == 4, "two games are played again, the others are read"
+    assert len(made) == 4, "two games are play the game again, the others are read"
     assert not list(folder.glob(".*.tmp"))
     longer = play_match(plan(8), folder=folder)
     assert moves(longer)[:6] == moves(again)
@@ -177,7 +177,7 @@ def test_a_changed_record_is_named_and_not_counted(edit: str, kept: tuple[Path, 
     before = record.read_text()
     record.write_text(EDITS[edit](before))
     assert record.read_text() != before
-    with pytest.raises(InputError, match=r"game-000002\.txt.*played again"):
+    with pytest.raises(InputError, match=r"game-000002\.txt.*play the game again"):
         play_match(plan(6), folder=folder)
 
 

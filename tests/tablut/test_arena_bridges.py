@@ -124,7 +124,7 @@ def test_a_rule_that_only_the_history_decides_is_judged_by_the_match(
     partner: Callable[..., str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["match", partner("otep"), "random", "-v", "copenhagen", "-n", "2", "--opening", "0", "--json"]) == 0
-    assert "is not told repetition" in capsys.readouterr().err
+    assert "does not support repetition" in capsys.readouterr().err
 
 
 # -- our engine, spoken to in other protocols ----------------------------------------------------

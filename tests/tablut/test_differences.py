@@ -101,7 +101,7 @@ def test_where_a_search_ends(capsys: pytest.CaptureFixture[str], tmp_path: Path)
     result = found(same, same, plies=4, most=200, samples=100)
     assert (result.found, result.plies, result.stopped) == ([], 2, "ply 3 has more than 200 positions")
     assert found(same, load_variant("brandubh-7-4v1"), samples=0).stopped.startswith(
-        "the start of brandubh is no position"
+        "the start of brandubh is not a position"
     )
     asked = ["variants", "diff", "brandubh", "brandubh"]
     assert run([*asked, "--samples", "0", "--plies", "4", "--positions", "200", "--json"]) == 3

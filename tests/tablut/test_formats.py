@@ -145,7 +145,7 @@ def test_what_is_wrong_with_a_board_is_named() -> None:
     refused([*board()[:8], "EMPTY"], r"board row 8 \(rank 9\): expected 9 cells, not 'EMPTY'")
     refused(board(c2="white"), r"board row 1 column 2 \(c2\): 'white': expected one of EMPTY WHITE BLACK KING THRONE")
     refused([[None] * 9, *board()[1:]], r"board row 0 column 0 \(a1\): null: expected one of")
-    refused(board(d5="THRONE"), "THRONE on d5: the castle is e5")
+    refused(board(d5="THRONE"), "THRONE on d5: the castle is on e5")
 
 
 def test_a_clients_move() -> None:
@@ -200,7 +200,7 @@ HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "
         (f"{HEADER}Stato:\nOOO\nOOO\nOOO\n-\nW\n", "state: has 9 cells; expected 81"),
         (
             f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 49}-\nW\n",
-            "line 6: state: has 49 cells; the one before",
+            "line 6: state: has 49 cells, but the previous one has 81",
         ),
         (
             f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 80}B-\nW\n",

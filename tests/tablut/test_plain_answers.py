@@ -126,4 +126,4 @@ def test_a_player_is_not_called_better_than_itself(capsys: pytest.CaptureFixture
         one, other = (contestant(name, limits, PlayerOptions(hash_mib=1)) for name in ("random", second))
         plan = MatchPlan(load_variant("ashton-5-4v0"), one, other, games=2, seed=1)
         show_match(PeopleConsole(), play_match(plan).summary)
-        assert ("likely" in capsys.readouterr().out) == shown
+        assert ("probability" in capsys.readouterr().out) == shown

@@ -116,7 +116,7 @@ def test_hints_judgements_and_table_values(play) -> None:
     _, out, _ = play("table|quit", "-p", "9/9/9/4w4/2K6/9/9/9/4b4 b", "--side", "both")
     assert "black to move: loss in 2 plies" in out
     _, out, _ = play("table|quit", "-v", "ashton-5-4v4", "-p", "5/5/1K3/5/b3b w", "--side", "both")
-    assert "no tablebase of ashton-5-4v4 ships" in out
+    assert "no tablebase of ashton-5-4v4 is shipped" in out
 
 
 def test_an_interrupted_game_is_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:

@@ -157,7 +157,7 @@ BAD = {
     "corner inside": ([("*.......*", "*..X....*")], "has 'X' on d7, which is not a corner"),
     "two kings": ([("bbwwKwwbb", "bbwwKKwbb")], "field 'start': has 2 kings (K)"),
     "unknown piece": ([("....w....", "....x....")], "unknown letter 'x'"),
-    "king on an escape": ([("bbwwKwwbb", "bbww.wwbb"), ("...bbb...", ".K.bbb...")], "has the king on b9, an escape"),
+    "king on an escape": ([("bbwwKwwbb", "bbww.wwbb"), ("...bbb...", ".K.bbb...")], "has the king on b9: an escape"),
     "start of another size": ([('start = """\n...bbb...\n....b....\n', 'start = """\n')], "field 'start': row 1"),
     "wrong value": ([('pass = "nobody"', 'pass = "sometimes"')], "field 'castle.pass': expected 'nobody', 'king' or"),
     "unknown field": ([("armed = true", "armed = true\nflies = true")], "field 'king.flies': is not a field"),

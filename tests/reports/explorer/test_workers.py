@@ -127,7 +127,7 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
             await asyncio.wait([job.task])
             return [event async for event in events_of(job)][-1]
 
-    assert asyncio.run(last_of(break_down)).startswith(b'event: failed\ndata: {"error": "a defect')
+    assert asyncio.run(last_of(break_down)).startswith(b'event: failed\ndata: {"error": "the explorer has a bug')
     assert asyncio.run(last_of(chatter, 1500)) == b'event: done\ndata: {"number": 1500}\n\n'
 
 

@@ -220,7 +220,7 @@ def test_nothing_is_claimed_of_what_is_no_proof() -> None:
 
 
 def test_a_strategy_that_is_too_large_or_too_dear() -> None:
-    with pytest.raises(TablutError, match="over 1 positions"):
+    with pytest.raises(TablutError, match="more than 1 positions"):
         certificate(*WINS[1], most=1)
     engine = engine_for(load_variant("brandubh-5-4v0"))
     with pytest.raises(TablutError, match="limits were reached"):

@@ -491,7 +491,7 @@ def test_what_may_be_listed() -> None:
     assert reachable_values(variant, engine.words(engine.start()), 1000) is None
     listed = complete("ashton-5-4v0")[1]
     assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
-    with pytest.raises(MissingTableError, match="not among"):
+    with pytest.raises(MissingTableError, match="not one of"):
         listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
 
 
