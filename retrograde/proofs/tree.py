@@ -227,8 +227,9 @@ class SearchRecord(Record):
         """Return how the search of an existing store differs from this one, or None if it does not."""
         if found.game != self.game:
             return f"contains a proof search under other rules, those of {found.variant}"
-        names = [name for name in ("claim", "position", "tables") if getattr(found, name) != getattr(self, name)]
-        return f"contains a proof search with a different {names[0]}" if names else None
+        parts = {"claim": "another claim", "position": "another position", "tables": "other tables"}
+        unlike = [shown for name, shown in parts.items() if getattr(found, name) != getattr(self, name)]
+        return f"contains a proof search with {unlike[0]}" if unlike else None
 
 
 class PartsRecord(Record):
