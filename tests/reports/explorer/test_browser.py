@@ -269,7 +269,7 @@ def test_a_puzzle_is_solved_and_a_wrong_move_refuted(page: Any, address: str) ->
     wrong = next(one["move"] for one in moves if one["move"] != "d4-g4")
     move(page, wrong)
     page.wait_for_selector(".answer.wrong")
-    assert "proved" in page.inner_text("#answer")
+    assert "provably" in page.inner_text("#answer")
     page.click("#again")
     page.wait_for_selector("text=Find the first move.")
     move(page, "d4-g4")
