@@ -82,11 +82,13 @@ def markdown(result: dict[str, Any]) -> str:
     for row in [*result["rows"], {"part": "**all**", "subject": "", **result["all"]}]:
         name = f"{row['part']}: {row['subject']}" if row["subject"] else row["part"]
         lines.append(f"| {name} | {row['trials']:,} | " + " | ".join(f"{row[key]:,}" for key in _COLUMNS) + " |")
-    lines += ["", f"Version {provenance['version']}, seed {provenance['seed']}."]
+    lines += ["", f"The trials were made with version {provenance['version']} and seed {provenance['seed']}."]
     if result["unnamed"]:
-        lines.append(f"{result['unnamed']:,} of the refusals do not name the file, or are not one short line.")
+        lines.append(f"{result['unnamed']:,} of the refusals do not name the file or are longer than one short line.")
     for cause in result.get("mended", []):
-        lines.append(f"{cause['trials']} of them found, and mended since: {cause['what']} (`--only {cause['seed']}`).")
+        trials = "1 trial" if cause["trials"] == 1 else f"{cause['trials']:,} trials"
+        lines.append(f"{trials} failed because {cause['what']}.")
+        lines.append(f"This has been fixed since (`--only {cause['seed']}` repeats the trial).")
     if result["skipped"]:
         lines.append("Not tried: " + "; ".join(result["skipped"]) + ".")
     return "\n".join(lines) + "\n"
