@@ -294,5 +294,5 @@ def test_an_interrupt_ends_any_command(command: str, tmp_path: Path) -> None:
     if "--json" in arguments:
         # Whether the command had anything to show yet depends on how far it got.
         answer = json.loads(out)
-        nothing_yet = answer == {"error": "interrupted", "status": 130, "input": None}
+        nothing_yet = (answer["error"], answer.get("status"), answer.get("subject")) == ("interrupted", 130, None)
         assert nothing_yet or (answer["interrupted"] is True and "the results so far are above" in err)

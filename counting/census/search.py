@@ -238,12 +238,9 @@ class CensusSearch:
     def _contradict(self, ply: int, what: str) -> NoReturn:
         if self._found:
             raise TooLargeError(
-                (
-                    f"ply {ply} is inconsistent with the stored plies: {what}; a file of the store has been "
-                    "changed, and `tablut census verify` finds out which"
-                ),
+                f"ply {ply} is inconsistent with the stored plies: {what}; a file of the store has been changed",
                 subject=f"store {str(self.store.root)!r}",
-                remedy="verify the store, or count again into another folder",
+                remedy="find it with `tablut census verify`, or count again into another folder",
             )
         raise ArithmeticError(f"{self.variant.name}: ply {ply}: {what}")
 

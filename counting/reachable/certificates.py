@@ -140,7 +140,6 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
         raise InputError(
             f"has format version {record.get('version')!r}, but this program reads version {VERSION}",
             subject=f"certificate file {shown}",
-            remedy=f"this program reads {VERSION}",
         )
     header = _validated(Header, first, 1, shown)
     return header, (

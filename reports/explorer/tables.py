@@ -67,9 +67,9 @@ class NamedTables:
         there = [f"{table.name} (up to {table.tablebase.max_men} men)" for table in self.of(board.variant)]
         known = f"available are {', '.join(there)}" if there else "there is no tablebase of this game"
         raise MissingTableError(
-            (f"has {1 + attackers + defenders} men ({attackers} attackers, {defenders} defenders, the king)"),
+            f"has {1 + attackers + defenders} men ({attackers} attackers, {defenders} defenders, the king); {known}. "
+            "More can be added with `tablut serve --tablebase STORE`",
             subject=f"position '{board.position}'",
-            remedy=f"{known}. More can be added with `tablut serve --tablebase STORE`",
         )
 
 

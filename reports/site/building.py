@@ -105,7 +105,7 @@ def _built(place: Path) -> dict[str, bytes]:
     command = [sys.executable, "-m", "sphinx", "-q", "-d", str(place / "trees"), str(_DOCS), str(place / "html")]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=_DOCS.parent)
     if done.returncode:
-        raise MachineError(f"{' '.join(done.stderr.split())[-300:]}", subject="Sphinx failed")
+        raise MachineError(" ".join(done.stderr.split())[-300:], subject="Sphinx failed")
     made = place / "html"
     return {
         path.relative_to(made).as_posix(): path.read_bytes()

@@ -453,9 +453,7 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
                 raise ValueError(f"the number of plies is {entry[1]}")
             yield entry
         except ValueError as error:
-            raise InputError(
-                "expected [position, plies, move]", subject=f"line {at}", remedy=f"{_problem(error)}"
-            ) from error
+            raise InputError(f"expected [position, plies, move]; {_problem(error)}", subject=f"line {at}") from error
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
@@ -490,13 +488,13 @@ def _header(what: str, line: str) -> _Header:
     try:
         version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:
-        raise InputError("is not a saved proof", subject=what, remedy=f"line 1: {_problem(error)}") from error
+        raise InputError(f"is not a saved proof; line 1: {_problem(error)}", subject=what) from error
     if version not in _READ:
         raise InputError(f"has format version {version}, but this program reads {_READS}", subject=what, remedy=_AGAIN)
     try:
         return read_model(_Header, line)
     except ValidationError as error:
-        raise InputError(f"{_problem(error)}", subject=f"{what}, line 1", remedy=_AGAIN) from error
+        raise InputError(_problem(error), subject=f"{what}, line 1", remedy=_AGAIN) from error
 
 
 def _bounded(line: str) -> str:

@@ -260,7 +260,7 @@ def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
     forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
     asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
     if "--csv" in asked and len(asked) > 1:
-        raise InputError("cannot be combined", subject=f"{' and '.join(asked)}")
+        raise InputError("cannot be combined", subject=" and ".join(asked))
     return "--csv" in asked
 
 

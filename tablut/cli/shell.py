@@ -346,8 +346,7 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
         try:
             check_address_space(_ADDRESS_SPACE_MIB)
         except MachineError as error:
-            complain(str(error))
-            sys.exit(error.exit_code)
+            sys.exit(fail(error, error.exit_code, sys.argv[1:]))
         if _COMPLETE in os.environ:
             _complete(get_command(app))
         code = run(sys.argv[1:], program, name)

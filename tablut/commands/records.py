@@ -89,7 +89,7 @@ def convert_command(
     for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
         raise InputError(
             "is a file, not a move",
-            subject=f"{excerpt(file)}",
+            subject=excerpt(file),
             remedy=f"convert a game with `tablut replay {excerpt(file)} --save FILE`",
         )
     rules = load_variant(variant)

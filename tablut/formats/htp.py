@@ -24,7 +24,7 @@ def read_play(text: str, size: int) -> tuple[SideName, Move]:
     """
     words = text.replace(",", " ").split()
     if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
-        raise InputError("expected play ROLE FROM TO, such as play attacker d11 d9", subject=f"{excerpt(text)}")
+        raise InputError("expected play ROLE FROM TO, such as play attacker d11 d9", subject=excerpt(text))
     return _SIDES[words[1].lower()], Move(parse_square(words[2], size), parse_square(words[3], size), size)
 
 

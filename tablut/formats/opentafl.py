@@ -50,7 +50,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
     rows = trimmed[1:-1].split("/")
     size = size or len(rows)
     if size not in range(3, 20, 2):
-        raise InputError(f"has {size} rows", subject=shown, remedy="boards have an odd side from 3 to 19")
+        raise InputError(f"has {size} rows; boards have an odd side from 3 to 19", subject=shown)
     if len(rows) != size:
         raise InputError(f"has {len(rows)} rows, but the board has {size}", subject=shown)
     return Position("".join(expand_row(row, size, shown, _READ, _FOREIGN) for row in rows), side)

@@ -201,18 +201,16 @@ class _Game:
                 return
             raise InputError(
                 "state: expected rows of O W B K T, a line with -, and W, B, WW, BW or D",
-                subject=f"{self._line(found)}",
+                subject=self._line(found),
             )
         cells = "".join(board[1].split()).translate(_LETTERS)
         state = BolognaState(cells, _TURNS[board[2]])
         if state.size not in (7, 9) or state.size**2 != len(cells):
-            raise InputError(
-                f"state: has {len(cells)} cells; expected 81 (49 for Brandub)", subject=f"{self._line(found)}"
-            )
+            raise InputError(f"state: has {len(cells)} cells; expected 81 (49 for Brandub)", subject=self._line(found))
         if self.last is not None and self.last.size != state.size:
             raise InputError(
                 f"state: has {len(cells)} cells, but the previous one has {self.last.size**2}",
-                subject=f"{self._line(found)}",
+                subject=self._line(found),
             )
         if self.pending is not None:
             self._ply(state)
@@ -223,7 +221,7 @@ class _Game:
         elif state != self.last:
             # Only the repeated state at the end of a game is allowed here. Any other change requires a move.
             raise InputError(
-                "state: differs from the previous one, but no move lies between them", subject=f"{self._line(found)}"
+                "state: differs from the previous one, but no move lies between them", subject=self._line(found)
             )
         self.last = state
 
@@ -235,7 +233,7 @@ class _Game:
             start, target = (parse_square(name, state.size) for name in names)
             captures = frozenset(parse_square(name, state.size) for name in self.removed)
         except InputError as error:
-            raise InputError(str(error), subject=f"{self._line(found)}") from error
+            raise InputError(str(error), subject=self._line(found)) from error
         self.moves.append(MoveText(Move(start, target, state.size), captures))
         self.positions.append(state.position(_OTHER[side]))
         self.pending = None

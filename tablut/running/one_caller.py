@@ -20,7 +20,7 @@ class OneCaller:
     """Base class of objects that serve one caller at a time and can be neither copied nor pickled."""
 
     def __reduce__(self) -> NoReturn:
-        raise UseError("cannot be copied or pickled", subject=f"{type(self).__name__}", remedy="create a new one")
+        raise UseError("cannot be copied or pickled", subject=type(self).__name__, remedy="create a new one")
 
 
 class Stoppable(OneCaller):
@@ -46,7 +46,7 @@ def alone(method: Method) -> Method:
         if not serving.acquire(blocking=False):
             raise UseError(
                 "is serving another call",
-                subject=f"{type(self).__name__}",
+                subject=type(self).__name__,
                 remedy="wait until that call ends, or create one object for each thread",
             )
         try:

@@ -87,11 +87,11 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     try:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
-        raise VariantError(f"{_errors(error)}", subject=origin) from error
+        raise VariantError(_errors(error), subject=origin) from error
     # Each stage relies on the checks of the stages before it.
     for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
-            raise VariantError(f"{'; '.join(faults)}", subject=origin)
+            raise VariantError("; ".join(faults), subject=origin)
     return Variant(
         name=file.name or name,
         title=file.title,

@@ -158,7 +158,7 @@ class OtepFront(Front):
             case "error":
                 self._own = ""
             case _:
-                raise InputError("unknown command", subject=f"{excerpt(command, 40)}")
+                raise InputError("unknown command", subject=excerpt(command, 40))
         return command != "goodbye"
 
     def _take_rules(self, text: str) -> None:
@@ -217,5 +217,5 @@ class OtepFront(Front):
 
 def _matched(pattern: str, text: str) -> re.Match[str]:
     if (found := re.fullmatch(pattern, text, re.ASCII)) is None:
-        raise InputError("does not follow the protocol", subject=f"{excerpt(text)}")
+        raise InputError("does not follow the protocol", subject=excerpt(text))
     return found

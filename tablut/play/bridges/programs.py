@@ -286,7 +286,7 @@ class Process:
                     return found
             # At the deadline, the alarm has already ended the program.
             if time.monotonic() < deadline:
-                raise ProgramError(f"{self._why()}", subject=f"program {excerpt(self._command)}")
+                raise ProgramError(self._why(), subject=f"program {excerpt(self._command)}")
         self.kill()
         raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
 

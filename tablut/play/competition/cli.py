@@ -89,11 +89,7 @@ def referee_command(
     """
     rules = load_variant(variant)
     if logs is not None and rules.size not in _LOG_SIZES:
-        raise InputError(
-            f"needs a board of side 7 or 9, but that of {rules.name} has {rules.size}",
-            subject="--logs",
-            remedy=f"{rules.name} has {rules.size}",
-        )
+        raise InputError(f"needs a board of side 7 or 9, but that of {rules.name} has {rules.size}", subject="--logs")
     settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
     if option and white is None and black is None:
         raise InputError("needs --white or --black", subject="--option")
