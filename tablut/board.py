@@ -466,10 +466,8 @@ class Board:
         if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
-                (
-                    f"in '{self._position}' ({self.variant.name}) the move is "
-                    f"{MoveText(said.move, frozenset(captured) or None)}"
-                ),
+                f"in '{self._position}' ({self.variant.name}) the move is "
+                f"{MoveText(said.move, frozenset(captured) or None)}",
                 subject=f"move {excerpt(text)}",
             )
         return said.move

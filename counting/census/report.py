@@ -188,10 +188,8 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
     if least > room:
         way = "`plies` and `store`" if limits.disk_bytes is not None else "`plies`"
         raise TooLargeError(
-            (
-                f"has up to {classes:,} classes of positions, so a complete census takes "
-                f"at least {size_text(least)}, but only {size_text(room)} are available"
-            ),
+            f"has up to {classes:,} classes of positions, so a complete census takes "
+            f"at least {size_text(least)}, but only {size_text(room)} are available",
             subject=f"variant {variant.name}",
             remedy=f"count ply by ply with {way}, which also shows how much space the next ply needs",
         )

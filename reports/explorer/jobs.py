@@ -154,10 +154,7 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
     expected = counts[-1] * max(counts[-1] // counts[-2], 2)
     if expected > most:
         raise InputError(
-            (
-                f"has about {expected:,} sequences, but at most {most:,} are counted here; tablut perft "
-                "has no such limit"
-            ),
+            f"has about {expected:,} sequences, but at most {most:,} are counted here; tablut perft has no such limit",
             subject=f"depth {plies}",
         )
 

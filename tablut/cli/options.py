@@ -129,10 +129,8 @@ def position_text(source: str) -> str:
         if reading.looks_like_position(source):
             return source
         raise InputError(
-            (
-                "is neither a position nor a file; a position has rows from the top and the side to "
-                "move, such as '2b2/2b2/bbKbb/2b2/2b2 w'"
-            ),
+            "is neither a position nor a file; a position has rows from the top and the side to "
+            "move, such as '2b2/2b2/bbKbb/2b2/2b2 w'",
             subject=f"position {excerpt(source)}",
             remedy="leave it out to use the start",
         )

@@ -238,10 +238,8 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
     if digest.lower() != chosen.digest:
         way = "give the rule file that it was written with as `variant`" if given else "give its rule file as `variant`"
         raise InputError(
-            (
-                f"uses rules with digest {digest[:12].lower()}..., but those of {chosen.name!r} have "
-                f"{chosen.digest[:12]}..."
-            ),
+            f"uses rules with digest {digest[:12].lower()}..., but those of {chosen.name!r} have "
+            f"{chosen.digest[:12]}...",
             subject="record",
             remedy=way,
         )

@@ -140,10 +140,8 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
             continue
         if not equals or key not in {*_LIMITS, *_OPTIONS}:
             raise InputError(
-                (
-                    f"{excerpt(setting)}: expected key=value with one of "
-                    f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}"
-                ),
+                f"{excerpt(setting)}: expected key=value with one of "
+                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}",
                 subject=f"player {excerpt(text)}",
             )
         try:
