@@ -241,7 +241,7 @@ def check_build(
     asked = [] if men is None else [str(men)]
     asked += [f"{attackers}v{defenders}" for attackers, defenders in materials]
     which = "material" if men is None else "men"
-    raise InputError(problem, parameter=which, value=" ".join(asked), remedy=f"{way_out} ({estimate})")
+    raise InputError(f"{problem} ({estimate})", parameter=which, value=" ".join(asked), remedy=way_out)
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:

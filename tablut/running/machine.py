@@ -21,7 +21,7 @@ MOST_THREADS: Final = 256
 def check_threads(threads: int) -> int:
     """Return a number of threads unchanged. Raise `InputError` if it is out of range."""
     if not 1 <= threads <= MOST_THREADS:
-        raise InputError(f"expected 1 to {MOST_THREADS}", subject=f"threads {threads}")
+        raise InputError(f"expected 1 to {MOST_THREADS}", parameter="threads", value=threads)
     return threads
 
 

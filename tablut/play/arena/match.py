@@ -202,7 +202,7 @@ def play_match(
     (10, 10)
     """
     if plan.games < 1:
-        raise InputError("expected at least 1", subject=f"games {plan.games}")
+        raise InputError("expected at least 1", parameter="games", value=plan.games)
     played: dict[int, ScoredGame] = {}
     scheduler = LocalScheduler(threads)
 

@@ -82,13 +82,13 @@ class ClientSettings(NamedTuple):
         if not self.host or not self.host.isprintable() or len(self.host) > 255:
             raise InputError("expected a host name or an address", subject=f"server {excerpt(self.host)}")
         if not 0 < self.timeout < 1e9:
-            raise InputError("expected a positive number of seconds", subject=f"timeout {self.timeout}")
+            raise InputError("expected a positive number of seconds", parameter="timeout", value=self.timeout)
         if self.port is not None and not 0 < self.port < 65536:
-            raise InputError("expected 1 to 65535", subject=f"port {self.port}")
+            raise InputError("expected 1 to 65535", parameter="port", value=self.port)
         if not self.name or len(self.name) > 100:
-            raise InputError("expected 1 to 100 characters", subject=f"name {excerpt(self.name)}")
+            raise InputError("expected 1 to 100 characters", parameter="name", value=excerpt(self.name))
         if self.wait < 0:
-            raise InputError("expected 0 or more seconds", subject=f"wait {self.wait}")
+            raise InputError("expected 0 or more seconds", parameter="wait", value=self.wait)
         return self
 
 

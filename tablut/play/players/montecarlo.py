@@ -134,7 +134,7 @@ class Tree(NamedTuple):
 def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
     """Return an empty tree of at most the given size in MiB."""
     if mebibytes < 1:
-        raise InputError("expected at least 1 MiB", subject=f"hash {mebibytes}")
+        raise InputError("expected at least 1 MiB", parameter="hash", value=mebibytes)
     places = 1 << (((mebibytes << 20) // _BYTES_A_PLACE).bit_length() - 1)
     room = 4 * size * size
     return Tree(

@@ -378,7 +378,9 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     """
     variant, options, spec = as_variant(variant), (options or PlayerOptions()).checked(), spec_of(name)
     if options.threads != 1 and not spec.threaded:
-        raise InputError(f"player {name} uses only one", subject=f"threads {options.threads}", remedy="leave it out")
+        raise InputError(
+            f"player {name} uses only one", parameter="threads", value=options.threads, remedy="leave it out"
+        )
     module, _, attribute = spec.target.partition(":")
     factory: Callable[[Variant, PlayerOptions], Player] = getattr(import_module(module), attribute)
     return factory(variant, options)

@@ -80,13 +80,13 @@ class SearchLimits(NamedTuple):
                 f"none given{asked}", subject="limits", remedy=f"give {', '.join(first)}{' or ' if first else ''}{last}"
             )
         if self.movetime is not None and not 0 < self.movetime < float("inf"):
-            raise InputError("expected a positive number of seconds", subject=f"movetime {self.movetime}")
+            raise InputError("expected a positive number of seconds", parameter="movetime", value=self.movetime)
         if self.nodes is not None and self.nodes < 1:
-            raise InputError("expected at least 1", subject=f"nodes {self.nodes}")
+            raise InputError("expected at least 1", parameter="nodes", value=self.nodes)
         if self.depth is not None and not 1 <= self.depth < MAX_PLY:
-            raise InputError(f"expected 1 to {MAX_PLY - 1}", subject=f"depth {self.depth}")
+            raise InputError(f"expected 1 to {MAX_PLY - 1}", parameter="depth", value=self.depth)
         if self.playouts is not None and self.playouts < 1:
-            raise InputError("expected at least 1", subject=f"playouts {self.playouts}")
+            raise InputError("expected at least 1", parameter="playouts", value=self.playouts)
         return self
 
 
