@@ -10,7 +10,7 @@
 
 Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), which are grouped into
 shards. Each shard is written once, by one writer. A tier is written under a temporary
-name and renamed, so it exists completely or not at all. Equal input gives equal bytes.
+name and renamed, so it exists completely or not at all. The same input always produces the same bytes.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
 follows from its length, never from a directory listing. Before a file is read, it must be present with the length given

@@ -444,7 +444,7 @@ class Engine(BoardEngine):
         return len(elements) // kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the variant, so that copies and unpickled engines are the shared engine."""
+        """Pickle only the variant. A copied or unpickled engine is therefore the shared engine of that variant."""
         return engine_for, (self.variant,)
 
     @property

@@ -1,7 +1,7 @@
 """The contents of a game record, independent of the format of the file.
 
-A record only makes claims. Its moves, captures, positions and result are checked against the rules by `tablut.replay`,
-not here.
+The contents of a record are not trusted until they are checked. Its moves, captures, positions and result are checked
+against the rules by `tablut.replay`, not here.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class GameRecord:
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
-    """Return the first position of a game, or None if it is the start of its rules.
+    """Return the first position of a game, or None if it is the start position of the rules.
 
     A board of another size than that of the rules raises `InputError`.
     """

@@ -339,7 +339,7 @@ def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, ta
 
 @called
 def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
-    """Find the row to which a move of a defender or the king leads from the open row."""
+    """Find the row that a move of a defender or the king reaches from the current row."""
     key, c = man * x.square.cells + target, w.cursor
     w.hops.stamp[key] = c.head[STAMP]
     if man == x.tier.row_men[tier]:

@@ -235,7 +235,7 @@ def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
 
 @kernel
 def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Mark aliases, positions without a legal move and white's wins in one ply in some rows of a tier; O(entries)."""
+    """Mark aliases, positions without a legal move, and white's wins in one ply, in the given rows of a tier."""
     d, p = record_at(desk, Desk), flat(task)
     t, x, w = d.tables, d.tiers, d.workspace
     column_men = x.tier.column_men[p.tier]
@@ -442,7 +442,7 @@ def _quicker(best: int, plies: int) -> int:
 
 @inlined
 def _item_of(p: Pass, tally: _Tally) -> int:
-    """Return the item that follows from a tally, or 0 if the pass does not look for items of this kind."""
+    """Return the item implied by a count of moves, or 0 if the pass does not look for items of this kind."""
     best = tally.best
     if best != 0:
         wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
@@ -456,7 +456,7 @@ def _item_of(p: Pass, tally: _Tally) -> int:
 
 @inlined
 def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
-    """Return the item of the open position, from its moves.
+    """Compute the work item of the current position from its moves.
 
     In the modes `LOSSES` and `WINS`, return only items of these kinds, and 0 for anything else.
     """

@@ -38,7 +38,7 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
 
 
 def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
-    """Return the class that lets our engine speak a protocol of other programs."""
+    """Return the class that implements a third-party protocol for our engine."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront
     from tablut.play.bridges.taflzero import TaflZeroFront

@@ -159,7 +159,7 @@ def bare(move: Move) -> Choice:
 
 
 def opening_of(board: Board) -> Position:
-    """Return the position from which the game of a board began."""
+    """Return the start position of the game on a board."""
     walk = board.copy()
     while walk.ply:
         walk.pop()
@@ -361,7 +361,7 @@ class IdlePrograms:
             process.leave()
 
     def take(self, command: str, words: type[Words]) -> tuple[Process, bool]:
-        """Return an idle process or start a new one. The second result tells whether the process is new."""
+        """Return an idle process or start a new one. The second return value is True if the process is new."""
         with self._lock:
             waiting = self._idle.get((command, words), [])
             while waiting:

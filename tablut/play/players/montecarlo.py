@@ -182,7 +182,7 @@ def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) 
 
 @inlined
 def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
-    """Store a state in an empty place; return False if too few places are left."""
+    """Store a state in a free slot; return False if too few slots are left."""
     filled = I64(tree.counters[FILLED])
     if filled > tree.mask - (tree.mask >> 3):
         return False
