@@ -98,7 +98,7 @@ class _Begun(NamedTuple):
 _START: Final = _Begun("startpos", ())
 
 
-class LineReader(ABC):
+class LineProtocol(ABC):
     """Base class of the engine's protocols: it executes lines and records which parts of the state were refused.
 
     The state from which a search begins has parts, such as the rule set and the position. When a line that sets a part
@@ -160,7 +160,7 @@ class LineReader(ABC):
         """Write the reason why a command was refused."""
 
 
-class EngineSession(LineReader):
+class EngineSession(LineProtocol):
     """Session of the engine, which executes lines of the UCI-like protocol and writes its responses.
 
     Parameters

@@ -24,17 +24,17 @@ _SITES: Final = {
     '"header"': "AbstractPlay",
     '"turn"': "a state of Bologna's server",
 }
-_WAY: Final = 'not supported; write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
+_WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
 _PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
 
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
     name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
-    raise InputError(f"JSON of {name} is {_WAY}", subject="record")
+    raise InputError(f"JSON of {name} is not supported", subject="record", remedy=_WAY_OUT)
 
 
 def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError(f"a trial of Ludii is {_WAY}", subject="record")
+    raise InputError("a trial of Ludii is not supported", subject="record", remedy=_WAY_OUT)
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
@@ -45,7 +45,7 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     )
 
 
-class Kind(NamedTuple):
+class RecordKind(NamedTuple):
     """A kind of record: its name, a test for whether a text is of this kind, and its reader."""
 
     name: str
@@ -53,20 +53,20 @@ class Kind(NamedTuple):
     read: Callable[[str, Variant | None], GameRecord]
 
 
-ARCHIVE: Final = Kind("archive", looks_like_archive, _refuse_archive)
-NATIVE: Final = Kind("tablut record", looks_like_native, read_native)
+ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive)
+NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native)
 KINDS: Final = (
-    Kind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
-    Kind("record", lambda text: text.startswith("game=/"), _refuse_trial),
-    Kind("Bologna game log", looks_like_log, read_log),
-    Kind("Bologna system log", looks_like_system_log, read_system_log),
-    Kind("OpenTafl record", looks_like_otg, read_game),
+    RecordKind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
+    RecordKind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    RecordKind("Bologna game log", looks_like_log, read_log),
+    RecordKind("Bologna system log", looks_like_system_log, read_system_log),
+    RecordKind("OpenTafl record", looks_like_otg, read_game),
     ARCHIVE,
     NATIVE,
 )
 
 
-def kind_of(text: str, *, ruled: bool = False) -> Kind | None:
+def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
     """Return the kind of a text, or None if it is not recognised.
 
     If the rules are known from elsewhere (``ruled``), a text that consists of moves alone counts as a native record.

@@ -20,7 +20,7 @@ from tablut.formats.opentafl import write_position
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.taflzero import TaflZeroFront
-from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession, LineReader
+from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
 from tablut.records.opentafl import write_rules
@@ -29,7 +29,7 @@ from tablut.variants import load_variant
 from tests.support.effort import examples
 
 RULES = ("brandubh", "brandubh-5-4v0")
-FRONTS: dict[str, type[LineReader]] = {
+FRONTS: dict[str, type[LineProtocol]] = {
     "uci": EngineSession,
     "taflzero": TaflZeroFront,
     "otep": OtepFront,

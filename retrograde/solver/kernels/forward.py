@@ -291,7 +291,7 @@ quiet, and last the remaining quiet moves.
 """
 
 
-class _Tally(NamedTuple):
+class _MoveTally(NamedTuple):
     """Summary of the moves of the open position that have been examined so far.
 
     Attributes
@@ -376,7 +376,7 @@ def _enough(t: Tables, p: Pass) -> int:
 
 
 @inlined
-def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
+def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
     """Return the tally with a man's moves that capture or end the game added; quiet moves are left for later."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
@@ -402,11 +402,11 @@ def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
             left |= CAPTURES
             worst = max(worst, plies_of(item) + 1)
     w.quiet[man] = quiet
-    return _Tally(best, worst, left, settled)
+    return _MoveTally(best, worst, left, settled)
 
 
 @inlined
-def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _Tally) -> _Tally:
+def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
     """Return the tally with all quiet moves of a man added; their successors are in the tier."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
     start, _ = piece_of(t, w, p.side, man, men)
@@ -431,7 +431,7 @@ def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: i
             settled = best <= _enough(t, p)
         else:
             worst = max(worst, plies_of(item) + 1)
-    return _Tally(best, worst, left, settled)
+    return _MoveTally(best, worst, left, settled)
 
 
 @inlined
@@ -441,7 +441,7 @@ def _quicker(best: int, plies: int) -> int:
 
 
 @inlined
-def _item_of(p: Pass, tally: _Tally) -> int:
+def _item_of(p: Pass, tally: _MoveTally) -> int:
     """Return the item implied by a count of moves, or 0 if the pass does not look for items of this kind."""
     best = tally.best
     if best != 0:
@@ -462,7 +462,7 @@ def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
     """
     men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
     lets_escape = _sort_targets(t, w, p, men)
-    tally = _Tally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
+    tally = _MoveTally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
     # If a single move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined only once.
     for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):

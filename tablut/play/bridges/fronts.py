@@ -9,7 +9,7 @@ from typing import ClassVar, Final
 
 from tablut.cli.streams import one_line
 from tablut.play.bridges.uci import go
-from tablut.play.protocol import EngineOptions, EngineSession, LineReader
+from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import MATE, SearchLimits
 
 UNTIMED: Final = 2.0
@@ -31,7 +31,7 @@ def plain(text: str) -> str:
     return one_line(text).encode("ascii", "backslashreplace").decode()
 
 
-class Front(LineReader):
+class Front(LineProtocol):
     """Base class of the fronts, each of which is another protocol that the engine speaks."""
 
     refusal: ClassVar[str]
