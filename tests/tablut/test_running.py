@@ -71,7 +71,8 @@ def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.Mon
     with server(answers.get(kind, answers["silent"])) as address:
         if kind == "nobody":
             address = "tcp://127.0.0.1:9"
-        with pytest.raises(MachineError, match=r"^scheduler 'tcp://[^{]*: no scheduler responds") as caught, open_scheduler(1, address):
+        silent = pytest.raises(MachineError, match=r"^scheduler 'tcp://[^{]*: no scheduler responds")
+        with silent as caught, open_scheduler(1, address):
             pass
     assert caught.value.exit_code == 74
     assert "\n" not in str(caught.value)
