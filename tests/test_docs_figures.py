@@ -20,8 +20,8 @@ from counting.spaces import fixed_material, spaces
 from reports.census import results as censuses
 from reports.reachable import explanations, share
 from reports.reachable import results as estimates
+from reports.rendering import DATA, STUDIES
 from reports.solutions import results as solutions
-from reports.stored import DATA, STUDIES
 from retrograde.proofs.certificate import MOST_POSITIONS
 from tablut.cli import runtime, shell
 from tablut.cli import streams as interrupts

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from docs.building.pictures import FIGURES, pictures
-from reports.rulebook.points import Scene, Value, game_of, points
+from reports.rulebook import Scene, Value, game_of, points
 from tablut import Board
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE

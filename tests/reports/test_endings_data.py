@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import reports.endings
-import reports.stored
+import reports.rendering
 from retrograde.answers import tier_result
 from retrograde.tablebase.probing import open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
@@ -15,7 +15,7 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tests.support.effort import slow_but
 
-GAMES = sorted(path.stem for path in (reports.stored.DATA / "endings").glob("*.json"))
+GAMES = sorted(path.stem for path in (reports.rendering.DATA / "endings").glob("*.json"))
 SHIPPED = [name for name in GAMES if shipped_store(name) is not None]
 SOME = slow_but(["ashton", "brandubh"], SHIPPED)
 
@@ -90,11 +90,11 @@ def change(stored: dict[str, Any], path: str, value: Any) -> None:
 def test_a_changed_summary_is_named(
     path: str, value: Any, named: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = json.loads((reports.stored.DATA / "endings" / "ashton.json").read_text())
+    stored = json.loads((reports.rendering.DATA / "endings" / "ashton.json").read_text())
     change(stored, path, value)
     (tmp_path / "endings").mkdir()
     (tmp_path / "endings" / "ashton.json").write_text(json.dumps(stored))
-    monkeypatch.setattr(reports.stored, "DATA", tmp_path)
+    monkeypatch.setattr(reports.rendering, "DATA", tmp_path)
     with pytest.raises(InputError, match=r"ashton\.json") as caught:
         reports.endings.results()
     assert named in str(caught.value)

@@ -12,9 +12,10 @@ import typer
 from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
 from reports.studies.rendered import CheckOption, rendered
 from tablut.cli.options import check_folder, threads_option
-from tablut.cli.runtime import Interrupted, Reply, command, commit, origin, progress, typed
+from tablut.cli.runtime import Interrupted, Reply, command, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
+from tablut.provenance import commit, origin
 from tablut.results import Result
 from tablut.store.files import store_path, write_text
 
@@ -89,10 +90,10 @@ def gather_command(
     out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; by default the data of the study.")] = None,
 ) -> Reply:
     """Summarise all games in a store, however many there are. Every record is replayed first."""
-    from reports.stored import Provenance
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
     from tablut.play.arena import play_match
+    from tablut.provenance import Provenance
 
     rows, played = [], dict[str, dict[int, Played]]()
     for cell in _chosen(only):

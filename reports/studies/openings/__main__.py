@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from reports.stored import Provenance
 from reports.studies.openings.deciding import (
     DATA,
     FOLDER,
@@ -35,10 +34,11 @@ from retrograde.proofs.tree import PARTS
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import Reply, command, commit, origin, progress, typed
+from tablut.cli.runtime import Reply, command, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
 from tablut.running.scheduling import LocalScheduler

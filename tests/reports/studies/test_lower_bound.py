@@ -14,7 +14,6 @@ import pytest
 from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
-from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
 from reports.studies.lower_bound.__main__ import NAME, app
 from reports.studies.lower_bound.bound import ProvedBound, closures_within
@@ -40,6 +39,7 @@ from reports.studies.lower_bound.steps import OPENINGS, check_openings, check_st
 from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material, is_token_camp
 from tablut.cli.shell import run
 from tablut.engine import engine_for
+from tablut.provenance import Provenance
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 

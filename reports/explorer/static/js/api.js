@@ -1,6 +1,6 @@
 // Requests to the server. A refusal becomes an ApiError with the server's one-line message.
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(line, status, retryAfter = 0) {
     super(line);
     this.status = status;

@@ -4,7 +4,7 @@ import { chip, el, verdict } from "./dom.js";
 
 const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king has a fort that nobody can break", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached" };
 
-export function ending(outcome) {
+function ending(outcome) {
   if (!outcome) return "";
   const how = ENDS[outcome.termination] || outcome.termination.replaceAll("_", " ");
   return outcome.winner ? `${outcome.winner === "white" ? "White" : "Black"} has won: ${how}` : `A draw: ${how}`;
@@ -24,7 +24,7 @@ export function showTurn(box, facts) {
   );
 }
 
-export function withCaptures(move) {
+function withCaptures(move) {
   return move.move + (move.captures || []).map((square) => `x${square}`).join("");
 }
 
