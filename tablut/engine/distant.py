@@ -32,20 +32,20 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 
 @inlined
-def _front_line(d: DistantTables, line: int) -> int:
+def _front_line(distant: DistantTables, line: int) -> int:
     """Return the line next to an edge line, towards the middle."""
-    return line + 1 if line in (0, d.size) else line - 1
+    return line + 1 if line in (0, distant.size) else line - 1
 
 
 @inlined
-def _wall_pieces(d: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
+def _wall_pieces(distant: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
     """Return the places of a line on which a side has pieces that take part in captures."""
     own = own_pieces(line_of(board, line), side)
-    if side == 0 and d.king_armed == 0:
-        rank, file = coordinates(d, king)
+    if side == 0 and distant.king_armed == 0:
+        rank, file = coordinates(distant, king)
         if line == rank:
             own &= ~(1 << file)
-        elif line == d.size + file:
+        elif line == distant.size + file:
             own &= ~(1 << rank)
     return own
 
@@ -67,23 +67,23 @@ def _run_down(row: int, place: int) -> int:
 
 @inlined
 def _wall_taken(
-    d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
+    distant: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
     """Return the places of an edge line on which an arriving piece captures soldiers in a shieldwall.
 
     If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise
     it arrives on the line in front of it and completes the covering pieces.
     """
-    own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
+    own, front = _wall_pieces(distant, board, line, side, king), _front_line(distant, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
-    covering = _wall_pieces(d, board, front, side, king)
+    covering = _wall_pieces(distant, board, front, side, king)
     # The piece need not be on the board yet.
     if bracket:
         own |= 1 << place
     else:
         covering |= 1 << place
     open_row = enemy & ~covering
-    ends = own | I64(d.ends[line])
+    ends = own | I64(distant.ends[line])
     taken = I64(0)
     if bracket:
         count = _run_up(enemy, place + 1)
@@ -100,32 +100,32 @@ def _wall_taken(
         two = ((own >> high) | (own >> max(low, 0))) & (ends >> high) & (ends >> max(low, 0)) & 1
         if high - low > 2 and row & open_row == 0 and two != 0:
             taken = row
-    taken &= I64(d.exposed[line])
-    rank, file = coordinates(d, king)
+    taken &= I64(distant.exposed[line])
+    rank, file = coordinates(distant, king)
     if line == rank:
         taken &= ~(1 << file)
-    elif line == d.size + file:
+    elif line == distant.size + file:
         taken &= ~(1 << rank)
     return taken
 
 
 @apart
 def with_shieldwalls(
-    d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
+    distant: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
 ) -> int:
     """Return the captures of a piece that has just arrived, with shieldwall captures added to ``captures``."""
-    if not is_far(d):
+    if not is_far(distant):
         return captures
-    size, last = d.size, d.size - 1
-    rank, file = coordinates(d, target)
+    size, last = distant.size, distant.size - 1
+    rank, file = coordinates(distant, target)
     row, column = I64(0), I64(0)
     for along in range(2):
         place, depth = (file, rank) if along == 0 else (rank, file)
         line = (0 if along == 0 else size) + (last if 2 * depth > last else 0)
         bracket = depth in (0, last)
-        if not bracket and (d.shieldwall != 2 or depth not in (1, last - 1)):
+        if not bracket and (distant.shieldwall != 2 or depth not in (1, last - 1)):
             continue
-        taken = _wall_taken(d, board, side, line, place, bracket, king)
+        taken = _wall_taken(distant, board, side, line, place, bracket, king)
         if taken == 0:
             continue
         if along == 0:
@@ -140,16 +140,16 @@ def with_shieldwalls(
 
 
 @apart
-def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_shieldwalls(distant: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may capture a shieldwall."""
-    if not is_far(d):
+    if not is_far(distant):
         return
-    size = d.size
+    size = distant.size
     for number in range(4):
         line = (0 if number < 2 else size) + (size - 1 if number & 1 else 0)
-        front = _front_line(d, line)
+        front = _front_line(distant, line)
         enemy, own = own_pieces(line_of(board, line), side ^ 1), own_pieces(line_of(board, line), side)
-        ends, covering = own | I64(d.ends[line]), own_pieces(line_of(board, front), side)
+        ends, covering = own | I64(distant.ends[line]), own_pieces(line_of(board, front), side)
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
@@ -160,7 +160,7 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
                 closed = ((ends >> low) & 1) + ((ends >> high) & 1)
                 if high < size and lacks == 0 and closed != 0:
                     threats[line] |= np.uint32((1 << low) | (1 << high))
-                if high < size and d.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
+                if high < size and distant.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
                     threats[front] |= np.uint32(lacks)
             place += max(count, 1)
 
@@ -169,27 +169,29 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
 
 
 @inlined
-def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
+def _cells_of(distant: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
     """Return the cells on which a side's pieces stand. The king counts as a white piece."""
     low, high = U64(0), U64(0)
-    for back in range(d.size):
-        row = own_pieces(line_of(board, d.size - 1 - back), side)
-        high = (high << U64(d.size)) | (low >> U64(64 - d.size))
-        low = (low << U64(d.size)) | U64(row)
+    for back in range(distant.size):
+        row = own_pieces(line_of(board, distant.size - 1 - back), side)
+        high = (high << U64(distant.size)) | (low >> U64(64 - distant.size))
+        low = (low << U64(distant.size)) | U64(row)
     return low, high
 
 
 @inlined
-def _meet(d: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _meet(distant: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the intersection of a set with one of the sets in `DistantTables.sets`, given by its number."""
-    return low & d.sets[2 * number], high & d.sets[2 * number + 1]
+    return low & distant.sets[2 * number], high & distant.sets[2 * number + 1]
 
 
 @inlined
-def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
+def _beside_row(
+    distant: DistantTables, low: np.uint64, high: np.uint64
+) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return a set shifted one cell east, then the set shifted one cell west; two words each."""
-    up_low, up_high = _meet(d, I64(NOT_LAST), low, high)
-    down_low, down_high = _meet(d, I64(NOT_FIRST), low, high)
+    up_low, up_high = _meet(distant, I64(NOT_LAST), low, high)
+    down_low, down_high = _meet(distant, I64(NOT_FIRST), low, high)
     return (
         up_low << U64(1),
         (up_high << U64(1)) | (up_low >> U64(63)),
@@ -200,34 +202,34 @@ def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.u
 
 @inlined
 def _beside_column(
-    d: DistantTables, low: np.uint64, high: np.uint64
+    distant: DistantTables, low: np.uint64, high: np.uint64
 ) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
     """Return a set shifted one cell north, then one cell south. In the north, cells may lie beyond the board."""
-    up, down = U64(d.size), U64(64 - d.size)
+    up, down = U64(distant.size), U64(64 - distant.size)
     return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
 
 
 @inlined
-def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _grown(distant: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return a set united with its neighbouring cells, some of which may lie beyond the board."""
-    east, east_high, west, west_high = _beside_row(d, low, high)
-    north, north_high, south, south_high = _beside_column(d, low, high)
+    east, east_high, west, west_high = _beside_row(distant, low, high)
+    north, north_high, south, south_high = _beside_column(distant, low, high)
     return low | east | west | north | south, high | east_high | west_high | north_high | south_high
 
 
 @inlined
-def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
+def _is_encircled(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
     """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
-    if count_of(d, board, 1) < FEWEST_AROUND:
+    if count_of(distant, board, 1) < FEWEST_AROUND:
         return False
-    low, high = _cells_of(d, board, I64(1))
-    open_low, open_high = _meet(d, I64(ALL), ~low, ~high)
-    low, high = _cells_of(d, board, I64(0))
+    low, high = _cells_of(distant, board, I64(1))
+    open_low, open_high = _meet(distant, I64(ALL), ~low, ~high)
+    low, high = _cells_of(distant, board, I64(0))
     while True:
-        edge_low, edge_high = _meet(d, I64(EDGE), low, high)
+        edge_low, edge_high = _meet(distant, I64(EDGE), low, high)
         if (edge_low | edge_high) != U64(0):
             return False
-        more_low, more_high = _grown(d, low, high)
+        more_low, more_high = _grown(distant, low, high)
         more_low &= open_low
         more_high &= open_high
         if more_low == low and more_high == high:
@@ -236,22 +238,22 @@ def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 
 @apart
-def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
+def _is_shut_in(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
     """Return whether white is encircled on a wide board.
 
     Unlike in `_is_encircled`, the flood fill sweeps up and down.
     """
-    last = d.size - 1
-    within = np.zeros(d.size, dtype=np.int64)
-    for rank in range(d.size):
+    last = distant.size - 1
+    within = np.zeros(distant.size, dtype=np.int64)
+    for rank in range(distant.size):
         within[rank] = own_pieces(line_of(board, rank), 0)
-    grows = count_of(d, board, 1) >= FEWEST_AROUND
+    grows = count_of(distant, board, 1) >= FEWEST_AROUND
     shut = grows
     while grows:
         grows = False
-        for step in range(2 * d.size):
+        for step in range(2 * distant.size):
             rank = min(step, 2 * last + 1 - step)
-            free = ((1 << d.size) - 1) & ~own_pieces(line_of(board, rank), 1)
+            free = ((1 << distant.size) - 1) & ~own_pieces(line_of(board, rank), 1)
             row = within[rank] | ((within[max(rank - 1, 0)] | within[min(rank + 1, last)]) & free)
             more = ((row << 1) | (row >> 1)) & free
             while more & ~row != 0:
@@ -265,17 +267,17 @@ def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
+def may_part(distant: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
     """Return whether an attacker on a cell may separate paths that would be connected without this attacker.
 
     Only the eight surrounding cells are examined, so the result can be a false alarm but never a miss.
     """
-    rank, file = coordinates(d, cell)
+    rank, file = coordinates(distant, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
-    above = own_pieces(line_of(board, rank + 1), 1) if rank < d.size - 1 else I64(0)
+    above = own_pieces(line_of(board, rank + 1), 1) if rank < distant.size - 1 else I64(0)
     here = own_pieces(line_of(board, rank), 1)
     around = (((below << 1) >> file) & 7) | ((((here << 1) >> file) & 7) << 3) | ((((above << 1) >> file) & 7) << 6)
-    return d.pinch[around] != 0
+    return distant.pinch[around] != 0
 
 
 # -- exit forts ------------------------------------------------------------------------------
@@ -297,20 +299,20 @@ def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
 
 @inlined
 def _flanked(
-    d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
+    distant: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
 ) -> tuple[np.uint64, np.uint64]:
     """Return the cells that lie, in one line, directly between a cell of the first set and a cell of the second."""
-    up, up_high, down, down_high = _beside_row(d, low, high)
-    over, over_high, under, under_high = _beside_row(d, any_low, any_high)
+    up, up_high, down, down_high = _beside_row(distant, low, high)
+    over, over_high, under, under_high = _beside_row(distant, any_low, any_high)
     found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
-    up, up_high, down, down_high = _beside_column(d, low, high)
-    over, over_high, under, under_high = _beside_column(d, any_low, any_high)
+    up, up_high, down, down_high = _beside_column(distant, low, high)
+    over, over_high, under, under_high = _beside_column(distant, any_low, any_high)
     return found | (up & under) | (down & over), found_high | (up_high & under_high) | (down_high & over_high)
 
 
 @apart
 def _can_close(
-    d: DistantTables,
+    distant: DistantTables,
     board: NDArray[np.uint32],
     reach: tuple[np.uint64, np.uint64],
     men: tuple[np.uint64, np.uint64],
@@ -320,8 +322,8 @@ def _can_close(
 
     Each connected part of the cells that attackers can reach is counted separately.
     """
-    black_low, black_high = _cells_of(d, board, I64(1))
-    stand_low, stand_high = _meet(d, I64(STAND), reach[0], reach[1])
+    black_low, black_high = _cells_of(distant, board, I64(1))
+    stand_low, stand_high = _meet(distant, I64(STAND), reach[0], reach[1])
     low, high = men
     if ((low & ~stand_low) | (high & ~stand_high)) != U64(0):
         return False
@@ -330,7 +332,7 @@ def _can_close(
         part_low = low & (~low + U64(1))
         part_high = high & (~high + U64(1)) if low == U64(0) else U64(0)
         while True:
-            more_low, more_high = _grown(d, part_low, part_high)
+            more_low, more_high = _grown(distant, part_low, part_high)
             more_low &= reach[0]
             more_high &= reach[1]
             if more_low == part_low and more_high == part_high:
@@ -349,32 +351,32 @@ def _can_close(
 
 @apart
 def _flanked_by_count(
-    d: DistantTables,
+    distant: DistantTables,
     board: NDArray[np.uint32],
     reach: tuple[np.uint64, np.uint64],
     alive: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
     """Return the soldiers that the attackers can flank, considering their number and the cells that they can reach."""
     found_low, found_high = U64(0), U64(0)
-    for cell in range(d.size * d.size):
+    for cell in range(distant.size * distant.size):
         if not _has(alive[0], alive[1], cell):
             continue
-        rank, file = coordinates(d, cell)
+        rank, file = coordinates(distant, cell)
         for along in range(2):
-            place, step = (file, I64(1)) if along == 0 else (rank, I64(d.size))
-            if place == 0 or place == d.size - 1:
+            place, step = (file, I64(1)) if along == 0 else (rank, I64(distant.size))
+            if place == 0 or place == distant.size - 1:
                 continue
             low, high = _bit(cell - step), _bit(cell + step)
             both = (low[0] | high[0], low[1] | high[1])
             if (
-                _can_close(d, board, reach, both, both)
+                _can_close(distant, board, reach, both, both)
                 or (
-                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell - step)
-                    and _can_close(d, board, reach, high, high)
+                    _has(distant.sets[2 * ANVIL], distant.sets[2 * ANVIL + 1], cell - step)
+                    and _can_close(distant, board, reach, high, high)
                 )
                 or (
-                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell + step)
-                    and _can_close(d, board, reach, low, low)
+                    _has(distant.sets[2 * ANVIL], distant.sets[2 * ANVIL + 1], cell + step)
+                    and _can_close(distant, board, reach, low, low)
                 )
             ):
                 bit_low, bit_high = _bit(cell)
@@ -385,7 +387,7 @@ def _flanked_by_count(
 
 @inlined
 def _can_wall(
-    d: DistantTables,
+    distant: DistantTables,
     board: NDArray[np.uint32],
     reach: tuple[np.uint64, np.uint64],
     fronts: tuple[np.uint64, np.uint64],
@@ -393,7 +395,7 @@ def _can_wall(
     far: int,
 ) -> bool:
     """Return whether there are enough attackers on the board to bracket an edge row between two of its cells."""
-    ends_low, ends_high = d.sets[2 * ENDS], d.sets[2 * ENDS + 1]
+    ends_low, ends_high = distant.sets[2 * ENDS], distant.sets[2 * ENDS + 1]
     for held in range(3):
         # The attackers occupy both ends, or only one end if the other is a corner.
         low, high = U64(0), U64(0)
@@ -408,23 +410,23 @@ def _can_wall(
         elif not _has(ends_low, ends_high, far):
             continue
         men = (low | fronts[0], high | fronts[1])
-        if _can_close(d, board, reach, men, men if d.shieldwall == 2 else (low, high)):
+        if _can_close(distant, board, reach, men, men if distant.shieldwall == 2 else (low, high)):
             return True
     return False
 
 
 @apart
 def _walled(
-    d: DistantTables,
+    distant: DistantTables,
     board: NDArray[np.uint32],
     wall_low: np.uint64,
     wall_high: np.uint64,
     reach: tuple[np.uint64, np.uint64],
 ) -> tuple[np.uint64, np.uint64]:
     """Return the cells of the original wall that attackers could capture in shieldwalls from a set that they reach."""
-    low, high = _meet(d, I64(STAND), reach[0], reach[1])
-    size, last = d.size, d.size - 1
-    ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
+    low, high = _meet(distant, I64(STAND), reach[0], reach[1])
+    size, last = distant.size, distant.size - 1
+    ends_low, ends_high = low | distant.sets[2 * ENDS], high | distant.sets[2 * ENDS + 1]
     found_low, found_high = U64(0), U64(0)
     for number in range(4):
         step = 1 if number < 2 else size
@@ -449,7 +451,7 @@ def _walled(
                         row_low, row_high = row_low | bit_low, row_high | bit_high
                         bit_low, bit_high = _bit(first + member * step + inward)
                         front_low, front_high = front_low | bit_low, front_high | bit_high
-                    if d.fort != 2 or _can_wall(d, board, reach, (front_low, front_high), near, cell):
+                    if distant.fort != 2 or _can_wall(distant, board, reach, (front_low, front_high), near, cell):
                         found_low |= row_low
                         found_high |= row_high
                 if place == last or not (_has(wall_low, wall_high, cell) and _has(low, high, cell + inward)):
@@ -459,59 +461,63 @@ def _walled(
 
 
 @inlined
-def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
+def _holds_fort(distant: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
     """Return whether the king stands in an exit fort, by the definition in docs/rules.md."""
     here_low, here_high = _bit(king)
-    reach_low, reach_high = _cells_of(d, board, I64(1))
-    white_low, white_high = _cells_of(d, board, I64(0))
+    reach_low, reach_high = _cells_of(distant, board, I64(1))
+    white_low, white_high = _cells_of(distant, board, I64(0))
     wall_low, wall_high = white_low & ~here_low, white_high & ~here_high
-    free_low, free_high = _meet(d, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
-    corner_low, corner_high = _meet(d, I64(ROYAL), free_low, free_high)
+    free_low, free_high = _meet(distant, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
+    corner_low, corner_high = _meet(distant, I64(ROYAL), free_low, free_high)
     low, high = here_low, here_high
     while True:
-        more_low, more_high = _grown(d, low, high)
+        more_low, more_high = _grown(distant, low, high)
         more_low = (more_low & free_low & ~corner_low) | low
         more_high = (more_high & free_high & ~corner_high) | high
         if more_low == low and more_high == high:
             break
         low, high = more_low, more_high
-    more_low, more_high = _grown(d, low, high)
+    more_low, more_high = _grown(distant, low, high)
     low, high = low | (more_low & corner_low), high | (more_high & corner_high)
     alive_low, alive_high = wall_low, wall_high
     while True:
-        walk_low, walk_high = _meet(d, I64(WALK), ~alive_low, ~alive_high)
+        walk_low, walk_high = _meet(distant, I64(WALK), ~alive_low, ~alive_high)
         while True:
             if ((reach_low & low) | (reach_high & high)) != U64(0):
                 return False
-            more_low, more_high = _grown(d, reach_low, reach_high)
+            more_low, more_high = _grown(distant, reach_low, reach_high)
             more_low, more_high = reach_low | (more_low & walk_low), reach_high | (more_high & walk_high)
             if more_low == reach_low and more_high == reach_high:
                 break
             reach_low, reach_high = more_low, more_high
-        stand_low, stand_high = _meet(d, I64(STAND), reach_low, reach_high)
+        stand_low, stand_high = _meet(distant, I64(STAND), reach_low, reach_high)
         taken_low, taken_high = _flanked(
-            d, stand_low, stand_high, stand_low | d.sets[2 * ANVIL], stand_high | d.sets[2 * ANVIL + 1]
+            distant,
+            stand_low,
+            stand_high,
+            stand_low | distant.sets[2 * ANVIL],
+            stand_high | distant.sets[2 * ANVIL + 1],
         )
-        if d.fort == 2:
+        if distant.fort == 2:
             alive = (alive_low & taken_low, alive_high & taken_high)
-            taken_low, taken_high = _flanked_by_count(d, board, (reach_low, reach_high), alive)
-        if d.shieldwall != 0:
-            more_low, more_high = _walled(d, board, wall_low, wall_high, (reach_low, reach_high))
+            taken_low, taken_high = _flanked_by_count(distant, board, (reach_low, reach_high), alive)
+        if distant.shieldwall != 0:
+            more_low, more_high = _walled(distant, board, wall_low, wall_high, (reach_low, reach_high))
             taken_low, taken_high = taken_low | more_low, taken_high | more_high
-        taken_low, taken_high = _meet(d, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
+        taken_low, taken_high = _meet(distant, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
         if (taken_low | taken_high) == U64(0):
             return True
         alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
 
 
 @apart
-def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def ends_afar(distant: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
     """Return whether black has encircled white or the king stands in a fort; `wins_afar` checks the other conditions.
 
     Black's win is examined if ``side`` is 1, white's otherwise.
     """
-    if not is_far(d):
+    if not is_far(distant):
         return False
     if side == 1:
-        return _is_shut_in(d, board) if is_wide(d.exposed) else _is_encircled(d, board)
-    return _holds_fort(d, board, king)
+        return _is_shut_in(distant, board) if is_wide(distant.exposed) else _is_encircled(distant, board)
+    return _holds_fort(distant, board, king)

@@ -32,43 +32,43 @@ if TYPE_CHECKING:
 
 
 @kernel
-def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
+def position_key(rules: Tables, board: NDArray[np.uint32]) -> np.uint64:
     """Compute the Zobrist key of a board from scratch.
 
     Notes
     -----
     O(C).
     """
-    return kernels.position_key(flat(t), pointer(board))
+    return kernels.position_key(flat(rules), pointer(board))
 
 
 @kernel
-def legal_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def legal_moves(rules: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return their number."""
-    return kernels.generate(flat(t), pointer(board), pointer(moves))
+    return kernels.generate(flat(rules), pointer(board), pointer(moves))
 
 
 @kernel
-def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def mobility(rules: Tables, board: NDArray[np.uint32], side: int) -> int:
     """Return the number of legal moves of a side.
 
     Notes
     -----
     O(N): 2N look-ups.
     """
-    return kernels.count_moves(flat(t), pointer(board), side)
+    return kernels.count_moves(flat(rules), pointer(board), side)
 
 
 @kernel
-def make_move(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+def make_move(rules: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
     """Make a legal move on a board and return the undo record and the outcome code."""
-    return kernels.make(flat(t), pointer(board), move)
+    return kernels.make(flat(rules), pointer(board), move)
 
 
 @kernel
-def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
+def unmake_move(rules: Tables, board: NDArray[np.uint32], undo: int) -> None:
     """Take a move back, given its undo record."""
-    kernels.unmake(flat(t), pointer(board), undo)
+    kernels.unmake(flat(rules), pointer(board), undo)
 
 
 # -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant

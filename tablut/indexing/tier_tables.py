@@ -246,7 +246,9 @@ def _rows(index: TierIndex, square: SquareTables) -> RowTables:
     shape = (square.kings, index.row_space)
     number, element = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.uint8)
     kept = np.empty(shape, dtype=np.uint8)
-    stabilisers = np.array([sum(1 << e for e in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8)
+    stabilisers = np.array(
+        [sum(1 << element for element in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8
+    )
     _classify(square, stabilisers, 1 if index.defenders else 0, index.row_men, number, element, kept)
     # A combination that the identity maps to its row is the row's representative.
     own = (number >= 0) & (element == 0)
@@ -287,7 +289,7 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 
 @kernel
 def _classify(
-    square: SquareTables,
+    tables: SquareTables,
     stabilisers: NDArray[np.uint8],
     kind: int,
     men: int,
@@ -296,10 +298,10 @@ def _classify(
     kept: NDArray[np.uint8],
 ) -> None:
     """Classify the combinations of the row soldiers for each king's orbit, and write them as in `RowTables`."""
-    s = flat(square)
+    square = flat(tables)
     numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
-    moved, offset = pointer(images), kind * s.cells
-    for king in range(s.kings):
+    moved, offset = pointer(images), kind * square.cells
+    for king in range(square.kings):
         rows = 0
         for k in range(men):
             numbers[k] = k
@@ -307,16 +309,16 @@ def _classify(
             # The identity, element 0, keeps every combination.
             least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
-                if s.spot[offset + numbers[k]] == s.representative[king]:
+                if square.spot[offset + numbers[k]] == square.representative[king]:
                     least = I64(-1)
             left = I64(stabilisers[king]) & ~1 if least >= 0 else I64(0)
             while left:
                 number = trailing_zeros(left)
                 left &= left - 1
                 for k in range(men):
-                    cell = I64(s.image[number * s.cells + I64(s.spot[offset + numbers[k]])])
-                    sort_in(moved, k, I64(s.place[offset + cell]))
-                rank = combination_rank(s.binomial, s.most, moved, men)
+                    cell = I64(square.image[number * square.cells + I64(square.spot[offset + numbers[k]])])
+                    sort_in(moved, k, I64(square.place[offset + cell]))
+                rank = combination_rank(square.binomial, square.most, moved, men)
                 if rank == combination:
                     keeps |= 1 << number
                 if rank < least:

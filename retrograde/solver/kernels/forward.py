@@ -61,40 +61,42 @@ if TYPE_CHECKING:
 
 
 @inlined
-def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
+def _has_move(rules: Tables, index: TierTables, work: Workspace, task: Pass) -> bool:
     """Return whether the side to move has a legal move in the open position."""
-    if p.side == 0:
-        return can_move(t, w.here.board, 0)
-    for k in range(x.tier.attackers[p.tier]):
-        along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+    if task.side == 0:
+        return can_move(rules, work.here.board, 0)
+    for k in range(index.tier.attackers[task.tier]):
+        along_rank, along_file = slides_from(rules, work.here.board, rules.attacker_slides, I64(work.here.black[k]))
         if (along_rank | along_file) != 0:
             return True
     return False
 
 
 @called
-def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
+def _mark_escapes(
+    rules: Tables, index: TierTables, work: Workspace, items: NDArray[np.uint16], men: int, width: int
+) -> int:
     """Mark as won the columns of the open row in which the king can escape; return their number."""
-    king = w.cursor.head[KING]
-    rank, file = coordinates(t, king)
-    west, east, south, north = escape_ways(t, w.here.board, king)
+    king = work.cursor.head[KING]
+    rank, file = coordinates(rules, king)
+    west, east, south, north = escape_ways(rules, work.here.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
     # The king's ways that a column soldier blocks, by the number of the soldier's cell.
-    closed = w.traits
-    for cell in range(x.square.cells):
-        number = I64(w.cursor.number[cell])
+    closed = work.traits
+    for cell in range(index.square.cells):
+        number = I64(work.cursor.number[cell])
         if number >= 0:
             found = I64(0)
-            if I64(t.rank[cell]) == rank:
-                place = I64(t.file[cell])
+            if I64(rules.rank[cell]) == rank:
+                place = I64(rules.file[cell])
                 found |= ((west >> place) & 1) | (((east >> place) & 1) << 1)
-            if I64(t.file[cell]) == file:
-                place = I64(t.rank[cell])
+            if I64(rules.file[cell]) == file:
+                place = I64(rules.rank[cell])
                 found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
             closed[number] = found
-    marked, numbers = I64(0), w.run
+    marked, numbers = I64(0), work.run
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         left = ways
@@ -111,20 +113,22 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
 
 
 @called
-def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
+def _mark_stuck(
+    rules: Tables, index: TierTables, work: Workspace, items: NDArray[np.uint16], men: int, width: int
+) -> int:
     """Mark as lost the columns of the open row in which no column soldier can move; return their number."""
     # Each other column soldier blocks at most one direction. With `men` or more free directions, a soldier can always
     # move.
-    free = w.traits
-    for cell in range(x.square.cells):
-        number = I64(w.cursor.number[cell])
+    free = work.traits
+    for cell in range(index.square.cells):
+        number = I64(work.cursor.number[cell])
         if number >= 0:
-            along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, cell)
-            rank, file = coordinates(t, cell)
+            along_rank, along_file = slides_from(rules, work.here.board, rules.attacker_slides, cell)
+            rank, file = coordinates(rules, cell)
             ways = I64(along_rank >> file != 0) + I64(along_rank & ((1 << file) - 1) != 0)
             ways += I64(along_file >> rank != 0) + I64(along_file & ((1 << rank) - 1) != 0)
             free[number] = ways >= men
-    marked, numbers = I64(0), w.run
+    marked, numbers = I64(0), work.run
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         moves = False
@@ -134,12 +138,14 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
             for low in range(run):
                 if free[low] != 0:
                     continue
-                open_column(t, x, w, men, column + low)
+                open_column(rules, index, work, men, column + low)
                 moves = False
                 for k in range(men):
-                    along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
+                    along_rank, along_file = slides_from(
+                        rules, work.here.board, rules.attacker_slides, I64(work.here.black[k])
+                    )
                     moves |= (along_rank | along_file) != 0
-                close_column(t, w, men)
+                close_column(rules, work, men)
                 if not moves:
                     items[column + low] = np.uint16(lost_in(0))
                     marked += 1
@@ -149,22 +155,29 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
 
 
 @called
-def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
+def _mark_king(rules: Tables, index: TierTables, work: Workspace, task: Pass, orbit: int) -> bool:
     """Mark the rows of a king in a tier without defenders like columns; return whether nothing is left to do."""
-    if p.side == 0 and t.either_after_ply != 0:
+    if task.side == 0 and rules.either_after_ply != 0:
         return False
-    open_king(t, x, w, p, orbit)
-    men, mine = x.tier.row_men[p.tier], advance(p.mine, x.tier.base[p.tier * x.square.kings + orbit])
-    width, spread = columns_of_row(x, w, men), is_spread(x, w, p)
-    items = w.judged.mine if spread else mine
+    open_king(rules, index, work, task, orbit)
+    men, mine = (
+        index.tier.row_men[task.tier],
+        advance(task.mine, index.tier.base[task.tier * index.square.kings + orbit]),
+    )
+    width, spread = columns_of_row(index, work, men), is_spread(index, work, task)
+    items = work.judged.mine if spread else mine
     if spread:
-        spread_out(x, w, p, mine, items)
-    marked = _mark_stuck(t, x, w, items, men, width) if p.side == 1 else _mark_escapes(t, x, w, items, men, width)
+        spread_out(index, work, task, mine, items)
+    marked = (
+        _mark_stuck(rules, index, work, items, men, width)
+        if task.side == 1
+        else _mark_escapes(rules, index, work, items, men, width)
+    )
     if spread:
-        take_in(x, w, p, mine, items)
+        take_in(index, work, task, mine, items)
     else:
-        p.report[1 if p.side == 1 else 2] += marked
-    return p.side == 1
+        task.report[1 if task.side == 1 else 2] += marked
+    return task.side == 1
 
 
 _QUIET, _ENDED_LOST = -2, -3
@@ -172,112 +185,118 @@ _QUIET, _ENDED_LOST = -2, -3
 
 
 @inlined
-def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
+def _sharp_places(rules: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
     """Return the cross of the places next to an enemy around a piece of ``side``; for the king, include the escapes."""
-    rank, file = coordinates(t, cell)
-    row, column = beside(t, board, rank, side ^ 1), beside(t, board, t.size + file, side ^ 1)
+    rank, file = coordinates(rules, cell)
+    row, column = beside(rules, board, rank, side ^ 1), beside(rules, board, rules.size + file, side ^ 1)
     if royal:
-        row |= I64(t.escapes_on[rank])
-        column |= I64(t.escapes_on[t.size + file])
+        row |= I64(rules.escapes_on[rank])
+        column |= I64(rules.escapes_on[rules.size + file])
     return cross_of(row, column)
 
 
 @inlined
-def _may_end_or_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool) -> bool:
+def _may_end_or_capture(
+    rules: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool
+) -> bool:
     """Return whether a move to a target may escape or capture; ``royal`` if the king moves."""
-    return (royal and t.escapes[target] != 0) or may_capture(t, board, side, target, target if royal else king)
+    return (royal and rules.escapes[target] != 0) or may_capture(rules, board, side, target, target if royal else king)
 
 
 @inlined
-def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> int:
+def _item_after(rules: Tables, index: TierTables, work: Workspace, task: Pass, move: int) -> int:
     """Return the item of a move's successor outside the tier; -1 if it has no entry, `_QUIET` or `_ENDED_LOST`.
 
     A move that wins the game gives the opponent the value of a position without a legal move: a loss in 0 plies.
     """
-    board, item = w.here.board, I64(_QUIET)
-    undo, outcome = make(t, board, move)
+    board, item = work.here.board, I64(_QUIET)
+    undo, outcome = make(rules, board, move)
     if outcome != UNDECIDED:
-        item = lost_in(0) if winner_of(outcome) == p.side else I64(_ENDED_LOST)
+        item = lost_in(0) if winner_of(outcome) == task.side else I64(_ENDED_LOST)
     elif undo_captured(undo) != 0:
-        item = capture_item(t, x, w, board, p.lower)
-    unmake(t, board, undo)
+        item = capture_item(rules, index, work, board, task.lower)
+    unmake(rules, board, undo)
     return item
 
 
 @inlined
-def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
+def _wins_at_once(rules: Tables, index: TierTables, work: Workspace, task: Pass) -> bool:
     """Return whether white wins in one ply in the open position, by an escape or a capture.
 
     A capture also wins immediately if it leaves black without a legal move. Quiet moves that do so are not examined
     here, because the positions to which they lead are propagated to their parents.
     """
-    board, king = w.here.board, w.cursor.head[KING]
-    if t.either_after_ply == 0:
-        along_rank, along_file = escape_targets(t, board, king)
+    board, king = work.here.board, work.cursor.head[KING]
+    if rules.either_after_ply == 0:
+        along_rank, along_file = escape_targets(rules, board, king)
         if (along_rank | along_file) != 0:
             return True
-    men, afar = x.tier.defenders[p.tier] + 1, may_end_afar(t, board, I64(0))
+    men, afar = index.tier.defenders[task.tier] + 1, may_end_afar(rules, board, I64(0))
     for man in range(men):
         royal = man == men - 1
-        start, slides = piece_of(t, w, 0, man, men)
-        along_rank, along_file = slides_from(t, board, slides, start)
-        centre, targets = coordinates(t, start), cross_of(along_rank, along_file)
+        start, slides = piece_of(rules, work, 0, man, men)
+        along_rank, along_file = slides_from(rules, board, slides, start)
+        centre, targets = coordinates(rules, start), cross_of(along_rank, along_file)
         if not afar:
-            targets &= _sharp_places(t, board, I64(0), start, royal)
+            targets &= _sharp_places(rules, board, I64(0), start, royal)
         while targets:
-            target = cell_on_cross(t, centre, trailing_zeros(targets))
+            target = cell_on_cross(rules, centre, trailing_zeros(targets))
             targets &= targets - 1
-            looked_at = afar or _may_end_or_capture(t, board, I64(0), target, king, royal)
-            if looked_at and _item_after(t, x, w, p, move_of(t, start, target)) == lost_in(0):
+            looked_at = afar or _may_end_or_capture(rules, board, I64(0), target, king, royal)
+            if looked_at and _item_after(rules, index, work, task, move_of(rules, start, target)) == lost_in(0):
                 return True
     return False
 
 
 @kernel
-def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
+def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
     """Mark aliases, positions without a legal move, and white's wins in one ply, in the given rows of a tier."""
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    column_men = x.tier.column_men[p.tier]
-    w.cursor.head[ERRORS] = 0
-    for orbit in range(x.square.kings):
+    desk, task = record_at(directory, Desk), flat(arguments)
+    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    column_men = index.tier.column_men[task.tier]
+    work.cursor.head[ERRORS] = 0
+    for orbit in range(index.square.kings):
         opened = I64(-1)
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
-        may_mark = column_men == 0 and x.tier.attackers[p.tier] <= w.judged.men
-        if may_mark and are_all_rows(x, p.tier, orbit, begin, end) and _mark_king(t, x, w, p, orbit):
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
+        may_mark = column_men == 0 and index.tier.attackers[task.tier] <= work.judged.men
+        if (
+            may_mark
+            and are_all_rows(index, task.tier, orbit, begin, end)
+            and _mark_king(rules, index, work, task, orbit)
+        ):
             continue
         for row in range(begin, end):
             base = at_begin + (row - begin) * width
-            if column_men == 0 and p.mine[base] != 0:
+            if column_men == 0 and task.mine[base] != 0:
                 continue
-            open_later_row(t, x, w, p.tier, row, opened, p.side)
+            open_later_row(rules, index, work, task.tier, row, opened, task.side)
             opened = I64(row)
-            aliases = column_men > 0 and w.cursor.head[RESIDUAL] != 1
+            aliases = column_men > 0 and work.cursor.head[RESIDUAL] != 1
             if column_men > 0 and not aliases:
-                if p.side == 1:
-                    p.report[1] += _mark_stuck(t, x, w, advance(p.mine, base), column_men, width)
+                if task.side == 1:
+                    task.report[1] += _mark_stuck(rules, index, work, advance(task.mine, base), column_men, width)
                     continue
-                if t.either_after_ply == 0:
-                    p.report[2] += _mark_escapes(t, x, w, advance(p.mine, base), column_men, width)
+                if rules.either_after_ply == 0:
+                    task.report[2] += _mark_escapes(rules, index, work, advance(task.mine, base), column_men, width)
             at = I64(-1)
             for column in range(width):
-                if p.mine[base + column] != 0:
+                if task.mine[base + column] != 0:
                     continue
-                step_to(t, x, w, column_men, at, column)
+                step_to(rules, index, work, column_men, at, column)
                 at = I64(column)
                 new = I64(0)
-                if aliases and is_alias(x, w, p.tier, base + column):
-                    p.mine[base + column] = np.uint16(ALIAS)
-                    p.report[ALIAS] += 1
+                if aliases and is_alias(index, work, task.tier, base + column):
+                    task.mine[base + column] = np.uint16(ALIAS)
+                    task.report[ALIAS] += 1
                     continue
-                if p.side == 0 and _wins_at_once(t, x, w, p):
+                if task.side == 0 and _wins_at_once(rules, index, work, task):
                     new = won_in(1)
-                elif not _has_move(t, x, w, p):
+                elif not _has_move(rules, index, work, task):
                     new = lost_in(0)
                 if new != 0:
-                    p.mine[base + column] = np.uint16(new)
-                    p.report[code_of(new)] += 1
-    return w.cursor.head[ERRORS]
+                    task.mine[base + column] = np.uint16(new)
+                    task.report[code_of(new)] += 1
+    return work.cursor.head[ERRORS]
 
 
 # -- the forward passes ----------------------------------------------------------------------
@@ -314,121 +333,129 @@ class _MoveTally(NamedTuple):
 
 
 @inlined
-def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
+def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
     """Return the cross of the places in line with a cell that lie on the king's ways found by `blocking_places`."""
-    (rank, file), (king_rank, king_file) = coordinates(t, cell), coordinates(t, king)
+    (rank, file), (king_rank, king_file) = coordinates(rules, cell), coordinates(rules, king)
     row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
     return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))
 
 
 @inlined
-def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
+def _sort_targets(rules: Tables, work: Workspace, task: Pass, men: int) -> bool:
     """Write the targets of each man as two crosses, next to an enemy and quiet; return whether a move allows an escape.
 
     While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. The
     value of the successor is then known without a lookup, so these moves are left out.
     """
-    board, side, king = w.here.board, p.side, w.cursor.head[KING]
-    lets_escape, all_sharp = False, t.either_after_ply != 0 or may_end_afar(t, board, side)
+    board, side, king = work.here.board, task.side, work.cursor.head[KING]
+    lets_escape, all_sharp = False, rules.either_after_ply != 0 or may_end_afar(rules, board, side)
     threatened, rank_way, file_way = False, I64(0), I64(0)
-    if side == 1 and t.either_after_ply == 0 and p.limit > 0:
-        threatened, rank_way, file_way = blocking_places(t, board, king)
+    if side == 1 and rules.either_after_ply == 0 and task.limit > 0:
+        threatened, rank_way, file_way = blocking_places(rules, board, king)
     for man in range(men):
-        start, slides = piece_of(t, w, side, man, men)
-        along_rank, along_file = slides_from(t, board, slides, start)
+        start, slides = piece_of(rules, work, side, man, men)
+        along_rank, along_file = slides_from(rules, board, slides, start)
         targets = cross_of(along_rank, along_file)
         sharp = targets
         if not all_sharp:
-            sharp &= _sharp_places(t, board, side, start, side == 0 and man == men - 1)
+            sharp &= _sharp_places(rules, board, side, start, side == 0 and man == men - 1)
         quiet = targets & ~sharp
         if threatened:
-            useful = quiet & _blocking_places(t, king, start, rank_way, file_way)
+            useful = quiet & _blocking_places(rules, king, start, rank_way, file_way)
             lets_escape |= useful != quiet
             quiet = useful
-        w.sharp[man], w.quiet[man] = sharp, quiet
+        work.sharp[man], work.quiet[man] = sharp, quiet
     return lets_escape
 
 
 @inlined
-def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, target: int) -> int:
+def _sharp_item(rules: Tables, index: TierTables, work: Workspace, task: Pass, man: int, men: int, target: int) -> int:
     """Return the result of `_item_after` for a move that ends next to an enemy or on an escape.
 
     Most of these moves turn out to be quiet, and need not be made on the board.
     """
-    board = w.here.board
-    start, slides = piece_of(t, w, p.side, man, men)
+    board = work.here.board
+    start, slides = piece_of(rules, work, task.side, man, men)
     if (
-        _may_end_or_capture(t, board, p.side, target, w.cursor.head[KING], p.side == 0 and man == men - 1)
-        or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
-        or may_end_afar(t, board, p.side)
+        _may_end_or_capture(rules, board, task.side, target, work.cursor.head[KING], task.side == 0 and man == men - 1)
+        or (rules.either_after_ply != 0 and not may_return(rules, board, slides, start, target))
+        or may_end_afar(rules, board, task.side)
     ):
-        return _item_after(t, x, w, p, move_of(t, start, target))
+        return _item_after(rules, index, work, task, move_of(rules, start, target))
     return I64(_QUIET)
 
 
 @inlined
-def _enough(t: Tables, p: Pass) -> int:
+def _enough(rules: Tables, task: Pass) -> int:
     """Return the distance of a win after which no further move has to be examined.
 
     A search for wins usually stops at any win that is not known yet. Otherwise it stops only at a win in one ply.
     """
-    return p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(1)
+    return task.limit + 2 if task.mode == WINS and rules.either_after_ply == 0 else I64(1)
 
 
 @inlined
-def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
+def _try_sharp(
+    rules: Tables, index: TierTables, work: Workspace, task: Pass, man: int, men: int, tally: _MoveTally
+) -> _MoveTally:
     """Return the tally with a man's moves that capture or end the game added; quiet moves are left for later."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
-    start, _ = piece_of(t, w, p.side, man, men)
-    centre, targets, quiet = coordinates(t, start), w.sharp[man], w.quiet[man]
+    start, _ = piece_of(rules, work, task.side, man, men)
+    centre, targets, quiet = coordinates(rules, start), work.sharp[man], work.quiet[man]
     while targets and not settled:
         place = trailing_zeros(targets)
         targets &= targets - 1
-        item = _sharp_item(t, x, w, p, man, men, cell_on_cross(t, centre, place))
+        item = _sharp_item(rules, index, work, task, man, men, cell_on_cross(rules, centre, place))
         if item == _QUIET:
             quiet |= I64(1) << place
         elif item == _ENDED_LOST:
             worst = max(worst, I64(1))
         elif item < 0:
-            w.cursor.head[ERRORS] += 1
+            work.cursor.head[ERRORS] += 1
         elif not is_decided(item):
             left |= CAPTURES | SAFE
-            settled = p.mode == LOSSES
+            settled = task.mode == LOSSES
         elif is_loss(item):
             left |= CAPTURES
             best = _quicker(best, plies_of(item) + 1)
-            settled = best <= _enough(t, p)
+            settled = best <= _enough(rules, task)
         else:
             left |= CAPTURES
             worst = max(worst, plies_of(item) + 1)
-    w.quiet[man] = quiet
+    work.quiet[man] = quiet
     return _MoveTally(best, worst, left, settled)
 
 
 @inlined
-def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
+def _try_quiet(
+    rules: Tables, index: TierTables, work: Workspace, task: Pass, man: int, men: int, tally: _MoveTally
+) -> _MoveTally:
     """Return the tally with all quiet moves of a man added; their successors are in the tier."""
     best, worst, left, settled = tally.best, tally.worst, tally.left, False
-    start, _ = piece_of(t, w, p.side, man, men)
-    centre, targets = coordinates(t, start), w.quiet[man]
-    w.quiet[man] = 0
-    if p.side == 1 and targets != 0:
-        prepare_attacker(x, w, man, men)
+    start, _ = piece_of(rules, work, task.side, man, men)
+    centre, targets = coordinates(rules, start), work.quiet[man]
+    work.quiet[man] = 0
+    if task.side == 1 and targets != 0:
+        prepare_attacker(index, work, man, men)
     while targets and not settled:
-        target = cell_on_cross(t, centre, trailing_zeros(targets))
+        target = cell_on_cross(rules, centre, trailing_zeros(targets))
         targets &= targets - 1
-        entry = attacker_entry(x, w, p.tier, man, target) if p.side == 1 else white_entry(x, w, p.tier, man, target)
+        entry = (
+            attacker_entry(index, work, task.tier, man, target)
+            if task.side == 1
+            else white_entry(index, work, task.tier, man, target)
+        )
         if entry < 0:
-            w.cursor.head[ERRORS] += 1
+            work.cursor.head[ERRORS] += 1
             continue
-        item = I64(p.theirs[entry])
-        if not is_decided(item) or (not is_loss(item) and plies_of(item) > p.limit):
+        item = I64(task.theirs[entry])
+        if not is_decided(item) or (not is_loss(item) and plies_of(item) > task.limit):
             # The successor is open, or a win of the opponent's that has yet to be propagated.
             left += 1
-            settled = p.mode == LOSSES
+            settled = task.mode == LOSSES
         elif is_loss(item):
             best = _quicker(best, plies_of(item) + 1)
-            settled = best <= _enough(t, p)
+            settled = best <= _enough(rules, task)
         else:
             worst = max(worst, plies_of(item) + 1)
     return _MoveTally(best, worst, left, settled)
@@ -441,67 +468,69 @@ def _quicker(best: int, plies: int) -> int:
 
 
 @inlined
-def _item_of(p: Pass, tally: _MoveTally) -> int:
+def _item_of(task: Pass, tally: _MoveTally) -> int:
     """Return the item implied by a count of moves, or 0 if the pass does not look for items of this kind."""
     best = tally.best
     if best != 0:
-        wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
+        wanted = best == 1 or task.mode == FULL or (task.mode == WINS and best <= task.limit + 2)
         return won_in(best) if wanted else I64(0)
-    if p.mode == WINS:
+    if task.mode == WINS:
         return I64(0)
     if tally.left & ~CAPTURES == 0:
         return lost_in(tally.worst)
-    return tally.left if p.mode == FULL else I64(0)
+    return tally.left if task.mode == FULL else I64(0)
 
 
 @inlined
-def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
+def _evaluate(rules: Tables, index: TierTables, work: Workspace, task: Pass) -> int:
     """Compute the work item of the current position from its moves.
 
     In the modes `LOSSES` and `WINS`, return only items of these kinds, and 0 for anything else.
     """
-    men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
-    lets_escape = _sort_targets(t, w, p, men)
+    men = index.tier.attackers[task.tier] if task.side == 1 else index.tier.defenders[task.tier] + 1
+    lets_escape = _sort_targets(rules, work, task, men)
     tally = _MoveTally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
     # If a single move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined only once.
-    for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
+    for step in range(_SHARP if task.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.
-            man = turn if p.side == 1 else men - 1 - turn
+            man = turn if task.side == 1 else men - 1 - turn
             if step == _SHARP:
-                tally = _try_sharp(t, x, w, p, man, men, tally)
+                tally = _try_sharp(rules, index, work, task, man, men, tally)
             else:
-                tally = _try_quiet(t, x, w, p, man, men, tally)
+                tally = _try_quiet(rules, index, work, task, man, men, tally)
             if tally.settled:
-                return _item_of(p, tally)
-    return _item_of(p, tally)
+                return _item_of(task, tally)
+    return _item_of(task, tally)
 
 
 @kernel
-def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
+def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
     """Write the items of some rows of a tier that are not final; O(examined entries * moves)."""
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    column_men, items = x.tier.column_men[p.tier], p.mine
-    final = won_in(p.limit + 2)
-    men = x.tier.attackers[p.tier]
-    may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
-    may_judge = may_judge and t.distant.far == 0
-    w.cursor.head[ERRORS] = 0
-    for orbit in range(x.square.kings):
+    desk, task = record_at(directory, Desk), flat(arguments)
+    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    column_men, items = index.tier.column_men[task.tier], task.mine
+    final = won_in(task.limit + 2)
+    men = index.tier.attackers[task.tier]
+    may_judge = task.by_rows != 0 and task.side == 1 and rules.either_after_ply == 0 and men <= work.judged.men
+    may_judge = may_judge and rules.distant.far == 0
+    work.cursor.head[ERRORS] = 0
+    for orbit in range(index.square.kings):
         opened = I64(-1)
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
-        together = may_judge and column_men == 0 and are_all_rows(x, p.tier, orbit, begin, end)
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
+        together = may_judge and column_men == 0 and are_all_rows(index, task.tier, orbit, begin, end)
         if together:
-            judge_king(t, x, w, p, orbit)
+            judge_king(rules, index, work, task, orbit)
         for row in range(begin, end):
             base = at_begin + (row - begin) * width
             at = I64(-1)
             judged = together
-            if may_judge and column_men > 0 and x.row.residual[x.tier.meta_at[p.tier] + row] == 1:
-                open_later_row(t, x, w, p.tier, row, opened, p.side)
+            if may_judge and column_men > 0 and index.row.residual[index.tier.meta_at[task.tier] + row] == 1:
+                open_later_row(rules, index, work, task.tier, row, opened, task.side)
                 opened = I64(row)
-                judge_row(t, x, w, advance(items, base), advance(p.theirs, base), p.report, men, p.limit)
+                judge_row(
+                    rules, index, work, advance(items, base), advance(task.theirs, base), task.report, men, task.limit
+                )
                 judged = True
             for column in range(width):
                 item = I64(items[base + column])
@@ -510,13 +539,13 @@ def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> 
                 if judged and item != PENDING:
                     continue
                 if at < 0 and opened != row:
-                    open_later_row(t, x, w, p.tier, row, opened, p.side)
+                    open_later_row(rules, index, work, task.tier, row, opened, task.side)
                     opened = I64(row)
-                step_to(t, x, w, column_men, at, column)
+                step_to(rules, index, work, column_men, at, column)
                 at = I64(column)
-                new = _evaluate(t, x, w, p)
+                new = _evaluate(rules, index, work, task)
                 if new != item:
                     items[base + column] = np.uint16(new)
                     if is_decided(new):
-                        p.report[code_of(new)] += 1
-    return w.cursor.head[ERRORS]
+                        task.report[code_of(new)] += 1
+    return work.cursor.head[ERRORS]

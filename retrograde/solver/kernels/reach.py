@@ -42,48 +42,48 @@ DONE: Final = 2
 
 
 @called
-def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
+def _mark_one(rules: Tables, index: TierTables, work: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
     """Mark the successors of the open position; return how many marks are new in this tier."""
-    board, king, side = w.here.board, w.cursor.head[KING], marking.side
-    count = generate(t, board, moves)
+    board, king, side = work.here.board, work.cursor.head[KING], marking.side
+    count = generate(rules, board, moves)
     fresh = I64(0)
     before = I64(-1)
     man = I64(-1)
     for number in range(count):
         move = I64(moves[number])
-        start, target = start_of(t, move), target_of(t, move)
-        undo, outcome = make(t, board, move)
+        start, target = start_of(rules, move), target_of(rules, move)
+        undo, outcome = make(rules, board, move)
         captured = undo_captured(undo) != 0
         if outcome == UNDECIDED and captured:
-            below, entry = entry_on(t, x, w, board)
+            below, entry = entry_on(rules, index, work, board)
             if entry < 0:
-                w.cursor.head[ERRORS] += 1
+                work.cursor.head[ERRORS] += 1
             else:
                 marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
                 if marks[entry] == 0:
                     marks[entry] = NEW
-        unmake(t, board, undo)
+        unmake(rules, board, undo)
         if outcome != UNDECIDED or captured:
             continue
         if start != before:
             before = start
             man = I64(0)
             if side == 1:
-                while I64(w.here.black[man]) != start:
+                while I64(work.here.black[man]) != start:
                     man += 1
-                prepare_attacker(x, w, man, x.tier.attackers[marking.tier])
+                prepare_attacker(index, work, man, index.tier.attackers[marking.tier])
             elif start == king:
-                man = x.tier.defenders[marking.tier]
+                man = index.tier.defenders[marking.tier]
             else:
-                while I64(w.here.white[man]) != start:
+                while I64(work.here.white[man]) != start:
                     man += 1
         entry = (
-            attacker_entry(x, w, marking.tier, man, target)
+            attacker_entry(index, work, marking.tier, man, target)
             if side == 1
-            else white_entry(x, w, marking.tier, man, target)
+            else white_entry(index, work, marking.tier, man, target)
         )
         if entry < 0:
-            w.cursor.head[ERRORS] += 1
+            work.cursor.head[ERRORS] += 1
         elif marking.theirs[entry] == 0:
             marking.theirs[entry] = NEW
             fresh += 1
@@ -91,38 +91,38 @@ def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: N
 
 
 @kernel
-def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
+def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
     """Mark the successors of all new entries in some rows; O(new entries * moves).
 
     Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
     """
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
-    column_men = x.tier.column_men[p.tier]
-    w.cursor.head[ERRORS] = 0
+    desk, task = record_at(directory, Desk), flat(arguments)
+    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
+    column_men = index.tier.column_men[task.tier]
+    work.cursor.head[ERRORS] = 0
     fresh = 0
-    for orbit in range(x.square.kings):
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+    for orbit in range(index.square.kings):
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
         for row in range(begin, end):
             is_open = False
             entry = at_begin + (row - begin) * width
             for column in range(width):
-                if p.mine[entry + column] == NEW:
+                if task.mine[entry + column] == NEW:
                     if not is_open:
-                        open_row(t, x, w, p.tier, row, p.side)
+                        open_row(rules, index, work, task.tier, row, task.side)
                         is_open = True
-                    p.mine[entry + column] = DONE
-                    open_column(t, x, w, column_men, column)
-                    fresh += _mark_one(t, x, w, p, pointer(scratch_moves))
-                    close_column(t, w, column_men)
+                    task.mine[entry + column] = DONE
+                    open_column(rules, index, work, column_men, column)
+                    fresh += _mark_one(rules, index, work, task, pointer(scratch_moves))
+                    close_column(rules, work, column_men)
     keep(scratch_moves)
-    return fresh if w.cursor.head[ERRORS] == 0 else -1
+    return fresh if work.cursor.head[ERRORS] == 0 else -1
 
 
 @kernel
 def count_values(
-    desk: NDArray[np.int64],
+    directory: NDArray[np.int64],
     tier: int,
     items: NDArray[np.uint16],
     marks: NDArray[np.uint8],
@@ -130,24 +130,24 @@ def count_values(
     positions: NDArray[np.int64],
 ) -> None:
     """Count the marked entries of a tier by their codes; O(entries)."""
-    d = record_at(desk, Desk)
-    t, x, w = d.tables, d.tiers, d.workspace
-    own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]
-    for orbit in range(x.square.kings):
-        begin, end, at_begin, width = rows_of_king(x, tier, orbit, I64(0), I64(1) << 62)
+    desk = record_at(directory, Desk)
+    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
+    for orbit in range(index.square.kings):
+        begin, end, at_begin, width = rows_of_king(index, tier, orbit, I64(0), I64(1) << 62)
         for row in range(begin, end):
             entry = at_begin + (row - begin) * width
-            residual = x.row.residual[x.tier.meta_at[tier] + row] != 1
+            residual = index.row.residual[index.tier.meta_at[tier] + row] != 1
             if residual:
-                open_row(t, x, w, tier, row, 0)
+                open_row(rules, index, work, tier, row, 0)
             for column in range(width):
                 item = I64(own[entry + column])
                 if marked[entry + column] == 0 or item == ALIAS:
                     continue
-                code, weight = code_of(item), x.square.elements
+                code, weight = code_of(item), index.square.elements
                 if residual:
-                    open_column(t, x, w, column_men, column)
-                    weight //= symmetry_order(x, tier, w.cursor.head[KING], w.here.black, w.here.white)
-                    close_column(t, w, column_men)
+                    open_column(rules, index, work, column_men, column)
+                    weight //= symmetry_order(index, tier, work.cursor.head[KING], work.here.black, work.here.white)
+                    close_column(rules, work, column_men)
                 classes[code] += 1
                 positions[code] += weight

@@ -47,55 +47,55 @@ _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 
 
 @inlined
-def _add_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
+def _add_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
     """Add a cell to the masks of its lines."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     masks[rank] |= np.uint16(1 << file)
-    masks[t.size + file] |= np.uint16(1 << rank)
+    masks[rules.size + file] |= np.uint16(1 << rank)
 
 
 @inlined
-def _remove_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
+def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
     """Remove a cell from the masks of its lines."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     masks[rank] &= np.uint16(~(1 << file))
-    masks[t.size + file] &= np.uint16(~(1 << rank))
+    masks[rules.size + file] &= np.uint16(~(1 << rank))
 
 
 @inlined
-def _choices(x: TierTables, w: Workspace, men: int) -> int:
+def _choices(index: TierTables, work: Workspace, men: int) -> int:
     """Return the number of choices of the open row: the ways to place all column soldiers but one."""
-    return x.square.binomial[w.cursor.head[CELLS] * x.square.most + men - 1]
+    return index.square.binomial[work.cursor.head[CELLS] * index.square.most + men - 1]
 
 
 @inlined
-def _exchanged(x: TierTables, rank: int, numbers: NDArray[np.int64], k: int) -> int:
+def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], k: int) -> int:
     """Return the rank of all column soldiers but number k, from ``rank``, that of all but number k - 1."""
-    binomial, most = x.square.binomial, x.square.most
+    binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[k - 1] * most + k] - binomial[numbers[k] * most + k]
 
 
 @inlined
-def _without_lowest(x: TierTables, numbers: NDArray[np.int64], men: int) -> int:
+def _without_lowest(index: TierTables, numbers: NDArray[np.int64], men: int) -> int:
     """Return the rank of all column soldiers but the lowest."""
     rank = I64(0)
     for k in range(1, men):
-        rank += x.square.binomial[numbers[k] * x.square.most + k]
+        rank += index.square.binomial[numbers[k] * index.square.most + k]
     return rank
 
 
 @called
 def _find_open_cells(
-    t: Tables, x: TierTables, w: Workspace, theirs: NDArray[np.uint16], men: int, limit: int, width: int
+    rules: Tables, index: TierTables, work: Workspace, theirs: NDArray[np.uint16], men: int, limit: int, width: int
 ) -> None:
     """Write the `_OPEN` masks of all choices of the open row, from the items with white to move."""
-    lines, numbers = 2 * t.size, w.run
-    for place in range(_choices(x, w, men) * lines):
-        w.judged.masks[place] = np.uint16(0)
+    lines, numbers = 2 * rules.size, work.run
+    for place in range(_choices(index, work, men) * lines):
+        work.judged.masks[place] = np.uint16(0)
     won = won_in(limit)
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        staying = _without_lowest(x, numbers, men)
+        staying = _without_lowest(index, numbers, men)
         for low in range(run):
             item = I64(theirs[column + low])
             if is_decided(item) and not is_loss(item) and item <= won:
@@ -104,130 +104,132 @@ def _find_open_cells(
             rank = staying
             for k in range(men):
                 if k > 0:
-                    rank = _exchanged(x, rank, numbers, k)
-                _add_cell(t, advance(w.judged.masks, rank * lines), I64(w.cursor.spot[numbers[k]]))
+                    rank = _exchanged(index, rank, numbers, k)
+                _add_cell(rules, advance(work.judged.masks, rank * lines), I64(work.cursor.spot[numbers[k]]))
         column += run
         run = next_run(numbers, men, width)
 
 
 @inlined
-def _add_marks(t: Tables, w: Workspace, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
+def _add_marks(
+    rules: Tables, work: Workspace, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int
+) -> None:
     """Mark the cells from which a soldier can slide to a target.
 
     ``marks`` begins at the choice's mark for cell number 0; those of the other cells follow at the cursor's stride.
     """
-    j, board, stride = w.judged, w.here.board, w.cursor.head[STRIDE]
-    for line in range(2 * t.size):
+    judged, board, stride = work.judged, work.here.board, work.cursor.head[STRIDE]
+    for line in range(2 * rules.size):
         wanted = I64(targets[line])
         if wanted == 0:
             continue
-        content = I64(t.ternary[occupied(line_of(board, line))]) + 2 * I64(t.ternary[wanted])
-        found = I64(j.sources.places[I64(j.sources.at[line]) + content])
+        content = I64(rules.ternary[occupied(line_of(board, line))]) + 2 * I64(rules.ternary[wanted])
+        found = I64(judged.sources.places[I64(judged.sources.at[line]) + content])
         while found:
             place = trailing_zeros(found)
             found &= found - 1
-            cell = line * t.size + place if line < t.size else place * t.size + line - t.size
-            at = I64(w.cursor.number[cell]) * stride
+            cell = line * rules.size + place if line < rules.size else place * rules.size + line - rules.size
+            at = I64(work.cursor.number[cell]) * stride
             marks[at] |= np.uint8(mark)
 
 
 @inlined
-def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint16]) -> bool:
+def _find_captures(rules: Tables, work: Workspace, beside: int, quiet: NDArray[np.uint16]) -> bool:
     """Write the masks `_SOLDIER` and `_ROYAL` of the open choice, and remove their cells from the mask ``quiet``."""
-    lines, board, here, king = 2 * t.size, w.here.board, w.judged.lines, w.cursor.head[KING]
+    lines, board, here, king = 2 * rules.size, work.here.board, work.judged.lines, work.cursor.head[KING]
     for place in range(lines, 3 * lines):
         here[place] = np.uint16(0)
     any_found = False
     for k in range(beside):
-        cell = I64(w.traits[k])
-        if is_occupied(t, board, cell):
+        cell = I64(work.traits[k])
+        if is_occupied(rules, board, cell):
             continue
         kind = I64(0)
-        if captures_at(t, board, 1, cell, king) != 0:
+        if captures_at(rules, board, 1, cell, king) != 0:
             kind = I64(_SOLDIER)
-        if t.facing[king * t.cells + cell] != 0:
-            toggle(t, board, cell, 0)
-            if king_falls_to(t, board, king, cell):
+        if rules.facing[king * rules.cells + cell] != 0:
+            toggle(rules, board, cell, 0)
+            if king_falls_to(rules, board, king, cell):
                 kind = I64(_ROYAL)
-            toggle(t, board, cell, 0)
+            toggle(rules, board, cell, 0)
         if kind != 0:
             any_found = True
-            _add_cell(t, advance(here, kind * lines), cell)
-            _remove_cell(t, quiet, cell)
+            _add_cell(rules, advance(here, kind * lines), cell)
+            _remove_cell(rules, quiet, cell)
     return any_found
 
 
 @inlined
-def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
+def _next_choice(rules: Tables, work: Workspace, staying: int) -> None:
     """Move the ``staying`` soldiers on the board to their next choice of cells; after the last, remove them."""
-    board, spot, numbers = w.here.board, w.cursor.spot, w.run
+    board, spot, numbers = work.here.board, work.cursor.spot, work.run
     k = I64(0)
     while k < staying:
-        toggle(t, board, I64(spot[numbers[k]]), 0)
-        if numbers[k] + 1 < (numbers[k + 1] if k + 1 < staying else w.cursor.head[CELLS]):
+        toggle(rules, board, I64(spot[numbers[k]]), 0)
+        if numbers[k] + 1 < (numbers[k + 1] if k + 1 < staying else work.cursor.head[CELLS]):
             break
         k += 1
     if k < staying:
         numbers[k] += 1
-        toggle(t, board, I64(spot[numbers[k]]), 0)
+        toggle(rules, board, I64(spot[numbers[k]]), 0)
         for low in range(k):
             numbers[low] = low
-            toggle(t, board, I64(spot[low]), 0)
+            toggle(rules, board, I64(spot[low]), 0)
 
 
 @called
-def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
+def _find_marks(rules: Tables, index: TierTables, work: Workspace, men: int) -> None:
     """Write the marks of the open row, one for each cell of the moving soldier and choice of the others."""
-    size, lines, board = t.size, 2 * t.size, w.here.board
-    cells, spot, here = w.cursor.head[CELLS], w.cursor.spot, w.judged.lines
-    choices = _choices(x, w, men)
-    w.cursor.head[STRIDE] = choices
+    size, lines, board = rules.size, 2 * rules.size, work.here.board
+    cells, spot, here = work.cursor.head[CELLS], work.cursor.spot, work.judged.lines
+    choices = _choices(index, work, men)
+    work.cursor.head[STRIDE] = choices
     for place in range(choices * cells):
-        w.judged.marks[place] = np.uint8(0)
+        work.judged.marks[place] = np.uint8(0)
     # Captures occur only next to a white piece, and the white pieces do not move within a row.
     beside = I64(0)
     for number in range(cells):
         cell = I64(spot[number])
-        rank, file = coordinates(t, cell)
+        rank, file = coordinates(rules, cell)
         along_rank, along_file = (I64(board[rank]) >> 16) << 1, (I64(board[size + file]) >> 16) << 1
         if ((along_rank >> file) | (along_file >> rank)) & 5 != 0:
-            w.traits[beside] = cell
+            work.traits[beside] = cell
             beside += 1
     for k in range(men - 1):
-        w.run[k] = k
-        toggle(t, board, I64(spot[k]), 0)
+        work.run[k] = k
+        toggle(rules, board, I64(spot[k]), 0)
     for choice in range(choices):
-        masks, marks = advance(w.judged.masks, choice * lines), advance(w.judged.marks, choice)
-        if _find_captures(t, w, beside, masks):
-            _add_marks(t, w, advance(here, _SOLDIER * lines), marks, _TO_SOLDIER)
-            _add_marks(t, w, advance(here, _ROYAL * lines), marks, _TO_KING)
-        _add_marks(t, w, masks, marks, _TO_OPEN)
-        _next_choice(t, w, men - 1)
+        masks, marks = advance(work.judged.masks, choice * lines), advance(work.judged.marks, choice)
+        if _find_captures(rules, work, beside, masks):
+            _add_marks(rules, work, advance(here, _SOLDIER * lines), marks, _TO_SOLDIER)
+            _add_marks(rules, work, advance(here, _ROYAL * lines), marks, _TO_KING)
+        _add_marks(rules, work, masks, marks, _TO_OPEN)
+        _next_choice(rules, work, men - 1)
 
 
 @inlined
-def _gather_marks(x: TierTables, w: Workspace, men: int, run: int) -> None:
+def _gather_marks(index: TierTables, work: Workspace, men: int, run: int) -> None:
     """Combine the marks of all soldiers for each column of a run, and write them to ``found``."""
-    numbers, found, choices = w.run, w.judged.found, w.cursor.head[STRIDE]
-    binomial, most = x.square.binomial, x.square.most
-    rank = _without_lowest(x, numbers, men)
+    numbers, found, choices = work.run, work.judged.found, work.cursor.head[STRIDE]
+    binomial, most = index.square.binomial, index.square.most
+    rank = _without_lowest(index, numbers, men)
     for low in range(run):
-        found[low] = w.judged.marks[low * choices + rank]
+        found[low] = work.judged.marks[low * choices + rank]
     for k in range(1, men):
         # The rank of the others without the lowest soldier, whose number is added as the offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
-        marks = advance(w.judged.marks, numbers[k] * choices + rank)
+        marks = advance(work.judged.marks, numbers[k] * choices + rank)
         for low in range(run):
             found[low] |= marks[low]
 
 
 @inlined
 def judge_row(
-    t: Tables,
-    x: TierTables,
-    w: Workspace,
+    rules: Tables,
+    index: TierTables,
+    work: Workspace,
     mine: NDArray[np.uint16],
     theirs: NDArray[np.uint16],
     report: NDArray[np.int64],
@@ -240,14 +242,14 @@ def judge_row(
     soldier becomes `PENDING`; if ``limit`` is more than 1, so does one with a move to an open position. All of white's
     wins in up to ``limit`` plies must be known, and all of black's quicker losses written already.
     """
-    width = columns_of_row(x, w, men)
-    _find_open_cells(t, x, w, theirs, men, limit, width)
-    _find_marks(t, x, w, men)
-    numbers, found = w.run, w.judged.found
+    width = columns_of_row(index, work, men)
+    _find_open_cells(rules, index, work, theirs, men, limit, width)
+    _find_marks(rules, index, work, men)
+    numbers, found = work.run, work.judged.found
     unlost = I64(PENDING) if limit > 1 else I64(0)
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        _gather_marks(x, w, men, run)
+        _gather_marks(index, work, men, run)
         for low in range(run):
             if mine[column + low] != 0:
                 continue
@@ -270,64 +272,68 @@ def judge_row(
 
 
 @called
-def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
+def open_king(rules: Tables, index: TierTables, work: Workspace, task: Pass, orbit: int) -> None:
     """Reset the workspace to a king alone on the board, in O(cells) time."""
-    open_row(t, x, w, p.tier, x.tier.first_row[p.tier * x.square.kings + orbit], p.side)
-    close_column(t, w, x.tier.row_men[p.tier])
-    number_cells(x, w, 0)
+    open_row(rules, index, work, task.tier, index.tier.first_row[task.tier * index.square.kings + orbit], task.side)
+    close_column(rules, work, index.tier.row_men[task.tier])
+    number_cells(index, work, 0)
 
 
 @inlined
-def is_spread(x: TierTables, w: Workspace, p: Pass) -> bool:
+def is_spread(index: TierTables, work: Workspace, task: Pass) -> bool:
     """Return whether the open king has fewer rows than choices of cells, because of its symmetries."""
-    rows = x.tier.row_count[p.tier * x.square.kings + w.cursor.head[ORBIT]]
-    return rows != columns_of_row(x, w, x.tier.row_men[p.tier])
+    rows = index.tier.row_count[task.tier * index.square.kings + work.cursor.head[ORBIT]]
+    return rows != columns_of_row(index, work, index.tier.row_men[task.tier])
 
 
 @inlined
-def _place_of_number(x: TierTables, w: Workspace, number: int) -> int:
+def _place_of_number(index: TierTables, work: Workspace, number: int) -> int:
     """Return the number of a cell among all cells of attackers, given its number among those other than the king's."""
-    king = I64(x.square.king_place[w.cursor.head[ORBIT]])
+    king = I64(index.square.king_place[work.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
 
 @inlined
-def _combination_of_run(x: TierTables, w: Workspace, men: int) -> int:
+def _combination_of_run(index: TierTables, work: Workspace, men: int) -> int:
     """Return the rank that the soldiers of a run contribute to a combination, without the lowest one."""
     rank = I64(0)
     for k in range(1, men):
-        rank += x.square.binomial[_place_of_number(x, w, w.run[k]) * x.square.most + k + 1]
+        rank += index.square.binomial[_place_of_number(index, work, work.run[k]) * index.square.most + k + 1]
     return rank
 
 
 @called
-def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
+def spread_out(
+    index: TierTables, work: Workspace, task: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]
+) -> None:
     """Write the items of a king for every choice of cells: each choice gets the item of its class; O(choices)."""
-    men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
-    width = columns_of_row(x, w, men)
-    rows = advance(x.row.number, x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier])
-    column, run = I64(0), first_run(w.run, men, width)
+    men, orbit = index.tier.row_men[task.tier], work.cursor.head[ORBIT]
+    width = columns_of_row(index, work, men)
+    rows = advance(index.row.number, index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier])
+    column, run = I64(0), first_run(work.run, men, width)
     while column < width:
-        combination = _combination_of_run(x, w, men)
+        combination = _combination_of_run(index, work, men)
         for low in range(run):
-            row = I64(rows[combination + _place_of_number(x, w, low)])
+            row = I64(rows[combination + _place_of_number(index, work, low)])
             spread[column + low] = items[row]
         column += run
-        run = next_run(w.run, men, width)
+        run = next_run(work.run, men, width)
 
 
 @called
-def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
+def take_in(
+    index: TierTables, work: Workspace, task: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]
+) -> None:
     """Write the items of a king's rows from those of every choice of cells, and count new ones; O(choices)."""
-    men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
-    width = columns_of_row(x, w, men)
-    at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
-    rows, elements = advance(x.row.number, at), advance(x.row.element, at)
-    column, run = I64(0), first_run(w.run, men, width)
+    men, orbit = index.tier.row_men[task.tier], work.cursor.head[ORBIT]
+    width = columns_of_row(index, work, men)
+    at = index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier]
+    rows, elements = advance(index.row.number, at), advance(index.row.element, at)
+    column, run = I64(0), first_run(work.run, men, width)
     while column < width:
-        combination = _combination_of_run(x, w, men)
+        combination = _combination_of_run(index, work, men)
         for low in range(run):
-            place = combination + _place_of_number(x, w, low)
+            place = combination + _place_of_number(index, work, low)
             # Only the identity takes the row of a class to itself.
             if elements[place] != 0:
                 continue
@@ -335,22 +341,22 @@ def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spr
             if item != I64(items[row]):
                 items[row] = np.uint16(item)
                 if is_decided(item):
-                    p.report[code_of(item)] += 1
+                    task.report[code_of(item)] += 1
         column += run
-        run = next_run(w.run, men, width)
+        run = next_run(work.run, men, width)
 
 
 @called
-def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
+def judge_king(rules: Tables, index: TierTables, work: Workspace, task: Pass, orbit: int) -> None:
     """Write the items of all rows of a king, black to move, that `judge_row` can decide."""
-    open_king(t, x, w, p, orbit)
-    men, base = x.tier.row_men[p.tier], x.tier.base[p.tier * x.square.kings + orbit]
-    mine, theirs = advance(p.mine, base), advance(p.theirs, base)
-    if not is_spread(x, w, p):
-        judge_row(t, x, w, mine, theirs, p.report, men, p.limit)
+    open_king(rules, index, work, task, orbit)
+    men, base = index.tier.row_men[task.tier], index.tier.base[task.tier * index.square.kings + orbit]
+    mine, theirs = advance(task.mine, base), advance(task.theirs, base)
+    if not is_spread(index, work, task):
+        judge_row(rules, index, work, mine, theirs, task.report, men, task.limit)
         return
-    spread_out(x, w, p, mine, w.judged.mine)
-    spread_out(x, w, p, theirs, w.judged.theirs)
+    spread_out(index, work, task, mine, work.judged.mine)
+    spread_out(index, work, task, theirs, work.judged.theirs)
     # The report counts classes, so the counts of choices are written to scratch memory.
-    judge_row(t, x, w, w.judged.mine, w.judged.theirs, w.quiet, men, p.limit)
-    take_in(x, w, p, mine, w.judged.mine)
+    judge_row(rules, index, work, work.judged.mine, work.judged.theirs, work.quiet, men, task.limit)
+    take_in(index, work, task, mine, work.judged.mine)

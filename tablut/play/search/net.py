@@ -118,22 +118,22 @@ def _weighted(builder: Any, units: Any, weights: Any) -> Any:
 
 
 @inlined
-def _men(t: Tables, board: NDArray[np.uint32], rank: int) -> int:
+def _men(rules: Tables, board: NDArray[np.uint32], rank: int) -> int:
     """Return the men of three ranks as one word."""
     word = I64(0)
     for number in range(_RANKS):
-        if rank + number < t.size:
+        if rank + number < rules.size:
             line = I64(line_of(board, rank + number))
             word |= ((line & 0x3FF) | (line >> 16 << _HALF)) << (2 * _HALF * number)
     return word
 
 
 @inlined
-def net_score(t: Tables, net: NDArray[np.int16], board: NDArray[np.uint32]) -> int:
+def net_score(rules: Tables, net: NDArray[np.int16], board: NDArray[np.uint32]) -> int:
     """Return the scaled score of a net from white's side, on a board of size 9 or less."""
-    low, middle, high = _men(t, board, I64(0)), _men(t, board, I64(_RANKS)), _men(t, board, I64(2 * _RANKS))
-    king, more = I64(_KING_AT) + king_of(t, board), I64(_KING_AT) + t.cells
-    return _output(net, low, middle, high, king, more + side_of(t, board), more + 2) >> OUTPUT_BITS
+    low, middle, high = _men(rules, board, I64(0)), _men(rules, board, I64(_RANKS)), _men(rules, board, I64(2 * _RANKS))
+    king, more = I64(_KING_AT) + king_of(rules, board), I64(_KING_AT) + rules.cells
+    return _output(net, low, middle, high, king, more + side_of(rules, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:

@@ -184,28 +184,28 @@ def beside(directory: Directory | None) -> Directory | None:
 
 
 @inlined
-def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
+def stored_value(rules: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
     """Return the value of an undecided position in the form of `tablut.indexing.values.verdict_of`, or `MISSING`."""
-    d = record_at(items, _Probed)
-    tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
-    if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
+    desk = record_at(items, _Probed)
+    tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
+    if tier < 0 or desk.places[4 * tier + ADDRESS] == 0:
         return I64(MISSING)
-    men_of_board(t, board, d.black, d.white)
-    entry = entry_of(d.tiers, tier, king_of(t, board), d.black, d.white, d.scratch)
+    men_of_board(rules, board, desk.black, desk.white)
+    entry = entry_of(desk.tiers, tier, king_of(rules, board), desk.black, desk.white, desk.scratch)
     if entry < 0:
         return I64(MISSING)
-    return I64(d.values[code_at(d.places, 2 * tier + side_of(t, board), entry)])
+    return I64(desk.values[code_at(desk.places, 2 * tier + side_of(rules, board), entry)])
 
 
 @called
-def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
+def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the value of a position after a capture follows from the tables, and the value.
 
     The value does not follow in three cases: no table has the position; neither side can force a win and repetition
     decides the game; or the win is so long that its score would not count as proven.
     """
-    counters = s.counters
-    value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
+    counters = state.counters
+    value = stored_value(rules, items_at(I64(counters[TABLES]), np.int64), state.board)
     if value == MISSING:
         return False, I64(0)
     plies = value if value > 0 else -value - 1

@@ -169,13 +169,13 @@ def seen_place(key: np.uint64) -> int:
 
 
 @inlined
-def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
+def recurs(state: SearchState, key: np.uint64, ply: int) -> bool:
     """Return whether the position at the given ply occurred earlier on the path or in the game."""
-    if s.seen[seen_place(key)] == 0:
+    if state.seen[seen_place(key)] == 0:
         return False
-    here = I64(s.counters[BASE]) + ply
+    here = I64(state.counters[BASE]) + ply
     # Compare at every distance, because a null move can put equal positions an odd number of plies apart.
     found = False
-    for back in range(1, I64(s.reversible[ply]) + 1):
-        found = found or s.keys[here - back] == key
+    for back in range(1, I64(state.reversible[ply]) + 1):
+        found = found or state.keys[here - back] == key
     return found
