@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
 from tablut.engine.jit import I64, inlined, leading_zeros, popcount, trailing_zeros
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
     is_occupied,
@@ -69,7 +70,7 @@ def slides_along(rules: Tables, slides_at: NDArray[np.uint32], line: int, place:
 
 
 @inlined
-def slides_from(rules: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
+def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
     """Return the pair of masks to which a piece on a cell may slide."""
     rank, file = coordinates(rules, cell)
     return (
@@ -79,13 +80,13 @@ def slides_from(rules: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.
 
 
 @inlined
-def king_slides(rules: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
     """Return the pair of masks to which the king may slide."""
     return slides_from(rules, board, rules.king_slides, king)
 
 
 @inlined
-def is_legal(rules: Tables, board: NDArray[np.uint32], move: int) -> bool:
+def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
     """Return whether a move is legal for the side to move; any 14-bit number is accepted as a move.
 
     Notes
@@ -114,7 +115,7 @@ def is_legal(rules: Tables, board: NDArray[np.uint32], move: int) -> bool:
 
 
 @inlined
-def slides_onto(rules: Tables, board: NDArray[np.uint32], cell: int) -> int:
+def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
     """Return the cell of an attacker that can slide to an empty cell, or `NO_MOVE`.
 
     Notes
@@ -138,7 +139,7 @@ def slides_onto(rules: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 
 @inlined
-def pieces_beside(rules: Tables, board: NDArray[np.uint32], cell: int, side: int) -> int:
+def pieces_beside(rules: Tables, board: BoardArray, cell: int, side: int) -> int:
     """Return the directions in which a piece of the given side stands next to a cell, as a mask from 0 to 15."""
     rank, file = coordinates(rules, cell)
     row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
@@ -147,13 +148,13 @@ def pieces_beside(rules: Tables, board: NDArray[np.uint32], cell: int, side: int
 
 
 @inlined
-def attackers_beside(rules: Tables, board: NDArray[np.uint32], cell: int) -> int:
+def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
     """Return the directions in which an attacker stands next to a cell, as a mask from 0 to 15."""
     return pieces_beside(rules, board, cell, I64(1))
 
 
 @inlined
-def beside(rules: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
+def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
     """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
@@ -166,7 +167,7 @@ def beside(rules: Tables, board: NDArray[np.uint32], line: int, side: int) -> in
 
 
 @inlined
-def captures_at(rules: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
+def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> int:
     """Return the captures made by a piece that has just arrived on a cell, in the encoding of `tablut.engine.layout`.
 
     ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target cell.
@@ -212,7 +213,7 @@ def captures_at(rules: Tables, board: NDArray[np.uint32], side: int, target: int
 
 
 @inlined
-def may_capture(rules: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
+def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something there.
 
     The piece need not have moved yet, because its captures do not depend on the cell that it leaves. An attacker's
@@ -228,14 +229,14 @@ def may_capture(rules: Tables, board: NDArray[np.uint32], side: int, target: int
 
 
 @inlined
-def king_falls_to(rules: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
+def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> bool:
     """Return whether an attacker that has just arrived on a cell captures the king. It must already stand there."""
     facing = I64(rules.facing[king * rules.cells + cell])
     return facing != 0 and (I64(rules.king_falls[king * 16 + attackers_beside(rules, board, king)]) & facing) != 0
 
 
 @inlined
-def king_capture(rules: Tables, board: NDArray[np.uint32]) -> int:
+def king_capture(rules: Tables, board: BoardArray) -> int:
     """Return a move by which black, if it were to move, would capture the king, or `NO_MOVE`.
 
     The result is exact. No slide leads from one neighbour of the king to another, so the attackers already beside the
@@ -259,7 +260,7 @@ def king_capture(rules: Tables, board: NDArray[np.uint32]) -> int:
 
 
 @inlined
-def escape_targets(rules: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
     """Return the pair of masks of the escape cells to which the king could slide."""
     row, column = king_slides(rules, board, king)
     rank, file = coordinates(rules, king)
@@ -282,7 +283,7 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 
 @inlined
-def escape_ways(rules: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
+def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, int, int]:
     """Return the king's paths to the nearest escapes in the west, east, south and north.
 
     Each path is a mask on the king's row or column that includes the escape; 0 means that there is no escape.
@@ -295,7 +296,7 @@ def escape_ways(rules: Tables, board: NDArray[np.uint32], king: int) -> tuple[in
 
 
 @inlined
-def blocking_places(rules: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
+def blocking_places(rules: Tables, board: BoardArray, king: int) -> tuple[bool, int, int]:
     """Return whether the king could escape if white were to move, and the places where one soldier would prevent this.
 
     The places are a pair of masks. They are empty if the king can escape in several directions, because one soldier
@@ -312,7 +313,7 @@ def blocking_places(rules: Tables, board: NDArray[np.uint32], king: int) -> tupl
 
 
 @inlined
-def wins_afar(rules: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether the side that has just moved has won by encirclement (black) or by an exit fort (white)."""
     if not is_far(rules.distant):
         return False
@@ -325,7 +326,7 @@ def wins_afar(rules: Tables, board: NDArray[np.uint32], side: int, king: int) ->
 
 
 @inlined
-def may_end_afar(rules: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
     """Check a necessary condition, quick to test, for a ply of a side to complete an encirclement or an exit fort."""
     if not is_far(rules.distant):
         return False

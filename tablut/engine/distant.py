@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from tablut.engine.jit import I64, U64, apart, by_type, inlined, popcount, trailing_zeros
-from tablut.engine.layout import coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
+from tablut.engine.layout import BoardArray, coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def _front_line(distant: DistantTables, line: int) -> int:
 
 
 @inlined
-def _wall_pieces(distant: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
+def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int, king: int) -> int:
     """Return the places of a line on which a side has pieces that take part in captures."""
     own = own_pieces(line_of(board, line), side)
     if side == 0 and distant.king_armed == 0:
@@ -67,7 +67,7 @@ def _run_down(row: int, place: int) -> int:
 
 @inlined
 def _wall_taken(
-    distant: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
+    distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
     """Return the places of an edge line on which an arriving piece captures soldiers in a shieldwall.
 
@@ -111,7 +111,7 @@ def _wall_taken(
 
 @apart
 def with_shieldwalls(
-    distant: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
+    distant: DistantTables, board: BoardArray, side: int, target: int, king: int, captures: int
 ) -> int:
     """Return the captures of a piece that has just arrived, with shieldwall captures added to ``captures``."""
     if not is_far(distant):
@@ -140,7 +140,7 @@ def with_shieldwalls(
 
 
 @apart
-def mark_shieldwalls(distant: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may capture a shieldwall."""
     if not is_far(distant):
         return
@@ -169,7 +169,7 @@ def mark_shieldwalls(distant: DistantTables, board: NDArray[np.uint32], side: in
 
 
 @inlined
-def _cells_of(distant: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
+def _cells_of(distant: DistantTables, board: BoardArray, side: int) -> tuple[np.uint64, np.uint64]:
     """Return the cells on which a side's pieces stand. The king counts as a white piece."""
     low, high = U64(0), U64(0)
     for back in range(distant.size):
@@ -218,7 +218,7 @@ def _grown(distant: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.
 
 
 @inlined
-def _is_encircled(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
+def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
     """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
     if count_of(distant, board, 1) < FEWEST_AROUND:
         return False
@@ -238,7 +238,7 @@ def _is_encircled(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 
 @apart
-def _is_shut_in(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
+def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
     """Return whether white is encircled on a wide board.
 
     Unlike in `_is_encircled`, the flood fill sweeps up and down.
@@ -267,7 +267,7 @@ def _is_shut_in(distant: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def may_part(distant: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
+def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
     """Return whether an attacker on a cell may separate paths that would be connected without this attacker.
 
     Only the eight surrounding cells are examined, so the result can be a false alarm but never a miss.
@@ -313,7 +313,7 @@ def _flanked(
 @apart
 def _can_close(
     distant: DistantTables,
-    board: NDArray[np.uint32],
+    board: BoardArray,
     reach: tuple[np.uint64, np.uint64],
     men: tuple[np.uint64, np.uint64],
     closing: tuple[np.uint64, np.uint64],
@@ -351,10 +351,7 @@ def _can_close(
 
 @apart
 def _flanked_by_count(
-    distant: DistantTables,
-    board: NDArray[np.uint32],
-    reach: tuple[np.uint64, np.uint64],
-    alive: tuple[np.uint64, np.uint64],
+    distant: DistantTables, board: BoardArray, reach: tuple[np.uint64, np.uint64], alive: tuple[np.uint64, np.uint64]
 ) -> tuple[np.uint64, np.uint64]:
     """Return the soldiers that the attackers can flank, considering their number and the cells that they can reach."""
     found_low, found_high = U64(0), U64(0)
@@ -388,7 +385,7 @@ def _flanked_by_count(
 @inlined
 def _can_wall(
     distant: DistantTables,
-    board: NDArray[np.uint32],
+    board: BoardArray,
     reach: tuple[np.uint64, np.uint64],
     fronts: tuple[np.uint64, np.uint64],
     near: int,
@@ -418,7 +415,7 @@ def _can_wall(
 @apart
 def _walled(
     distant: DistantTables,
-    board: NDArray[np.uint32],
+    board: BoardArray,
     wall_low: np.uint64,
     wall_high: np.uint64,
     reach: tuple[np.uint64, np.uint64],
@@ -461,7 +458,7 @@ def _walled(
 
 
 @inlined
-def _holds_fort(distant: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
+def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
     """Return whether the king stands in an exit fort, by the definition in docs/rules.md."""
     here_low, here_high = _bit(king)
     reach_low, reach_high = _cells_of(distant, board, I64(1))
@@ -511,7 +508,7 @@ def _holds_fort(distant: DistantTables, board: NDArray[np.uint32], king: int) ->
 
 
 @apart
-def ends_afar(distant: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def ends_afar(distant: DistantTables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether black has encircled white or the king stands in a fort; `wins_afar` checks the other conditions.
 
     Black's win is examined if ``side`` is 1, white's otherwise.

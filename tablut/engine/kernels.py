@@ -12,17 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.attacks import (
-    NO_MOVE,
-    captures_at,
-    king_falls_to,
-    king_slides,
-    slides_along,
-    slides_of,
-    wins_afar,
-)
+from tablut.engine.attacks import NO_MOVE, captures_at, king_falls_to, king_slides, slides_along, slides_of, wins_afar
 from tablut.engine.jit import I64, U64, called, inlined, popcount, scalar, trailing_zeros
 from tablut.engine.layout import (
+    BoardArray,
     captured_cell,
     coordinates,
     count_of,
@@ -67,7 +60,7 @@ def line_content(rules: Tables, line: int) -> int:
 
 
 @inlined
-def moves_on_line(rules: Tables, board: NDArray[np.uint32], side: int, king: int, line: int) -> int:
+def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: int) -> int:
     """Return the number of moves of a side along a line, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
@@ -83,7 +76,7 @@ def moves_on_line(rules: Tables, board: NDArray[np.uint32], side: int, king: int
 
 
 @inlined
-def moves_by_slides(rules: Tables, board: NDArray[np.uint32], side: int, king: int) -> int:
+def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> int:
     """Return the number of moves of a side, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
@@ -95,7 +88,7 @@ def moves_by_slides(rules: Tables, board: NDArray[np.uint32], side: int, king: i
 
 
 @inlined
-def count_moves(rules: Tables, board: NDArray[np.uint32], side: int) -> int:
+def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
     """Return the number of legal moves of a side without generating them.
 
     Notes
@@ -120,7 +113,7 @@ def count_moves(rules: Tables, board: NDArray[np.uint32], side: int) -> int:
 
 
 @inlined
-def can_move(rules: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether a side has a legal move, stopping at the first line that has one.
 
     Notes
@@ -148,7 +141,7 @@ def can_move(rules: Tables, board: NDArray[np.uint32], side: int) -> bool:
 
 
 @inlined
-def generate(rules: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return how many there are.
 
     Moves are ordered by rank and file of the moving piece. For each piece, targets along the row come first, then those
@@ -186,7 +179,7 @@ def generate(rules: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32])
 
 
 @inlined
-def toggle(rules: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
+def toggle(rules: Tables, board: BoardArray, cell: int, shift: int) -> None:
     """Add or remove a piece in the row and in the column of its cell.
 
     ``shift`` selects the side: `tablut.engine.layout.shift_of`.
@@ -197,7 +190,7 @@ def toggle(rules: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> N
 
 
 @inlined
-def toggle_captured(rules: Tables, board: NDArray[np.uint32], target: int, captures: int, shift: int) -> None:
+def toggle_captured(rules: Tables, board: BoardArray, target: int, captures: int, shift: int) -> None:
     """Remove or restore the soldiers captured by a piece that moved to a cell."""
     while captures:
         toggle(rules, board, captured_cell(rules, target, captures), shift)
@@ -205,9 +198,7 @@ def toggle_captured(rules: Tables, board: NDArray[np.uint32], target: int, captu
 
 
 @inlined
-def judge(
-    rules: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int, stays_open: bool
-) -> int:
+def judge(rules: Tables, board: BoardArray, side: int, target: int, king: int, attackers: int, stays_open: bool) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
     ``stays_open`` is true if it is already known that black's ply has not encircled white.
@@ -238,7 +229,7 @@ def judge(
 
 
 @inlined
-def make(rules: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+def make(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
     """Make a legal move on the board and return its undo record and the outcome code."""
     start, target = start_of(rules, move), target_of(rules, move)
     side, king = side_of(rules, board), king_of(rules, board)
@@ -258,7 +249,7 @@ def make(rules: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]
 
 
 @inlined
-def unmake(rules: Tables, board: NDArray[np.uint32], undo: int) -> None:
+def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
     """Take a move back, given its undo record."""
     start, target, captures = start_of(rules, undo), target_of(rules, undo), undo_captured(undo)
     side = side_of(rules, board) ^ 1
@@ -293,7 +284,7 @@ def key_change(rules: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
 
 
 @inlined
-def position_key(rules: Tables, board: NDArray[np.uint32]) -> np.uint64:
+def position_key(rules: Tables, board: BoardArray) -> np.uint64:
     """Compute the Zobrist key of a board from scratch.
 
     Notes
@@ -323,7 +314,7 @@ def position_key(rules: Tables, board: NDArray[np.uint32]) -> np.uint64:
 
 
 @called
-def escape_of_king(rules: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
+def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
     """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under

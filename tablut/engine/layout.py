@@ -27,14 +27,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, by_type, inlined, trailing_zeros
 from tablut.position import NARROW, WIDEST, cells_of_code, code_of_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tablut.engine.tables import DistantTables, Tables
+
+BoardArray = NDArray[np.uint32]
+"""The array of a board; in a kernel, a pointer to one."""
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
@@ -129,37 +131,37 @@ def board_items(size: int) -> int:
 
 
 @inlined
-def king_of(rules: Tables, board: NDArray[np.uint32]) -> int:
+def king_of(rules: Tables, board: BoardArray) -> int:
     """Return the king's cell."""
     return I64(board[2 * rules.size])
 
 
 @inlined
-def put_king(rules: Tables, board: NDArray[np.uint32], cell: int) -> None:
+def put_king(rules: Tables, board: BoardArray, cell: int) -> None:
     """Write the king's cell to the head without changing the lines."""
     board[2 * rules.size] = np.uint32(cell)
 
 
 @inlined
-def side_of(rules: Tables, board: NDArray[np.uint32]) -> int:
+def side_of(rules: Tables, board: BoardArray) -> int:
     """Return the side to move: 0 white, 1 black."""
     return I64(board[2 * rules.size + 1])
 
 
 @inlined
-def put_side(rules: Tables, board: NDArray[np.uint32], side: int) -> None:
+def put_side(rules: Tables, board: BoardArray, side: int) -> None:
     """Write the side to move to the head."""
     board[2 * rules.size + 1] = np.uint32(side)
 
 
 @inlined
-def count_of(rules: Tables | DistantTables, board: NDArray[np.uint32], side: int) -> int:
+def count_of(rules: Tables | DistantTables, board: BoardArray, side: int) -> int:
     """Return the number of a side's soldiers: attackers if ``side`` is 1, defenders if it is 0."""
     return I64(board[2 * rules.size + 3 - side])
 
 
 @inlined
-def put_count(rules: Tables, board: NDArray[np.uint32], side: int, count: int) -> None:
+def put_count(rules: Tables, board: BoardArray, side: int, count: int) -> None:
     """Write the number of a side's soldiers to the head."""
     board[2 * rules.size + 3 - side] = np.uint32(count)
 
@@ -171,7 +173,7 @@ def coordinates(rules: Tables | DistantTables, cell: int) -> tuple[int, int]:
 
 
 @inlined
-def line_of(board: NDArray[np.uint32], line: int) -> int:
+def line_of(board: BoardArray, line: int) -> int:
     """Return the content of a line, for `own_pieces` and `occupied`."""
     return _content(board[line])
 
@@ -190,7 +192,7 @@ def own_pieces(content: int, side: int) -> int:
 
 
 @inlined
-def is_occupied(rules: Tables, board: NDArray[np.uint32], cell: int) -> bool:
+def is_occupied(rules: Tables, board: BoardArray, cell: int) -> bool:
     """Return whether any piece stands on a cell."""
     return (occupied(line_of(board, I64(rules.rank[cell]))) >> I64(rules.file[cell])) & 1 != 0
 

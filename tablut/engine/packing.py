@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import count_moves, generate, make, toggle, unmake
 from tablut.engine.layout import (
+    BoardArray,
     board_items,
     captured_cell,
     is_wide,
@@ -95,7 +96,7 @@ def king_width(rules: Tables) -> int:
 
 
 @inlined
-def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
     """Write the soldiers of a packed position, and their numbers, to a wide board."""
     size = rules.size
     for line in range(2 * size):
@@ -112,7 +113,7 @@ def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: NDArray[np.ui
 
 
 @inlined
-def unpack(rules: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
     """Unpack one position into a board.
 
     Notes
@@ -150,7 +151,7 @@ def unpack(rules: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) 
 
 
 @inlined
-def pack(rules: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
+def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
     """Pack a board into the words of one position.
 
     Notes

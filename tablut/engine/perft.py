@@ -29,6 +29,7 @@ from tablut.engine.kernels import (
     unmake,
 )
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
     king_of,
@@ -53,7 +54,7 @@ LEAF_COUNTERS = 10
 
 
 @kernel
-def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -> int:
+def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies; the last ply is counted but not made.
 
     Notes
@@ -95,7 +96,7 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
 
 
 @inlined
-def mark_threats(rules: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, by line, the places on which an arriving piece of a side may capture a soldier.
 
     No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle counts as
@@ -119,7 +120,7 @@ def mark_threats(rules: Tables, board: NDArray[np.uint32], side: int, threats: N
 
 
 @inlined
-def has_way_out(rules: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
 
     In this case there is a cheap test which shows that a ply of black certainly does not encircle white (`may_part`).
@@ -129,11 +130,7 @@ def has_way_out(rules: Tables, board: NDArray[np.uint32], side: int) -> bool:
 
 @inlined
 def _apply_every_move(
-    rules: Tables,
-    board: NDArray[np.uint32],
-    key: np.uint64,
-    threats: NDArray[np.uint32],
-    counters: NDArray[np.uint64],
+    rules: Tables, board: BoardArray, key: np.uint64, threats: NDArray[np.uint32], counters: NDArray[np.uint64]
 ) -> int:
     """Make, judge and take back every legal move; update the counters and return the number of moves.
 
@@ -209,7 +206,7 @@ def _apply_every_move(
 
 
 @kernel
-def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
+def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters: NDArray[np.uint64]) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies, and add statistics of their last plies to ``counters``.
 
     Notes

@@ -29,6 +29,7 @@ from tablut.engine.layout import (
     DEFENDERS_AT,
     KING_AT,
     SIDE_AT,
+    BoardArray,
     board_items,
     cell_on_cross,
     coordinates,
@@ -167,7 +168,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 
 @inlined
-def line_origins(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> int:
+def line_origins(rules: Tables, origins: OriginTables, board: BoardArray, cell: int, kind: int) -> int:
     """Return the places from which a piece can have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
@@ -189,13 +190,13 @@ def line_origins(rules: Tables, origins: OriginTables, board: NDArray[np.uint32]
 
 
 @inlined
-def would_capture(rules: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
+def would_capture(rules: Tables, board: BoardArray, side: int, cell: int, king: int) -> bool:
     """Return whether a piece on a cell would capture something, the king included, if it had just arrived there."""
     return captures_at(rules, board, side, cell, king) != 0 or (side == 1 and king_falls_to(rules, board, king, cell))
 
 
 @inlined
-def arrivals(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
     """Return the places from which the last ply can have brought a piece of ``side`` to its cell, as a cross.
 
     The cross is empty if the arrival of the piece would have captured something that is still on the board.
@@ -206,7 +207,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], si
 
 
 @inlined
-def open_sides(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
+def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
     """Return the directions from a cell to empty neighbours where a soldier of ``side``'s opponent may have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
@@ -217,9 +218,7 @@ def open_sides(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], 
 
 
 @inlined
-def _restorable(
-    rules: Tables, origins: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int
-) -> int:
+def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
     """Return the directions in which a piece of ``side`` can have captured soldiers when it arrived on its cell."""
     sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
@@ -232,7 +231,7 @@ def _restorable(
 
 
 @inlined
-def _toggle_sides(rules: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
+def _toggle_sides(rules: Tables, board: BoardArray, cell: int, directions: int, shift: int) -> None:
     """Add or remove soldiers on neighbours of a cell."""
     while directions:
         direction = directions & -directions
@@ -254,14 +253,14 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 
 @inlined
-def _decided_by_last_ply(rules: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether the position would be decided after any ply of ``side``, so that it has no predecessor."""
     stuck = rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1))
     return stuck or wins_afar(rules, board, side, king)
 
 
 @inlined
-def unmoves(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
+def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int32]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
     ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if every possible last ply would
@@ -293,7 +292,7 @@ def unmoves(rules: Tables, origins: OriginTables, board: NDArray[np.uint32], rec
 
 
 @inlined
-def has_unmove(rules: Tables, origins: OriginTables, board: NDArray[np.uint32]) -> bool:
+def has_unmove(rules: Tables, origins: OriginTables, board: BoardArray) -> bool:
     """Return whether a position has any un-move."""
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):

@@ -11,6 +11,7 @@ from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, key_change, make, unmake
 from tablut.engine.layout import (
+    BoardArray,
     board_items,
     king_of,
     line_of,
@@ -100,7 +101,7 @@ def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
 
 
 @inlined
-def _may_recur(rules: Tables, games: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+def _may_recur(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move is legal under a rule that forbids repetitions."""
     side = side_of(rules, board)
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
@@ -111,13 +112,13 @@ def _may_recur(rules: Tables, games: Games, game: int, board: NDArray[np.uint32]
 
 
 @inlined
-def _allowed(rules: Tables, games: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+def _allowed(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move along a line is legal, taking repetitions into account."""
     return is_legal(rules, board, move) and (games.rule != ILLEGAL or _may_recur(rules, games, game, board, move))
 
 
 @inlined
-def _can_move(rules: Tables, games: Games, game: int, board: NDArray[np.uint32]) -> bool:
+def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool:
     """Return whether the side to move has a legal move."""
     if games.rule != ILLEGAL:
         return can_move(rules, board, side_of(rules, board))
@@ -128,7 +129,7 @@ def _can_move(rules: Tables, games: Games, game: int, board: NDArray[np.uint32])
 
 
 @inlined
-def _ply(rules: Tables, games: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
+def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
     """Make a legal move and detect the end of the game, in the same order as `tablut.board.Board.outcome`."""
     side, length = side_of(rules, board), I64(games.lengths[game])
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
@@ -194,7 +195,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 
 @inlined
-def _mark(rules: Tables, games: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
+def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
     """Write the mask of legal actions of a position, without branching on the contents of slides."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
@@ -233,7 +234,7 @@ def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
 
 
 @inlined
-def _show(rules: Tables, games: Games, board: NDArray[np.uint32], stood: bool, planes: NDArray[np.uint8]) -> None:
+def _show(rules: Tables, games: Games, board: BoardArray, stood: bool, planes: NDArray[np.uint8]) -> None:
     """Write the planes of a position."""
     for place in range(rules.cells * _PLANES):
         planes[place] = games.terrain[place]

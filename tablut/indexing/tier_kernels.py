@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import toggle
-from tablut.engine.layout import board_items, count_of, half_of, king_of, put_count, put_king, put_side
+from tablut.engine.layout import BoardArray, board_items, count_of, half_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, unrank_places
@@ -204,7 +204,7 @@ def men_of(
 
 
 @inlined
-def men_of_board(rules: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
+def men_of_board(rules: Tables, board: BoardArray, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
     """Write the cells of a board's attackers and of its defenders, each in ascending order, in O(size + men) time."""
     king, half = king_of(rules, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
@@ -249,12 +249,7 @@ def rank_boards(
 
 @kernel
 def unrank_entries(
-    tables: Tables,
-    numbering: TierTables,
-    tier: int,
-    entries: NDArray[np.int64],
-    side: int,
-    boards: NDArray[np.uint32],
+    tables: Tables, numbering: TierTables, tier: int, entries: NDArray[np.int64], side: int, boards: NDArray[np.uint32]
 ) -> None:
     """Write the positions of the given entries of a tier to boards."""
     rules, index = flat(tables), flat(numbering)
@@ -278,7 +273,7 @@ def set_board(
     black: NDArray[np.uint8],
     white: NDArray[np.uint8],
     side: int,
-    board: NDArray[np.uint32],
+    board: BoardArray,
 ) -> None:
     """Write a position of a tier to a board."""
     for line in range(2 * rules.size):

@@ -20,6 +20,7 @@ from tablut.engine.attacks import slides_along
 from tablut.engine.jit import I64, advance, called, inlined, items_at
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
     half_of,
@@ -391,7 +392,7 @@ def piece_of(rules: Tables, work: Workspace, side: int, man: int, men: int) -> t
 
 
 @called
-def entry_on(rules: Tables, index: TierTables, work: Workspace, board: NDArray[np.uint32]) -> tuple[int, int]:
+def entry_on(rules: Tables, index: TierTables, work: Workspace, board: BoardArray) -> tuple[int, int]:
     """Return the tier and the entry of the position on a board; each is -1 if it does not exist."""
     tier = tier_at(index, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:
@@ -401,16 +402,14 @@ def entry_on(rules: Tables, index: TierTables, work: Workspace, board: NDArray[n
 
 
 @inlined
-def capture_item(
-    rules: Tables, index: TierTables, work: Workspace, board: NDArray[np.uint32], lower: NDArray[np.int64]
-) -> int:
+def capture_item(rules: Tables, index: TierTables, work: Workspace, board: BoardArray, lower: NDArray[np.int64]) -> int:
     """Return the item of the position on a board after a capture, from a lower tier; -1 if there is no such entry."""
     tier, entry = entry_on(rules, index, work, board)
     return I64(items_at(lower[2 * tier + side_of(rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
 
 @inlined
-def may_return(rules: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
+def may_return(rules: Tables, board: BoardArray, slides: NDArray[np.uint32], start: int, target: int) -> bool:
     """Return whether a piece that moves to an empty cell without capturing could immediately move back."""
     rank, file = coordinates(rules, target)
     along_row = I64(rules.rank[start]) == rank

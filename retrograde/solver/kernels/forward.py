@@ -46,7 +46,7 @@ from tablut.engine.attacks import (
 )
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
-from tablut.engine.layout import cell_on_cross, coordinates, cross_of, move_of, undo_captured
+from tablut.engine.layout import BoardArray, cell_on_cross, coordinates, cross_of, move_of, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
@@ -185,7 +185,7 @@ _QUIET, _ENDED_LOST = -2, -3
 
 
 @inlined
-def _sharp_places(rules: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
+def _sharp_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
     """Return the cross of the places next to an enemy around a piece of ``side``; for the king, include the escapes."""
     rank, file = coordinates(rules, cell)
     row, column = beside(rules, board, rank, side ^ 1), beside(rules, board, rules.size + file, side ^ 1)
@@ -196,9 +196,7 @@ def _sharp_places(rules: Tables, board: NDArray[np.uint32], side: int, cell: int
 
 
 @inlined
-def _may_end_or_capture(
-    rules: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool
-) -> bool:
+def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int, royal: bool) -> bool:
     """Return whether a move to a target may escape or capture; ``royal`` if the king moves."""
     return (royal and rules.escapes[target] != 0) or may_capture(rules, board, side, target, target if royal else king)
 

@@ -16,7 +16,7 @@ from tablut.engine.attacks import attackers_beside, king_slides, open_way, piece
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import line_content, moves_by_slides
-from tablut.engine.layout import coordinates, is_wide, king_of, line_of, occupied, own_pieces
+from tablut.engine.layout import BoardArray, coordinates, is_wide, king_of, line_of, occupied, own_pieces
 from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
@@ -77,7 +77,7 @@ def open_places(rules: Tables, evaluation: EvaluationTables, line: int, occupanc
 
 @inlined
 def _king_paths(
-    rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int
+    rules: Tables, evaluation: EvaluationTables, board: BoardArray, king: int, row: int, column: int
 ) -> int:
     """Return how many of the king's moves, given as masks, would let a move at right angles reach an escape."""
     rank, file = coordinates(rules, king)
@@ -96,7 +96,7 @@ def _king_paths(
 
 
 @inlined
-def king_terms(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def king_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the part of the evaluation that depends on the king, scaled."""
     weights = evaluation.weights
     king = king_of(rules, board)
@@ -124,7 +124,7 @@ def king_terms(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.ui
 
 
 @inlined
-def _near_defenders(rules: Tables, board: NDArray[np.uint32], rank: int, file: int) -> int:
+def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> int:
     """Return the number of defenders at most two ranks and two files from the king."""
     count = I64(-1)
     for near in range(max(rank - 2, 0), min(rank + 3, rules.size)):
@@ -133,7 +133,7 @@ def _near_defenders(rules: Tables, board: NDArray[np.uint32], rank: int, file: i
 
 
 @inlined
-def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32], rows: int) -> int:
+def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardArray, rows: int) -> int:
     """Return the scaled sum of the scores of the four corners, from white's side; see `tablut.play.search.weights`."""
     score = I64(0)
     for corner in range(4):
@@ -153,7 +153,7 @@ def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: NDArray
 
 
 @called
-def _line_terms(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the scaled part of the evaluation that is a sum over lines and cells, for a wide board."""
     size, factors = rules.size, 2 * rules.cells
     score = evaluation.line_score[factors] * moves_by_slides(rules, board, I64(1), I64(-1))
@@ -178,7 +178,7 @@ def _line_terms(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.u
 
 
 @inlined
-def evaluate(rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the evaluation of an undecided position from white's side, in centi-logits."""
     lines = 2 * rules.size
     score = evaluation.weights[0] * I64(board[lines + 2]) + evaluation.weights[1] * I64(board[lines + 3])

@@ -10,6 +10,7 @@ from tablut.engine.attacks import is_legal, king_slides, slides_along, slides_of
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
 from tablut.engine.kernels import generate
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     king_of,
     line_of,
@@ -38,7 +39,7 @@ _HISTORY_LIMIT = 1 << 14
 
 
 @inlined
-def mark_targets(rules: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> int:
+def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
     Return 0 if there is no such place. ``threats`` has 4N masks; the first 2N are the result. Each cell is marked in
@@ -73,9 +74,7 @@ def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool
 
 
 @inlined
-def capturing_moves(
-    rules: Tables, board: NDArray[np.uint32], threats: NDArray[np.uint32], moves: NDArray[np.int32]
-) -> int:
+def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the moves of the side to move that may capture; return their number."""
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
@@ -102,7 +101,7 @@ def capturing_moves(
 
 
 @inlined
-def king_moves(rules: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the moves of the king; return their number."""
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)
@@ -131,12 +130,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 
 @inlined
 def killer_moves(
-    rules: Tables,
-    state: SearchState,
-    ply: int,
-    threats: NDArray[np.uint32],
-    remembered: int,
-    moves: NDArray[np.int32],
+    rules: Tables, state: SearchState, ply: int, threats: NDArray[np.uint32], remembered: int, moves: NDArray[np.int32]
 ) -> int:
     """Write the killer moves of a ply that are legal here and cannot capture; return their number."""
     count = 0

@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, called, inlined, items_at
-from tablut.engine.layout import count_of, king_of, side_of
+from tablut.engine.layout import BoardArray, count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
-from tablut.indexing.tier_tables import (
-    ADDRESS,
-    TierTables,
-    TierValues,
-    code_at,
-)
+from tablut.indexing.tier_tables import ADDRESS, TierTables, TierValues, code_at
 from tablut.indexing.values import MISSING
 from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
 from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
@@ -184,7 +179,7 @@ def beside(directory: Directory | None) -> Directory | None:
 
 
 @inlined
-def stored_value(rules: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
+def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> int:
     """Return the value of an undecided position in the form of `tablut.indexing.values.verdict_of`, or `MISSING`."""
     desk = record_at(items, _Probed)
     tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))

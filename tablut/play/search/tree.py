@@ -27,7 +27,17 @@ import numpy as np
 from tablut.engine.attacks import king_slides
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import make, position_key, unmake
-from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, side_of, start_of, undo_captured
+from tablut.engine.layout import (
+    BoardArray,
+    coordinates,
+    king_of,
+    line_of,
+    move_of,
+    occupied,
+    side_of,
+    start_of,
+    undo_captured,
+)
 from tablut.engine.records import flat
 from tablut.play.search.evaluation import open_places
 from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
@@ -273,9 +283,7 @@ def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta
 
 
 @inlined
-def threatening_moves(
-    rules: Tables, evaluation: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]
-) -> int:
+def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the king's moves that threaten to escape by a second move at right angles; return their number."""
     size = rules.size
     king = king_of(rules, board)
