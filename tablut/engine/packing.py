@@ -190,7 +190,9 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
     rules = flat(tables)
     for index in range(len(words)):
         unpack(
-            rules, advance(pointer(words), index * rules.words), advance(pointer(boards), index * (2 * rules.size + 4))
+            rules,
+            advance(pointer(words), index * rules.words),
+            advance(pointer(boards), index * board_items(rules.size)),
         )
 
 
@@ -205,7 +207,9 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
     rules = flat(tables)
     for index in range(len(boards)):
         pack(
-            rules, advance(pointer(boards), index * (2 * rules.size + 4)), advance(pointer(words), index * rules.words)
+            rules,
+            advance(pointer(boards), index * board_items(rules.size)),
+            advance(pointer(words), index * rules.words),
         )
 
 
@@ -218,7 +222,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
     O(n N), because no move is generated.
     """
     rules = flat(tables)
-    scratch = np.empty(2 * rules.size + 4, dtype=tables.exposed.dtype)
+    scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
     board = pointer(scratch)
     total = 0
     for index in range(len(words)):

@@ -16,7 +16,18 @@ from tablut.engine.attacks import attackers_beside, king_slides, open_way, piece
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import line_content, moves_by_slides
-from tablut.engine.layout import BoardArray, coordinates, is_wide, king_of, line_of, occupied, own_pieces
+from tablut.engine.layout import (
+    BoardArray,
+    board_items,
+    coordinates,
+    count_of,
+    is_wide,
+    king_of,
+    line_of,
+    occupied,
+    own_pieces,
+    side_of,
+)
 from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
@@ -181,7 +192,7 @@ def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) 
 def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the evaluation of an undecided position from white's side, in centi-logits."""
     lines = 2 * rules.size
-    score = evaluation.weights[0] * I64(board[lines + 2]) + evaluation.weights[1] * I64(board[lines + 3])
+    score = evaluation.weights[0] * count_of(rules, board, 1) + evaluation.weights[1] * count_of(rules, board, 0)
     score += king_terms(rules, evaluation, board)
     of_king = king_of(rules, board) * lines
     if is_wide(board):
@@ -197,7 +208,7 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
     if not is_wide(board) and evaluation.has_net != 0:
         score += net_score(rules, evaluation.net, board)
     # The tempo term counts for the side to move.
-    score += evaluation.weights[10] * (1 - 2 * I64(board[lines + 1]))
+    score += evaluation.weights[10] * (1 - 2 * side_of(rules, board))
     return score >> SCALE_BITS
 
 
@@ -207,9 +218,9 @@ def evaluate_boards(
 ) -> None:
     """Write the evaluations of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
     rules, evaluation = flat(tables), flat(terms)
-    width = 2 * rules.size + 4
+    items = board_items(rules.size)
     for index in range(len(boards)):
-        scores[index] = evaluate(rules, evaluation, pointer(boards[index, :width]))
+        scores[index] = evaluate(rules, evaluation, pointer(boards[index, :items]))
 
 
 # -- tables of the evaluation: the score of every line by its content, and data for the king ---

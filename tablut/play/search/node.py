@@ -18,32 +18,7 @@ from tablut.play.search import transposition
 from tablut.play.search.evaluation import evaluate
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, REPETITION
 from tablut.play.search.probing import table_value
-from tablut.play.search.state import (
-    BASE,
-    CLOCK_ADDRESS,
-    CLOCK_NUMBER,
-    DEADLINE,
-    FLAGS,
-    GENERATION,
-    LAST_LOOK,
-    LIMIT_PLY,
-    LONGEST_GAP,
-    NEXT_LOOK,
-    NODE_LIMIT,
-    NODES,
-    RECURRENCE,
-    REPETITION_RULE,
-    ROOT_DEPTH,
-    SECONDS,
-    SELECTIVE,
-    STOPPED,
-    TABLE_MASK,
-    TABLE_SOLDIERS,
-    TRANSPOSITIONS,
-    SearchState,
-    recurs,
-    seen_place,
-)
+from tablut.play.search.state import SELECTIVE, TRANSPOSITIONS, SearchState, recurs, seen_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,28 +43,28 @@ def _look_at_clock(state: SearchState) -> None:
     always searches a little, even if it is late, because a move played without any search loses games.
     """
     counters = state.counters
-    counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
-    read_clock(I64(counters[CLOCK_ADDRESS]), I64(counters[CLOCK_NUMBER]), advance(counters, I64(SECONDS)))
-    now = counters[SECONDS] * 1_000_000_000 + counters[SECONDS + 1]
-    if counters[LAST_LOOK] != 0:
-        counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
-    counters[LAST_LOOK] = now
-    feared = WAITS * counters[LONGEST_GAP] if counters[NODES] >= ASSURED else 0
-    if now + feared >= counters[DEADLINE]:
-        counters[STOPPED] = 1
+    counters.next_reading = counters.nodes + _LOOK_EVERY
+    read_clock(counters.clock_address, counters.clock_number, state.time)
+    now = state.time[0] * 1_000_000_000 + state.time[1]
+    if counters.last_reading != 0:
+        counters.longest_gap = max(counters.longest_gap, now - counters.last_reading)
+    counters.last_reading = now
+    feared = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
+    if now + feared >= counters.deadline:
+        counters.stopped = 1
 
 
 @inlined
 def out_of_limits(state: SearchState) -> bool:
     """Return whether a limit or the stop flag ends the search, and record this in the counters."""
     counters = state.counters
-    if counters[STOPPED] != 0:
+    if counters.stopped != 0:
         return True
-    if state.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
-        counters[STOPPED] = 1
-    elif counters[NODES] >= counters[NEXT_LOOK]:
+    if state.stop[0] != 0 or counters.nodes >= counters.node_limit:
+        counters.stopped = 1
+    elif counters.nodes >= counters.next_reading:
         _look_at_clock(state)
-    return counters[STOPPED] != 0
+    return counters.stopped != 0
 
 
 @called
@@ -110,7 +85,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     board = state.board
     side = side_of(rules, board)
     state.line_length[ply] = 0
-    rule, draw = I64(state.counters[REPETITION_RULE]), I64(state.counters[RECURRENCE])
+    rule, draw = state.counters.repetition_rule, state.counters.recurrence
     again = rule != 0 and (ply > 1 or draw == 0) and recurs(state, key, ply)
     again_value = draw if (ply & 1) == 0 else -draw
     if rule != 1:
@@ -120,7 +95,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     # missed it earlier can make it now. After a root move the position is searched normally, see `goes_back`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
-    if ply >= state.counters[LIMIT_PLY]:
+    if ply >= state.counters.limit_ply:
         lost = not can_move(rules, board, side)
         return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
     row, column = escape_targets(rules, board, king_of(rules, board))
@@ -142,7 +117,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     # Tables ignore the history, which no longer matters after a capture.
     if state.reversible[ply] == 0:
         soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
-        if soldiers <= state.counters[TABLE_SOLDIERS]:
+        if soldiers <= state.counters.tablebase_soldiers:
             known, value = table_value(rules, state, ply)
             if known:
                 return True, value, False, row, column
@@ -150,13 +125,15 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 
 @inlined
-def goes_back(state: SearchState, ply: int, child: np.uint64) -> bool:
-    """Return whether a root move repeats an earlier position of the game in a variant without a repetition rule.
+def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
+    """Return an upper bound of the value of a move: `INFINITE`, or the score of a recurrence.
 
-    The position is searched like any other, because the opponent may choose a better move than the last time. The move
-    is worth at most the score of a recurrence.
+    The bound applies to a root move that repeats an earlier position of the game in a variant without a repetition
+    rule. The position is still searched like any other, because the opponent may choose a better move than the last
+    time.
     """
-    return ply == 0 and state.counters[RECURRENCE] != 0 and recurs(state, child, I64(1))
+    repeats = ply == 0 and state.counters.recurrence != 0 and recurs(state, child, I64(1))
+    return state.counters.recurrence if repeats else I64(INFINITE)
 
 
 @inlined
@@ -178,15 +155,15 @@ def parries(
     board = state.board
     count = generate(rules, board, moves)
     side, king = side_of(rules, board), king_of(rules, board)
-    if side == 0 or (row | column) == 0 or ply + 1 >= state.counters[LIMIT_PLY]:
+    if side == 0 or (row | column) == 0 or ply + 1 >= state.counters.limit_ply:
         return count, I64(0)
     # Where a side without a move loses immediately, an escaped king must have a move. If it did not come from the
     # castle, it can move back.
-    if rules.either_after_ply != 0 and (king == rules.castle or (state.counters[FLAGS] & SELECTIVE) == 0):
+    if rules.either_after_ply != 0 and (king == rules.castle or (state.counters.flags & SELECTIVE) == 0):
         return count, I64(0)
     king_rank, king_file = coordinates(rules, king)
     _, block_row, block_column = blocking_places(rules, board, king)
-    rule = I64(state.counters[REPETITION_RULE])
+    rule = state.counters.repetition_rule
     kept = 0
     for index in range(count):
         move = I64(moves[index])
@@ -208,7 +185,7 @@ def arrive(rules: Tables, state: SearchState, ply: int, key: np.uint64, is_king:
     """After a move has been made, add the new position to the path and return its Zobrist key."""
     side = side_of(rules, state.board) ^ 1
     child = U64(key ^ key_change(rules, side, is_king, undo))
-    state.keys[I64(state.counters[BASE]) + ply + 1] = child
+    state.keys[state.counters.before_root + ply + 1] = child
     state.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else state.reversible[ply] + 1
     state.seen[seen_place(child)] += np.uint16(1)
     return child
@@ -221,8 +198,13 @@ def leave(state: SearchState, child: np.uint64) -> None:
 
 
 @inlined
-def extend_line(state: SearchState, ply: int, move: int) -> None:
-    """Set the principal variation of a ply to a move followed by the principal variation of the next ply."""
+def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
+    """Set the principal variation of a ply to a move followed by that of the next ply.
+
+    At the root, also record the move and its value as the best.
+    """
+    if ply == 0:
+        state.counters.root_move, state.counters.root_score = move, value
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
     length = I64(state.line_length[ply + 1])
     state.line[here] = np.int32(move)
@@ -261,7 +243,7 @@ Such a node is not cut off by its estimate or by a null move.
 """
 
 
-class Node(NamedTuple):
+class SearchNode(NamedTuple):
     """Data of a node before its moves are tried. Kernels create it and never change it."""
 
     depth: int
@@ -282,8 +264,9 @@ class Node(NamedTuple):
 
 
 @inlined
-def value_of_end(outcome: int, side: int, ply: int) -> int:
-    """Return the value of a move that ended the game, for the side that moved."""
+def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
+    """Return the value of a move that ended the game, for the side that moved; no line follows the move."""
+    state.line_length[ply + 1] = 0
     return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
 
@@ -320,19 +303,20 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 @inlined
 def open_node(
     rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
-) -> tuple[bool, int, Node]:
+) -> tuple[bool, int, SearchNode]:
     """Enter a node: return whether it is settled before any move is tried, its value if so, and its data."""
-    selective = (I64(state.counters[FLAGS]) & SELECTIVE) != 0
+    state.line_length[ply] = 0
+    selective = (state.counters.flags & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
     if not settled:
         if ply != 0:
             alpha, beta = _within_reach(alpha, beta, ply)
-        if endangered and selective and ply < 2 * state.counters[ROOT_DEPTH]:
+        if endangered and selective and ply < 2 * state.counters.root_depth:
             depth += 1
         settled, value, remembered, stand = _recall(rules, state, key, depth, ply, alpha, beta)
     state.stands[ply + 2] = stand
-    node = Node(
+    node = SearchNode(
         depth=depth,
         alpha=alpha,
         beta=beta,
@@ -363,10 +347,10 @@ def _recall(
 
     The move is 0 if none is stored.
     """
-    flags = I64(state.counters[FLAGS])
+    flags = state.counters.flags
     data = U64(0)
     if (flags & TRANSPOSITIONS) != 0:
-        data = transposition.look_up(state.table, I64(state.counters[TABLE_MASK]), key)
+        data = transposition.look_up(state.table, state.counters.table_mask, key)
     if data == U64(0):
         return False, I64(0), I64(0), estimate(rules, state)
     usable, score, bound = _value_in_table(state, data, depth, ply, (flags & SELECTIVE) != 0)
@@ -388,16 +372,16 @@ def _value_in_table(
     if abs(score) >= PROVEN:
         # In another game the same line may repeat earlier positions or exceed the move limit.
         usable = usable or selective
-        usable = usable and transposition.generation_of(data) == (state.counters[GENERATION] & 0xFF)
-        usable = usable and ply + MATE - abs(score) <= state.counters[LIMIT_PLY]
+        usable = usable and transposition.generation_of(data) == (state.counters.generation & 0xFF)
+        usable = usable and ply + MATE - abs(score) <= state.counters.limit_ply
         score += -ply if score > 0 else ply
     return usable, score, bound
 
 
 @inlined
-def store_node(state: SearchState, node: Node, best: int, best_move: int) -> None:
+def store_node(state: SearchState, node: SearchNode, best: int, best_move: int) -> None:
     """Store the value of a node in the table, with proven scores relative to the node itself."""
-    if (I64(state.counters[FLAGS]) & TRANSPOSITIONS) == 0:
+    if (state.counters.flags & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
     if best >= node.beta:
@@ -408,16 +392,16 @@ def store_node(state: SearchState, node: Node, best: int, best_move: int) -> Non
     if abs(best) >= PROVEN:
         score += node.ply if best > 0 else -node.ply
     entry = transposition.Entry(
-        best_move, score, min(node.depth, 255), bound, I64(state.counters[GENERATION]) & 0xFF, node.stand
+        best_move, score, min(node.depth, 255), bound, state.counters.generation & 0xFF, node.stand
     )
-    transposition.store(state.table, I64(state.counters[TABLE_MASK]), node.key, entry)
+    transposition.store(state.table, state.counters.table_mask, node.key, entry)
 
 
 # -- early cut-offs ------------------------------------------------------------------------
 
 
 @inlined
-def may_end_early(rules: Tables, state: SearchState, node: Node) -> bool:
+def may_end_early(rules: Tables, state: SearchState, node: SearchNode) -> bool:
     """Return whether a node may be cut off by its estimate or by a null move."""
     wanted = node.selective and not node.principal and not node.endangered and node.ply != 0 and abs(node.beta) < PROVEN
     if not wanted or node.side != 0 or count_of(rules, state.board, 0) > _FEW_SOLDIERS:
@@ -427,13 +411,13 @@ def may_end_early(rules: Tables, state: SearchState, node: Node) -> bool:
 
 
 @inlined
-def trusts_estimate(node: Node) -> bool:
+def trusts_estimate(node: SearchNode) -> bool:
     """Return whether the estimate exceeds beta by enough to cut off the node."""
     return node.depth <= _TRUST_DEPTH and node.stand - _TRUST_MARGIN * node.depth >= node.beta
 
 
 @inlined
-def may_pass(state: SearchState, node: Node, after_null: int) -> bool:
+def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
     """Return whether to try a null move.
 
     It is tried if the estimate reaches beta. If the value still reaches beta after the turn is passed, the node is cut
@@ -443,29 +427,29 @@ def may_pass(state: SearchState, node: Node, after_null: int) -> bool:
         node.depth >= _NULL_DEPTH
         and after_null == 0
         and node.stand >= node.beta
-        and node.ply + 1 < state.counters[LIMIT_PLY]
+        and node.ply + 1 < state.counters.limit_ply
     )
 
 
 @inlined
-def depth_after_pass(node: Node) -> int:
+def depth_after_pass(node: SearchNode) -> int:
     """Return the depth in plies of the search after a null move."""
     return node.depth - 3 - node.depth // 4 - min((node.stand - node.beta) // _NULL_MARGIN, 3)
 
 
 @inlined
-def pass_turn(rules: Tables, state: SearchState, node: Node) -> np.uint64:
+def pass_turn(rules: Tables, state: SearchState, node: SearchNode) -> np.uint64:
     """Make a null move and return the key of the resulting position."""
     put_side(rules, state.board, node.side ^ 1)
     child = U64(node.key ^ rules.side_key[0])
-    state.keys[I64(state.counters[BASE]) + node.ply + 1] = child
+    state.keys[state.counters.before_root + node.ply + 1] = child
     state.reversible[node.ply + 1] = state.reversible[node.ply] + 1
     state.seen[seen_place(child)] += 1
     return child
 
 
 @inlined
-def take_turn_back(rules: Tables, state: SearchState, node: Node, child: np.uint64) -> None:
+def take_turn_back(rules: Tables, state: SearchState, node: SearchNode, child: np.uint64) -> None:
     """Take back a null move."""
     state.seen[seen_place(child)] -= np.uint16(1)
     put_side(rules, state.board, node.side)

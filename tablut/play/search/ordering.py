@@ -20,11 +20,13 @@ from tablut.engine.layout import (
     side_of,
     start_of,
     target_of,
+    undo_captured,
+    undo_of,
 )
 from tablut.engine.perft import mark_threats
-from tablut.play.search.limits import PROVEN
-from tablut.play.search.node import MARGIN, MARGIN_DEPTH, Node, moves_at, parries
-from tablut.play.search.state import HISTORY, ROOT_MOVES, SearchState
+from tablut.play.search.limits import MATE, PROVEN
+from tablut.play.search.node import MARGIN, MARGIN_DEPTH, SearchNode, moves_at, parries
+from tablut.play.search.state import HISTORY, SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,13 +132,13 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 
 @inlined
 def killer_moves(
-    rules: Tables, state: SearchState, ply: int, threats: NDArray[np.uint32], remembered: int, moves: NDArray[np.int32]
+    rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the killer moves of a ply that are legal here and cannot capture; return their number."""
+    """Write the killer moves of a node that are legal and cannot capture; return their number."""
     count = 0
     for number in range(2):
-        move = I64(state.killers[2 * ply + number])
-        if move == 0 or move == remembered or is_threatened(rules, threats, target_of(rules, move)):
+        move = I64(state.killers[2 * node.ply + number])
+        if move == 0 or move == node.remembered or is_threatened(rules, threats, target_of(rules, move)):
             continue
         if is_legal(rules, state.board, move):
             moves[count] = np.int32(move)
@@ -148,18 +150,17 @@ def killer_moves(
 def without_tried(
     rules: Tables,
     state: SearchState,
-    ply: int,
+    node: SearchNode,
     threats: NDArray[np.uint32],
-    remembered: int,
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves that earlier stages have tried from the moves of a ply; return the new length."""
-    first, second = I64(state.killers[2 * ply]), I64(state.killers[2 * ply + 1])
+    """Remove the moves that earlier stages have tried from the moves of a node; return the new length."""
+    first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        tried = move in (remembered, first, second)
+        tried = move in (node.remembered, first, second)
         if not tried and not is_threatened(rules, threats, target_of(rules, move)):
             moves[kept] = np.int32(move)
             kept += 1
@@ -170,20 +171,18 @@ def without_tried(
 def rank_moves(
     rules: Tables,
     state: SearchState,
-    side: int,
-    ply: int,
-    remembered: int,
+    node: SearchNode,
     count: int,
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write the rank of each move of a ply; the best move has the highest rank."""
-    ranks = advance(state.ranks, I64(ply * 4 * rules.cells))
-    first, second = I64(state.killers[2 * ply]), I64(state.killers[2 * ply + 1])
+    """Write the rank of each move of a node; the best move has the highest rank."""
+    ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
+    first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
         move = I64(moves[index])
-        rank = I64(state.history[side * HISTORY + move])
-        if move == remembered:
+        rank = I64(state.history[node.side * HISTORY + move])
+        if move == node.remembered:
             rank = _REMEMBERED
         elif is_threatened(rules, threats, target_of(rules, move)):
             rank += _CAPTURE
@@ -195,13 +194,11 @@ def rank_moves(
 
 
 @inlined
-def rank_by_history(
-    rules: Tables, state: SearchState, side: int, ply: int, count: int, moves: NDArray[np.int32]
-) -> None:
-    """Write the history score of each move as its rank, to order moves of one stage."""
-    ranks = advance(state.ranks, I64(ply * 4 * rules.cells))
+def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: int, moves: NDArray[np.int32]) -> None:
+    """Write the history score of each move as its rank, to order the moves of one stage."""
+    ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     for index in range(count):
-        ranks[index] = state.history[side * HISTORY + I64(moves[index])]
+        ranks[index] = state.history[node.side * HISTORY + I64(moves[index])]
 
 
 @inlined
@@ -218,23 +215,7 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 
 @inlined
-def reward(state: SearchState, side: int, ply: int, move: int, depth: int) -> None:
-    """Raise the history score of a refuting quiet move and make the move a killer, so that it is tried earlier."""
-    if I64(state.killers[2 * ply]) != move:
-        state.killers[2 * ply + 1] = state.killers[2 * ply]
-        state.killers[2 * ply] = np.int32(move)
-    _remember(state, side, move, depth * depth)
-
-
-@inlined
-def blame(state: SearchState, side: int, moves: NDArray[np.int32], count: int, depth: int) -> None:
-    """Lower the history scores of the moves tried before the refuting move, so that they are tried later."""
-    for index in range(count):
-        _remember(state, side, I64(moves[index]), -depth * depth)
-
-
-@inlined
-def _remember(state: SearchState, side: int, move: int, change: int) -> None:
+def _change_history(state: SearchState, side: int, move: int, change: int) -> None:
     """Change the history score of a move within plus or minus `_HISTORY_LIMIT`."""
     at = side * HISTORY + move
     before = I64(state.history[at])
@@ -256,7 +237,7 @@ _HISTORY_PLY = 6000
 
 
 @inlined
-def first_stage(node: Node) -> int:
+def first_stage(node: SearchNode) -> int:
     """Return the first stage of the moves of a node."""
     if node.ply == 0 or node.endangered:
         return I64(_ALL)
@@ -264,13 +245,13 @@ def first_stage(node: Node) -> int:
 
 
 @inlined
-def _threats_at(rules: Tables, state: SearchState, node: Node) -> NDArray[np.uint32]:
+def _threats_at(rules: Tables, state: SearchState, node: SearchNode) -> NDArray[np.uint32]:
     """Return the node's array of bit masks, which mark the target places at which a move may capture."""
     return advance(state.threats, I64(node.ply * 4 * rules.size))
 
 
 @inlined
-def _is_futile(node: Node, searched: int, best: int, alpha: int) -> bool:
+def _is_futile(node: SearchNode, searched: int, best: int, alpha: int) -> bool:
     """Return whether the estimate is so low that no quiet move of a soldier can be expected to reach alpha."""
     trusted = node.selective and not node.principal and searched > 0 and best > -PROVEN and node.depth <= MARGIN_DEPTH
     return trusted and alpha < PROVEN and node.stand + MARGIN * node.depth <= alpha
@@ -278,49 +259,48 @@ def _is_futile(node: Node, searched: int, best: int, alpha: int) -> bool:
 
 @inlined
 def next_moves(
-    rules: Tables, state: SearchState, node: Node, stage: int, searched: int, best: int, alpha: int
-) -> tuple[int, int, int]:
+    rules: Tables, state: SearchState, node: SearchNode, stage: int, searched: int, best: int, alpha: int
+) -> tuple[int, int, int, int]:
     """Write the moves of a stage.
 
-    Return the next stage, the number of moves written, and the number of moves omitted because they lose in two plies.
+    Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
+    the best value so far, which counts the omitted moves.
     """
     board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
+    count, omitted = I64(0), I64(0)
     if stage == _FROM_TABLE:
-        count = I64(0)
         if is_legal(rules, board, node.remembered):
             moves[0], count = np.int32(node.remembered), I64(1)
-        return I64(_CAPTURES), count, I64(0)
+        return I64(_CAPTURES), count, omitted, best
     if stage == _CAPTURES:
-        count = I64(0)
         if mark_targets(rules, board, node.side, threats) != 0:
             count = without_move(moves, capturing_moves(rules, board, threats, moves), node.remembered)
-            rank_by_history(rules, state, node.side, node.ply, count, moves)
-        return I64(_KILLERS), count, I64(0)
+            rank_by_history(rules, state, node, count, moves)
+        return I64(_KILLERS), count, omitted, best
     if stage == _KILLERS:
-        return I64(_QUIET), killer_moves(rules, state, node.ply, threats, node.remembered, moves), I64(0)
+        return I64(_QUIET), killer_moves(rules, state, node, threats, moves), omitted, best
     if stage == _QUIET:
         if _is_futile(node, searched, best, alpha):
             # Only a king move can still change the value much.
             count = king_moves(rules, board, moves) if node.side == 0 else I64(0)
         else:
             count = generate(rules, board, moves)
-        count = without_tried(rules, state, node.ply, threats, node.remembered, count, moves)
-        rank_by_history(rules, state, node.side, node.ply, count, moves)
-        return I64(DONE), count, I64(0)
-    hopeless = I64(0)
+        count = without_tried(rules, state, node, threats, count, moves)
+        rank_by_history(rules, state, node, count, moves)
+        return I64(DONE), count, omitted, best
     mark_targets(rules, board, node.side, threats)
     if node.ply == 0:
-        count = I64(state.counters[ROOT_MOVES])
+        count = state.counters.root_moves
         for number in range(count):
             moves[number] = state.root_moves[number]
     else:
-        count, hopeless = parries(rules, state, node.ply, node.key, node.row, node.column, moves)
-    rank_moves(rules, state, node.side, node.ply, node.remembered, count, moves, threats)
-    return I64(DONE), count, hopeless
+        count, omitted = parries(rules, state, node.ply, node.key, node.row, node.column, moves)
+    rank_moves(rules, state, node, count, moves, threats)
+    return I64(DONE), count, omitted, I64(node.ply + 2 - MATE) if omitted != 0 else best
 
 
 @inlined
-def next_move(rules: Tables, state: SearchState, node: Node, stage: int, index: int, count: int) -> int:
+def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
     """Return the best move from ``index`` on and swap it there; ``stage`` is the stage after that of these moves."""
     moves = moves_at(rules, state, node.ply)
     # In the stages of the table move and of the killers, moves have no ranks.
@@ -330,19 +310,19 @@ def next_move(rules: Tables, state: SearchState, node: Node, stage: int, index: 
 
 
 @inlined
-def is_kings(rules: Tables, node: Node, move: int) -> bool:
+def is_kings(rules: Tables, node: SearchNode, move: int) -> bool:
     """Return whether a move is made by the king."""
     return node.side == 0 and start_of(rules, move) == node.king
 
 
 @inlined
-def is_quiet(rules: Tables, state: SearchState, node: Node, stage: int, move: int) -> bool:
+def is_quiet(rules: Tables, state: SearchState, node: SearchNode, stage: int, move: int) -> bool:
     """Return whether a move belongs to the last stage and cannot capture."""
     return stage == DONE and not is_threatened(rules, _threats_at(rules, state, node), target_of(rules, move))
 
 
 @inlined
-def is_hopeless(node: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
+def is_hopeless(node: SearchNode, king: bool, quiet: bool, searched: int, best: int) -> bool:
     """Return whether to prune a quiet move because it comes late at a shallow node (late move pruning)."""
     return (
         node.selective
@@ -358,7 +338,7 @@ def is_hopeless(node: Node, king: bool, quiet: bool, searched: int, best: int) -
 
 
 @inlined
-def reduction(state: SearchState, node: Node, move: int, king: bool, quiet: bool, searched: int) -> int:
+def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int) -> int:
     """Return the number of plies by which the first search of a late move is reduced (late move reduction)."""
     late = I64(0)
     if node.selective and quiet and not node.endangered and node.depth >= 3 and searched >= 3:
@@ -369,3 +349,24 @@ def reduction(state: SearchState, node: Node, move: int, king: bool, quiet: bool
         late -= I64(state.history[node.side * HISTORY + move]) // _HISTORY_PLY
         late = min(max(late, 0), node.depth - 1)
     return late
+
+
+@inlined
+def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, tried: int, undo: int) -> None:
+    """Make a move that caused a cut-off without capturing a killer and raise its history score.
+
+    Both cause the move to be tried earlier in other positions. If it was found in the last stage, lower the scores of
+    the ``tried`` moves before it.
+    """
+    if undo_captured(undo) != 0:
+        return
+    move, change = undo_of(undo, I64(0)), node.depth * node.depth
+    killers = advance(state.killers, I64(2 * node.ply))
+    if I64(killers[0]) != move:
+        killers[1] = killers[0]
+        killers[0] = np.int32(move)
+    _change_history(state, node.side, move, change)
+    if stage == DONE:
+        moves = moves_at(rules, state, node.ply)
+        for index in range(tried):
+            _change_history(state, node.side, I64(moves[index]), -change)

@@ -18,7 +18,7 @@ from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_a
 from tablut.indexing.tier_tables import ADDRESS, TierTables, TierValues, code_at
 from tablut.indexing.values import MISSING
 from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
-from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
+from tablut.play.search.state import SearchState
 from tablut.position import NARROW
 from tablut.prober import MissingTableError, TierProber
 
@@ -200,16 +200,16 @@ def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]
     decides the game; or the win is so long that its score would not count as proven.
     """
     counters = state.counters
-    value = stored_value(rules, items_at(I64(counters[TABLES]), np.int64), state.board)
+    value = stored_value(rules, items_at(counters.tablebase, np.int64), state.board)
     if value == MISSING:
         return False, I64(0)
     plies = value if value > 0 else -value - 1
-    if value == 0 or ply + plies > counters[LIMIT_PLY]:
-        if counters[REPETITION_RULE] == 2:
+    if value == 0 or ply + plies > counters.limit_ply:
+        if counters.repetition_rule == 2:
             return False, I64(0)
-        counters[TABLE_HITS] += 1
+        counters.tablebase_hits += 1
         return True, I64(0)
     if ply + plies > MATE - PROVEN:
         return False, I64(0)
-    counters[TABLE_HITS] += 1
+    counters.tablebase_hits += 1
     return True, I64(MATE - ply - plies) if value > 0 else I64(ply + plies - MATE)

@@ -47,10 +47,10 @@ from tablut.play.search.node import (
     depth_after_pass,
     estimate,
     extend_line,
-    goes_back,
     leave,
     may_end_early,
     may_pass,
+    most_after,
     moves_at,
     open_node,
     out_of_limits,
@@ -64,7 +64,6 @@ from tablut.play.search.node import (
 )
 from tablut.play.search.ordering import (
     DONE,
-    blame,
     capturing_moves,
     first_stage,
     is_hopeless,
@@ -76,18 +75,7 @@ from tablut.play.search.ordering import (
     reduction,
     reward,
 )
-from tablut.play.search.state import (
-    FLAGS,
-    NODES,
-    QUIESCENCE,
-    RECURRENCE,
-    ROOT_DEPTH,
-    ROOT_MOVE,
-    ROOT_SCORE,
-    SELECTIVE_DEPTH,
-    STOPPED,
-    SearchState,
-)
+from tablut.play.search.state import QUIESCENCE, SearchState
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -114,10 +102,10 @@ def _quiesce(rules: Tables, state: SearchState, alpha: int, beta: int, ply: int,
         return value
     board = state.board
     stand = estimate(rules, state)
-    if (state.counters[FLAGS] & QUIESCENCE) == 0 or ply >= MAX_PLY - 2:
+    if (state.counters.flags & QUIESCENCE) == 0 or ply >= MAX_PLY - 2:
         return stand
-    if ply > state.counters[SELECTIVE_DEPTH]:
-        state.counters[SELECTIVE_DEPTH] = ply
+    if ply > state.counters.selective_depth:
+        state.counters.selective_depth = ply
     side, king = side_of(rules, board), king_of(rules, board)
     moves = moves_at(rules, state, ply)
     every = endangered and deep < _EVASIONS
@@ -146,17 +134,16 @@ def _quiesce(rules: Tables, state: SearchState, alpha: int, beta: int, ply: int,
         is_king = side == 0 and start_of(rules, move) == king
         undo, outcome = make(rules, board, move)
         if outcome != UNDECIDED:
-            state.counters[NODES] += 1
+            state.counters.nodes += 1
             unmake(rules, board, undo)
-            value = value_of_end(outcome, side, ply)
-            state.line_length[ply + 1] = 0
+            value = value_of_end(state, outcome, side, ply)
         elif index >= captures or undo_captured(undo) != 0:
-            state.counters[NODES] += 1
+            state.counters.nodes += 1
             child = arrive(rules, state, ply, key, is_king, undo)
             value = -_quiesce(rules, state, -beta, -alpha, ply + 1, child, deep + 1)
             leave(state, child)
             unmake(rules, board, undo)
-            if state.counters[STOPPED] != 0:
+            if state.counters.stopped != 0:
                 return I64(0)
         else:
             unmake(rules, board, undo)
@@ -165,7 +152,7 @@ def _quiesce(rules: Tables, state: SearchState, alpha: int, beta: int, ply: int,
             best = value
             if value > alpha:
                 alpha = value
-                extend_line(state, ply, move)
+                extend_line(state, ply, move, value)
     return best
 
 
@@ -176,8 +163,6 @@ def _negamax(
     """Return the value of a position, searched to a depth of at least 1 ply."""
     if out_of_limits(state):
         return I64(0)
-    counters = state.counters
-    state.line_length[ply] = 0
     # Steps 1 and 2. Judge by rules, history and tablebases, then look into the transposition table.
     settled, value, node = open_node(rules, state, depth, alpha, beta, ply, key)
     if settled:
@@ -195,23 +180,20 @@ def _negamax(
             else:
                 value = -_quiesce(rules, state, -beta, 1 - beta, ply + 1, child, I64(0))
             take_turn_back(rules, state, node, child)
-            if counters[STOPPED] != 0:
+            if state.counters.stopped != 0:
                 return I64(0)
             if value >= beta:
                 # A win after a null move proves nothing.
                 return min(value, I64(PROVEN - 1))
     # Step 4. Search the moves, stage by stage.
-    best, best_move = I64(-INFINITE), I64(0)
-    legal, searched = I64(0), I64(0)
+    best, best_move, legal, searched = I64(-INFINITE), I64(0), I64(0), I64(0)
     stage, index, count = first_stage(node), I64(0), I64(0)
     while True:
         if index == count:
             if stage == DONE:
                 break
-            stage, count, hopeless = next_moves(rules, state, node, stage, searched, best, alpha)
-            if hopeless != 0:
-                best = I64(ply + 2 - MATE)
-            legal += count + hopeless
+            stage, count, omitted, best = next_moves(rules, state, node, stage, searched, best, alpha)
+            legal += count + omitted
             index = I64(0)
             continue
         move = next_move(rules, state, node, stage, index, count)
@@ -219,18 +201,17 @@ def _negamax(
         king, looks_quiet = is_kings(rules, node, move), is_quiet(rules, state, node, stage, move)
         if is_hopeless(node, king, looks_quiet, searched, best):
             continue
-        counters[NODES] += 1
+        state.counters.nodes += 1
         undo, outcome = make(rules, state.board, move)
         if outcome != UNDECIDED:
-            value = value_of_end(outcome, node.side, ply)
-            state.line_length[ply + 1] = 0
+            value = value_of_end(state, outcome, node.side, ply)
         else:
             child = arrive(rules, state, ply, key, king, undo)
             late = reduction(state, node, move, king, looks_quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
-            back, most = goes_back(state, ply, child), I64(counters[RECURRENCE])
+            most = most_after(state, ply, child)
             value = most
-            while not (back and most <= alpha):
+            while most > alpha:
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
                 if left > 0:
@@ -238,28 +219,22 @@ def _negamax(
                 else:
                     value = -_quiesce(rules, state, low, -alpha, ply + 1, child, I64(0))
                 refuted = value <= alpha or (attempt == _NARROW and value >= beta)
-                if attempt == _FULL or refuted or counters[STOPPED] != 0:
+                if attempt == _FULL or refuted or state.counters.stopped != 0:
                     break
                 attempt += 1
-            if back:
-                value = min(value, most)
+            value = min(value, most)
             leave(state, child)
         unmake(rules, state.board, undo)
-        if counters[STOPPED] != 0:
+        if state.counters.stopped != 0:
             return I64(0)
         searched += 1
         if value > best:
             best = value
             if value > alpha:
                 alpha, best_move = value, move
-                extend_line(state, ply, move)
-                if ply == 0:
-                    counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
+                extend_line(state, ply, move, value)
                 if alpha >= beta:
-                    if undo_captured(undo) == 0:
-                        reward(state, node.side, ply, move, depth)
-                        if stage == DONE:
-                            blame(state, node.side, moves_at(rules, state, ply), index - 1, depth)
+                    reward(rules, state, node, stage, index - 1, undo)
                     break
     if legal == 0:
         return I64(ply - MATE)
@@ -268,12 +243,12 @@ def _negamax(
 
 
 @kernel
-def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta: int) -> int:
+def search_root(tables: Tables, search: SearchState, depth: int, alpha: int, beta: int) -> int:
     """Search the position of a state and return its value for the side to move."""
-    rules, square = flat(tables), flat(state)
-    square.counters[ROOT_DEPTH] = depth
-    square.counters[ROOT_MOVE] = 0
-    return _negamax(rules, square, depth, alpha, beta, I64(0), position_key(rules, square.board), I64(0))
+    rules, state = flat(tables), flat(search)
+    state.counters.root_depth = depth
+    state.counters.root_move = 0
+    return _negamax(rules, state, depth, alpha, beta, I64(0), position_key(rules, state.board), I64(0))
 
 
 # -- king moves that threaten to win -------------------------------------------------------
