@@ -140,8 +140,6 @@ LAYOUT = re.compile(
     r"\[2 \* (?:\w+\.)*size\] *(?:[-^|+]?=|\))|2 \* (?:\w+\.)*size \+ \d"
     r"|>> 14\) & 15|undo >> 14|undo & 0x3FFF|& 127|<< 7\b(?!``)"
 )
-    r"\[2 \* (?:\w+\.)*size\] *(?:[-^|+]?=|\))|2 \* (?:\w+\.)*size \+ \d|>> 14\) & 15|undo >> 14|undo & 0x3FFF|& 127|<< 7\b(?!``)"
-)
 
 
 def test_layout_is_known_to_one_module() -> None:
