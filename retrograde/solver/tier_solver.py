@@ -19,8 +19,7 @@ import numpy as np
 from retrograde.solver.kernels.workspace import NOT_JUDGED, Desk, judging_room, new_workspace
 from retrograde.solver.passes import SolverError, TierPasses, describe_step, is_last
 from retrograde.solver.tiers import tier_graph
-from tablut.engine.lines import Mover, board_lines, slide_masks
-from tablut.engine.tables import build_tables, line_masks
+from tablut.engine.tables import Mover, board_lines, build_tables, line_masks, slide_masks
 from tablut.engine.unmoves import build_origins
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index

@@ -1,10 +1,10 @@
 """Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
 
-A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines (rows, then columns, see
-`tablut.engine.lines`), each with its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four are
-the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of defenders. Every
-piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line, whether along a row
-or a column.
+A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: rows, then columns, as numbered in
+`tablut.engine.tables`. A line has its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four
+items are the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of
+defenders. Every piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line,
+whether along a row or a column.
 
 A move is ``start | target << 7``. An undo record is the move with its captures in the bits above, ``| captures << 14``.
 Captures are bits, one for each captured soldier: bits 0-3 are the directions from the target, bits 4-22 the places of

@@ -49,10 +49,9 @@ from tablut.engine.layout import (
     side_of,
     undo_of,
 )
-from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
-from tablut.engine.tables import Tables, build_tables, line_masks
+from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.notation import diagram_cells
 from tablut.variants.library import check_known
 
@@ -107,34 +106,25 @@ def build_origins(variant: Variant) -> OriginTables:
         "defender": regions.free_cells,
         "king": regions.king_cells,
     }
-    blocks: list[NDArray[np.uint16]] = []
-    known: dict[bytes, int] = {}
+    blocks = Blocks()
     at: dict[Mover, NDArray[np.uint32]] = {}
     for mover, standing in cells.items():
-        at[mover] = np.zeros(2 * size, dtype=np.uint32)
-        masks = line_masks(standing, size)
-        for line, terrain in enumerate(board_lines(variant)):
-            block = _origin_masks(slide_masks(variant, terrain, mover), int(masks[line]))
-            content = block.tobytes()
-            if content not in known:
-                known[content] = sum(other.size for other in blocks)
-                blocks.append(block.ravel())
-            at[mover][line] = known[content]
-    tables = OriginTables(
-        attackers=variant.attackers,
-        defenders=variant.defenders,
-        origins=np.concatenate(blocks),
-        attacker_origins=at["attacker"],
-        defender_origins=at["defender"],
-        king_origins=at["king"],
-        attacker_cells=line_masks(attacker_cells, size),
-        defender_cells=line_masks(regions.free_cells, size),
-        start=_start_board(variant),
+        masks = zip(board_lines(variant), line_masks(standing, size), strict=True)
+        found = [_origin_masks(slide_masks(variant, terrain, mover), int(mask)) for terrain, mask in masks]
+        at[mover] = np.array([blocks.place(block) for block in found], dtype=np.uint32)
+    return freeze(
+        OriginTables(
+            attackers=variant.attackers,
+            defenders=variant.defenders,
+            origins=blocks.joined(),
+            attacker_origins=at["attacker"],
+            defender_origins=at["defender"],
+            king_origins=at["king"],
+            attacker_cells=line_masks(attacker_cells, size),
+            defender_cells=line_masks(regions.free_cells, size),
+            start=_start_board(variant),
+        )
     )
-    for field in tables:
-        if isinstance(field, np.ndarray):
-            field.flags.writeable = False
-    return tables
 
 
 def _start_board(variant: Variant) -> NDArray[np.uint32]:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.layout import cells_dtype, new_board
-from tablut.engine.tables import Tables, build_tables
+from tablut.engine.tables import Blocks, Tables, build_tables
 from tablut.engine.unmoves import OriginTables, build_origins
 from tablut.indexing.tier_kernels import ROOM, SCRATCH
 from tablut.indexing.tier_tables import TierTables
@@ -107,20 +107,16 @@ def line_sources(variant: Variant) -> LineSources:
         digit = content // 3**place % 3
         taken |= (digit == 1).astype(content.dtype) << place
         wanted |= (digit == 2).astype(content.dtype) << place
-    known: dict[tuple[int, int], int] = {}
-    blocks: list[NDArray[np.uint16]] = []
-    at = np.zeros(2 * size, dtype=np.uint32)
-    for line, kind in enumerate(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True)):
-        if kind not in known:
-            known[kind] = len(blocks) * 3**size
-            slides = tables.slides[kind[0] : kind[0] + (size << size)].reshape(size, 1 << size)
-            block = np.zeros(3**size, dtype=np.uint16)
-            for place in range(size):
-                reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
-                block |= (reaches & bool(kind[1] >> place & 1)).astype(np.uint16) << np.uint16(place)
-            blocks.append(block)
-        at[line] = known[kind]
-    return LineSources(np.concatenate(blocks), at)
+    kinds = list(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True))
+    blocks, offsets = Blocks(), {}
+    for first, allowed in set(kinds):
+        slides = tables.slides[first : first + (size << size)].reshape(size, 1 << size)
+        block = np.zeros(3**size, dtype=np.uint16)
+        for place in (place for place in range(size) if allowed >> place & 1):
+            reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
+            block |= reaches.astype(np.uint16) << np.uint16(place)
+        offsets[first, allowed] = blocks.place(block)
+    return LineSources(blocks.joined(), np.array([offsets[kind] for kind in kinds], dtype=np.uint32))
 
 
 # -- the task of a pass -----------------------------------------------------------------------

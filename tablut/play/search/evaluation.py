@@ -28,9 +28,8 @@ from tablut.engine.layout import (
     own_pieces,
     side_of,
 )
-from tablut.engine.lines import board_lines, slide_masks
 from tablut.engine.records import flat
-from tablut.engine.tables import build_tables
+from tablut.engine.tables import board_lines, build_tables, slide_masks
 from tablut.errors import InputError
 from tablut.play.search.net import net_rows, net_score
 from tablut.play.search.weights import (
@@ -228,7 +227,7 @@ def evaluate_boards(
 
 # The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, which is
 # invariant under the symmetries of the board. The terms of soldiers are a sum over lines, stored in one table by the
-# content of a line in base 3 (see `tablut.engine.lines`). The terms of the king are computed at run time
+# content of a line in base 3 (see `tablut.engine.tables`). The terms of the king are computed at run time
 # (`king_terms`).
 
 
