@@ -1,10 +1,10 @@
-"""The open position of a tier, and the entries to which its moves lead.
+"""The current position of a thread, and the entries to which its moves lead.
 
-A *row* fixes the king and the row soldiers. `open_row` writes them to the workspace, together with the numbers
-that the row gives to the remaining cells. Within a row, a *column* fixes the cells of the column soldiers, which are
-attackers. In a tier without defenders the attackers are the row soldiers, and a row has one column.
+`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves to column
+soldiers. `put_column` then places the column soldiers. In a tier without defenders the attackers are the row soldiers,
+and a row has one column.
 
-`attacker_entry` and `white_entry` avoid ranking the moved position from its list of cells. A move of an attacker
+`entry_after` avoids ranking the moved position from its list of cells. A move of an attacker
 changes one term of the column's rank. A move of a defender or the king leads to another row, which numbers all cells
 differently. These numbers depend only on the row, so they are computed once for each row.
 """
@@ -15,14 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.workspace import BASE, CELLS, KING, ORBIT, RESIDUAL, STAMP
-from tablut.engine.attacks import slides_along
+from retrograde.solver.kernels.context import BASE, CELLS, KING, ORBIT, RESIDUAL, STAMP
+from tablut.engine.attacks import slides_along, slides_from
 from tablut.engine.jit import I64, advance, called, inlined, items_at
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import (
     BoardArray,
     coordinates,
     count_of,
+    cross_of,
     half_of,
     king_of,
     line_of,
@@ -38,19 +39,20 @@ from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.solver.kernels.context import Context
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Number of columns up to which stepping is faster than unranking."""
+"""Number of columns up to which stepping from column to column is faster than unranking."""
 
 
 @inlined
 def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return the part of a range of rows that has a given king.
+    """Return which rows of a range have a king of the given orbit.
 
-    The result is the first row, the end, the first row's first entry and the number of columns of each row.
+    The results are the first such row, the row after the last one, the first entry of the first row, and the number of
+    columns of each row.
     """
     by_king = tier * index.square.kings + orbit
     start, width = index.tier.first_row[by_king], index.tier.width[by_king]
@@ -60,15 +62,16 @@ def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int
 
 @inlined
 def are_all_rows(index: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
-    """Return whether a range of rows is not empty and contains all rows of a king."""
+    """Return whether a range of rows consists of all rows of a king's orbit, and there is at least one."""
     by_king = tier * index.square.kings + orbit
     return begin < end and begin == index.tier.first_row[by_king] and end == begin + index.tier.row_count[by_king]
 
 
 @called
-def open_row(rules: Tables, index: TierTables, work: Workspace, tier: int, row: int, side: int) -> None:
-    """Set the workspace to a row of a tier, with no column soldiers on the board; O(cells)."""
-    square, cursor, board = index.square, work.cursor, work.here.board
+def set_row(context: Context, tier: int, row: int, side: int) -> None:
+    """Make a row of a tier the current row, without column soldiers on the board; O(cells)."""
+    rules, index, here = context.rules, context.index, context.here
+    square, cursor, board = index.square, context.cursor, here.board
     by_king = tier * square.kings
     orbit = I64(0)
     while orbit + 1 < square.kings and index.tier.first_row[by_king + orbit + 1] <= row:
@@ -90,24 +93,24 @@ def open_row(rules: Tables, index: TierTables, work: Workspace, tier: int, row: 
     toggle(rules, board, king, half_of(board))
     combination = I64(index.row.combination[index.tier.meta_at[tier] + row])
     unrank_places(square.binomial, square.most, combination, row_men, square.cells, cursor.numbers)
-    men = work.here.white if kind == 1 else work.here.black
+    men = here.white if kind == 1 else here.black
     for k in range(row_men):
         cell = I64(square.spot[kind * square.cells + cursor.numbers[k]])
         cursor.row_cells[k] = cell
         men[k] = cell
         toggle(rules, board, cell, kind * half_of(board))
     if index.tier.column_men[tier] > 0:
-        number_cells(index, work, row_men)
+        number_cells(context, row_men)
     else:
-        # Treat the row soldiers as column soldiers, for `open_later_row`.
+        # Treat the row soldiers as column soldiers, for `set_later_row`.
         for number in range(square.cells):
             cursor.spot[number] = square.spot[kind * square.cells + number]
 
 
 @inlined
-def number_cells(index: TierTables, work: Workspace, row_men: int) -> None:
-    """Assign numbers to the cells that the open row leaves to column soldiers."""
-    square, cursor = index.square, work.cursor
+def number_cells(context: Context, row_men: int) -> None:
+    """Assign numbers to the cells that the current row leaves to column soldiers."""
+    square, cursor = context.index.square, context.cursor
     count = I64(0)
     for cell in range(square.cells):
         cursor.number[cell] = -1
@@ -123,17 +126,17 @@ def number_cells(index: TierTables, work: Workspace, row_men: int) -> None:
 
 
 @called
-def open_later_row(
-    rules: Tables, index: TierTables, work: Workspace, tier: int, row: int, before: int, side: int
-) -> None:
-    """Set the workspace to a row, starting from an earlier row of the same king if such a row is open.
+def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
+    """Make a row the current row, given the current row ``before`` of the same king; -1 if there is none.
 
-    Without column soldiers a row is a single position, and the next one differs little from it.
+    Without column soldiers a row is a single position, and the next one differs little from it, so it is reached by
+    moving a few soldiers.
     """
+    index = context.index
     if before < 0 or index.tier.column_men[tier] > 0:
-        open_row(rules, index, work, tier, row, side)
+        set_row(context, tier, row, side)
         return
-    head = work.cursor.head
+    head = context.cursor.head
     head[BASE] += row - before
     head[RESIDUAL] = I64(index.row.residual[index.tier.meta_at[tier] + row])
     head[STAMP] += 1
@@ -142,40 +145,42 @@ def open_later_row(
     steps = I64(combinations[row]) - I64(combinations[before])
     if steps <= _STRIDE:
         for _ in range(steps):
-            next_column(rules, work, row_men)
+            next_column(context, row_men)
     else:
-        close_column(rules, work, row_men)
-        open_column(rules, index, work, row_men, I64(combinations[row]))
+        clear_column(context, row_men)
+        put_column(context, row_men, I64(combinations[row]))
 
 
 @inlined
-def columns_of_row(index: TierTables, work: Workspace, column_men: int) -> int:
-    """Return the number of columns of the open row: the ways to place the column soldiers."""
-    return index.square.binomial[work.cursor.head[CELLS] * index.square.most + column_men]
+def columns_of_row(context: Context, column_men: int) -> int:
+    """Return the number of columns of the current row: the ways to place the column soldiers."""
+    return context.index.square.binomial[context.cursor.head[CELLS] * context.index.square.most + column_men]
 
 
 @inlined
-def open_column(rules: Tables, index: TierTables, work: Workspace, column_men: int, column: int) -> None:
-    """Put the column soldiers of the open row on the cells of a column; O(cells)."""
+def put_column(context: Context, column_men: int, column: int) -> None:
+    """Put the column soldiers of the current row on the cells of a column; O(cells)."""
+    here = context.here
     if column_men > 0:
-        cursor, square = work.cursor, index.square
+        cursor, square = context.cursor, context.index.square
         unrank_places(square.binomial, square.most, column, column_men, square.cells, cursor.numbers)
         for k in range(column_men):
-            work.here.black[k] = cursor.spot[cursor.numbers[k]]
-            toggle(rules, work.here.board, I64(work.here.black[k]), 0)
+            here.black[k] = cursor.spot[cursor.numbers[k]]
+            toggle(context.rules, here.board, I64(here.black[k]), 0)
 
 
 @inlined
-def close_column(rules: Tables, work: Workspace, column_men: int) -> None:
+def clear_column(context: Context, column_men: int) -> None:
     """Take the column soldiers off the board."""
     for k in range(column_men):
-        toggle(rules, work.here.board, I64(work.here.black[k]), 0)
+        toggle(context.rules, context.here.board, I64(context.here.black[k]), 0)
 
 
 @inlined
-def next_column(rules: Tables, work: Workspace, column_men: int) -> None:
-    """Move the column soldiers to the next column, which must exist; two of them move on average."""
-    cursor, board, black = work.cursor, work.here.board, work.here.black
+def next_column(context: Context, column_men: int) -> None:
+    """Move the column soldiers to the next column, which must exist. On average, two soldiers move."""
+    rules = context.rules
+    cursor, board, black = context.cursor, context.here.board, context.here.black
     k = I64(0)
     while k + 1 < column_men and cursor.numbers[k] + 1 == cursor.numbers[k + 1]:
         toggle(rules, board, I64(black[k]), 0)
@@ -191,22 +196,22 @@ def next_column(rules: Tables, work: Workspace, column_men: int) -> None:
 
 
 @inlined
-def step_to(rules: Tables, index: TierTables, work: Workspace, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of the open row from one column to a later one; ``at`` is -1 if none is open."""
+def step_to(context: Context, column_men: int, at: int, column: int) -> None:
+    """Move the column soldiers of the current row from one column to a later one; ``at`` is -1 if none is set."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
-            next_column(rules, work, column_men)
+            next_column(context, column_men)
     else:
         if at >= 0:
-            close_column(rules, work, column_men)
-        open_column(rules, index, work, column_men, column)
+            clear_column(context, column_men)
+        put_column(context, column_men, column)
 
 
 @inlined
 def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the first choice of cells for the column soldiers; return the length of its run.
+    """Write the numbers of the first column's cells; return the length of its run.
 
-    A run consists of the columns that differ only in their lowest soldier.
+    A run consists of the columns that differ only in their lowest soldier. They are consecutive.
     """
     for k in range(column_men):
         numbers[k] = k
@@ -215,7 +220,7 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Move all column soldiers but the lowest to their next choice of cells; return the length of the run."""
+    """Write the numbers of the cells of all column soldiers but the lowest in the next run; return its length."""
     k = I64(1)
     while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
         numbers[k] = k
@@ -226,9 +231,14 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 
 @called
-def is_alias(index: TierTables, work: Workspace, tier: int, entry: int) -> bool:
-    """Return whether the open position is ranked at another entry. This occurs only in rows with a residual group."""
-    return entry_of(index, tier, work.cursor.head[KING], work.here.black, work.here.white, work.scratch) != entry
+def is_alias(context: Context, tier: int, entry: int) -> bool:
+    """Return whether the current position is ranked at an entry other than the given one."""
+    return (
+        entry_of(
+            context.index, tier, context.cursor.head[KING], context.here.black, context.here.white, context.scratch
+        )
+        != entry
+    )
 
 
 # -- symmetries ----------------------------------------------------------------------------
@@ -236,7 +246,7 @@ def is_alias(index: TierTables, work: Workspace, tier: int, entry: int) -> bool:
 
 @inlined
 def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
-    """Return whether a permutation maps a list of cells to the same cells."""
+    """Return whether a permutation maps a set of cells, given as a list, to itself."""
     for k in range(count):
         found = False
         for other in range(count):
@@ -261,19 +271,20 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values in place of a base: there is no such entry; the row has aliases, so the rank must be found from all images."""
+"""Values in place of the first entry of a row: there is no such row; the row has aliases, so that the position must be
+ranked from its cells."""
 
 
 @inlined
-def prepare_attacker(index: TierTables, work: Workspace, man: int, men: int) -> None:
-    """Write the terms that the other attackers contribute to a rank, for `attacker_entry`; O(men).
+def _prepare_attacker(context: Context, man: int, men: int) -> None:
+    """Prepare `entry_after` for the moves of one attacker: write the terms of the other attackers in the rank; O(men).
 
-    If j of the others are below the attacker, these contribute ``others[ROOM + j]``, and
-    the ones above it ``others[2 * ROOM + j]``.
+    If the moved attacker has j of the others below it, these contribute ``others[ROOM + j]`` to the rank, and those
+    above it contribute ``others[2 * ROOM + j]``.
     """
-    others, binomial, most = work.others, index.square.binomial, index.square.most
+    others, binomial, most = context.others, context.index.square.binomial, context.index.square.most
     for k in range(men - 1):
-        others[k] = work.cursor.numbers[k + (1 if k >= man else 0)]
+        others[k] = context.cursor.numbers[k + (1 if k >= man else 0)]
     total = I64(0)
     for k in range(men - 1):
         others[ROOM + k] = total
@@ -287,16 +298,17 @@ def prepare_attacker(index: TierTables, work: Workspace, man: int, men: int) -> 
 
 
 @inlined
-def attacker_entry(index: TierTables, work: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one attacker moved to a cell, or -1 if there is none; O(men)."""
-    head, square = work.cursor.head, index.square
+def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none; O(men)."""
+    index = context.index
+    head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
     if column_men > 0 and head[RESIDUAL] != 1:
-        return _moved_entry(index, work, tier, 1, man, target)
-    number = I64(work.cursor.number[target]) if column_men > 0 else I64(square.place[target])
+        return _moved_entry(context, tier, 1, man, target)
+    number = I64(context.cursor.number[target]) if column_men > 0 else I64(square.place[target])
     if number < 0:
         return I64(-1)
-    others = work.others
+    others = context.others
     below = I64(0)
     while below < men - 1 and others[below] < number:
         below += 1
@@ -309,103 +321,139 @@ def attacker_entry(index: TierTables, work: Workspace, tier: int, man: int, targ
 
 
 @inlined
-def white_entry(index: TierTables, work: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender or the king moved to a cell, else -1; O(men * men)."""
+def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none; O(men * men)."""
+    index = context.index
     column_men = index.tier.column_men[tier]
     if column_men == 0:
-        return _moved_entry(index, work, tier, 0, man, target)
+        return _moved_entry(context, tier, 0, man, target)
     key = man * index.square.cells + target
-    if work.hops.stamp[key] != work.cursor.head[STAMP]:
-        _find_hop(index, work, tier, man, target)
-    base = work.hops.base[key]
+    if context.row_moves.stamp[key] != context.cursor.head[STAMP]:
+        _find_row_move(context, tier, man, target)
+    base = context.row_moves.base[key]
     if base < 0:
-        return _moved_entry(index, work, tier, 0, man, target) if base == _GENERIC else I64(-1)
-    numbers = advance(work.hops.number, key * index.square.cells)
+        return _moved_entry(context, tier, 0, man, target) if base == _GENERIC else I64(-1)
+    numbers = advance(context.row_moves.number, key * index.square.cells)
     for k in range(column_men):
-        sort_in(work.scratch, k, I64(numbers[work.cursor.numbers[k]]))
-    return base + combination_rank(index.square.binomial, index.square.most, work.scratch, column_men)
+        sort_in(context.scratch, k, I64(numbers[context.cursor.numbers[k]]))
+    return base + combination_rank(index.square.binomial, index.square.most, context.scratch, column_men)
+
+
+@inlined
+def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
+    """Prepare `entry_after` for the moves of one man; O(men)."""
+    if side == 1:
+        _prepare_attacker(context, man, men)
+
+
+@inlined
+def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry of the current position with one man of a side moved to a cell, or -1 if there is none."""
+    if side == 1:
+        return _attacker_entry(context, tier, man, target)
+    return _white_entry(context, tier, man, target)
 
 
 @called
-def _moved_entry(index: TierTables, work: Workspace, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one man of a side moved to a cell, from the lists of cells."""
-    black, white, king = work.here.black, work.here.white, work.cursor.head[KING]
+def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
+    index = context.index
+    black, white, king = context.here.black, context.here.white, context.cursor.head[KING]
     if side == 0 and man == index.tier.defenders[tier]:
-        return entry_of(index, tier, target, black, white, work.scratch)
+        return entry_of(index, tier, target, black, white, context.scratch)
     men = black if side == 1 else white
     cell = men[man]
     men[man] = target
-    entry = entry_of(index, tier, king, black, white, work.scratch)
+    entry = entry_of(index, tier, king, black, white, context.scratch)
     men[man] = cell
     return entry
 
 
 @called
-def _find_hop(index: TierTables, work: Workspace, tier: int, man: int, target: int) -> None:
-    """Find the row that a move of a defender or the king reaches from the current row."""
-    key, cursor = man * index.square.cells + target, work.cursor
-    work.hops.stamp[key] = cursor.head[STAMP]
-    if man == index.tier.row_men[tier]:
-        _write_hop(index, work, tier, key, target)
+def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
+    """Find the row to which a move of a defender or the king leads from the current row, and store it in `RowMoves`."""
+    key, cursor = man * context.index.square.cells + target, context.cursor
+    context.row_moves.stamp[key] = cursor.head[STAMP]
+    if man == context.index.tier.row_men[tier]:
+        _write_row_move(context, tier, key, target)
         return
     here = cursor.row_cells[man]
     cursor.row_cells[man] = target
-    _write_hop(index, work, tier, key, cursor.head[KING])
+    _write_row_move(context, tier, key, cursor.head[KING])
     cursor.row_cells[man] = here
 
 
 @inlined
-def _write_hop(index: TierTables, work: Workspace, tier: int, key: int, king: int) -> None:
-    """Write the hop to the row of a king and of the current row soldiers: its base, and its numbers of cells."""
-    square, hops, cursor, row_men = index.square, work.hops, work.cursor, index.tier.row_men[tier]
-    hops.base[key] = _MISSING
-    at = row_at(index, tier, king, cursor.row_cells, work.scratch)
+def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
+    """Store the first entry of the row of a king and the given row soldiers, and its numbers of the cells."""
+    index = context.index
+    square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
+    row_moves.base[key] = _MISSING
+    at = row_at(index, tier, king, cursor.row_cells, context.scratch)
     if at < 0:
         return
     orbit, row = I64(square.king[king]), I64(index.row.number[at])
     by_king = tier * square.kings + orbit
     if index.row.residual[index.tier.meta_at[tier] + index.tier.first_row[by_king] + row] != 1:
-        hops.base[key] = _GENERIC
+        row_moves.base[key] = _GENERIC
         return
-    hops.base[key] = index.tier.base[by_king] + row * index.tier.width[by_king]
+    row_moves.base[key] = index.tier.base[by_king] + row * index.tier.width[by_king]
     element = I64(square.compose[(I64(index.row.element[at]) << 3) + I64(square.to_king[king])])
     for k in range(row_men):
-        work.scratch[k] = I64(square.image[element * square.cells + cursor.row_cells[k]])
+        context.scratch[k] = I64(square.image[element * square.cells + cursor.row_cells[k]])
     for cell in range(square.cells):
         number = I64(cursor.number[cell])
         if number >= 0:
-            there = place_of(index, orbit, work.scratch, row_men, I64(square.image[element * square.cells + cell]))
-            hops.number[key * square.cells + number] = there & 0xFFFF
+            there = place_of(index, orbit, context.scratch, row_men, I64(square.image[element * square.cells + cell]))
+            row_moves.number[key * square.cells + number] = there & 0xFFFF
 
 
 # -- plies -----------------------------------------------------------------------------------
 
 
 @inlined
-def piece_of(rules: Tables, work: Workspace, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return the cell of a man of the open position, and its table of slides."""
+def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
+    """Return the cell of a man of the current position, and the offsets of its slides."""
+    rules = context.rules
     if side == 1:
-        return I64(work.here.black[man]), rules.attacker_slides
+        return I64(context.here.black[man]), rules.attacker_slides
     if man == men - 1:
-        return I64(work.cursor.head[KING]), rules.king_slides
-    return I64(work.here.white[man]), rules.defender_slides
-
-
-@called
-def entry_on(rules: Tables, index: TierTables, work: Workspace, board: BoardArray) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board; each is -1 if it does not exist."""
-    tier = tier_at(index, count_of(rules, board, 1), count_of(rules, board, 0))
-    if tier < 0:
-        return tier, I64(-1)
-    men_of_board(rules, board, work.below.black, work.below.white)
-    return tier, entry_of(index, tier, king_of(rules, board), work.below.black, work.below.white, work.scratch)
+        return I64(context.cursor.head[KING]), rules.king_slides
+    return I64(context.here.white[man]), rules.defender_slides
 
 
 @inlined
-def capture_item(rules: Tables, index: TierTables, work: Workspace, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item of the position on a board after a capture, from a lower tier; -1 if there is no such entry."""
-    tier, entry = entry_on(rules, index, work, board)
-    return I64(items_at(lower[2 * tier + side_of(rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
+def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]:
+    """Return the cell of a man of the current position, and the targets of its moves as a cross."""
+    start, slides = piece_of(context, side, man, men)
+    along_rank, along_file = slides_from(context.rules, context.here.board, slides, start)
+    return start, cross_of(along_rank, along_file)
+
+
+@inlined
+def count_men(index: TierTables, tier: int, side: int) -> int:
+    """Return the number of men of a side in a tier, the king included."""
+    return index.tier.attackers[tier] if side == 1 else index.tier.defenders[tier] + 1
+
+
+@called
+def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
+    """Return the tier and the entry of the position on a board, each -1 if it does not exist."""
+    rules = context.rules
+    tier = tier_at(context.index, count_of(rules, board, 1), count_of(rules, board, 0))
+    if tier < 0:
+        return tier, I64(-1)
+    men_of_board(rules, board, context.below.black, context.below.white)
+    return tier, entry_of(
+        context.index, tier, king_of(rules, board), context.below.black, context.below.white, context.scratch
+    )
+
+
+@inlined
+def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
+    """Look up, in a lower tier, the item of the position on a board after a capture; -1 if it has no entry."""
+    tier, entry = entry_on(context, board)
+    return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
 
 @inlined

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from retrograde.solver.kernels.context import ERRORS, KING, Context
 from retrograde.solver.kernels.cursor import (
-    attacker_entry,
-    close_column,
+    clear_column,
+    count_men,
+    entry_after,
     entry_on,
-    open_column,
-    open_row,
-    prepare_attacker,
+    moves_of,
+    prepare_moves,
+    put_column,
     rows_of_king,
+    set_row,
     symmetry_order,
-    white_entry,
 )
-from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
-from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
-from tablut.engine.kernels import generate, make, unmake
-from tablut.engine.layout import start_of, target_of, undo_captured
+from tablut.engine.jit import I64, called, items_at, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import make, unmake
+from tablut.engine.layout import cell_on_cross, coordinates, move_of, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of
 from tablut.indexing.values import ALIAS
@@ -33,60 +34,39 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Marking
-    from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
+    from retrograde.solver.kernels.context import Marking
 
 NEW: Final = 1
 DONE: Final = 2
 
 
 @called
-def _mark_one(rules: Tables, index: TierTables, work: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
-    """Mark the successors of the open position; return how many marks are new in this tier."""
-    board, king, side = work.here.board, work.cursor.head[KING], marking.side
-    count = generate(rules, board, moves)
-    fresh = I64(0)
-    before = I64(-1)
-    man = I64(-1)
-    for number in range(count):
-        move = I64(moves[number])
-        start, target = start_of(rules, move), target_of(rules, move)
-        undo, outcome = make(rules, board, move)
-        captured = undo_captured(undo) != 0
-        if outcome == UNDECIDED and captured:
-            below, entry = entry_on(rules, index, work, board)
+def _mark_one(context: Context, marking: Marking) -> int:
+    """Mark the successors of the current position; return how many marks are new in this tier."""
+    rules, board, side = context.rules, context.here.board, marking.side
+    men, fresh = count_men(context.index, marking.tier, side), I64(0)
+    for man in range(men):
+        start, targets = moves_of(context, side, man, men)
+        prepare_moves(context, side, man, men)
+        while targets:
+            target = cell_on_cross(rules, coordinates(rules, start), trailing_zeros(targets))
+            targets &= targets - 1
+            undo, outcome = make(rules, board, move_of(rules, start, target))
+            quiet, entry, marks = undo_captured(undo) == 0, I64(0), marking.theirs
+            if outcome == UNDECIDED and not quiet:
+                below, entry = entry_on(context, board)
+                if entry >= 0:
+                    marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
+            unmake(rules, board, undo)
+            if outcome != UNDECIDED:
+                continue
+            if quiet:
+                entry = entry_after(context, marking.tier, side, man, target)
             if entry < 0:
-                work.cursor.head[ERRORS] += 1
-            else:
-                marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
-                if marks[entry] == 0:
-                    marks[entry] = NEW
-        unmake(rules, board, undo)
-        if outcome != UNDECIDED or captured:
-            continue
-        if start != before:
-            before = start
-            man = I64(0)
-            if side == 1:
-                while I64(work.here.black[man]) != start:
-                    man += 1
-                prepare_attacker(index, work, man, index.tier.attackers[marking.tier])
-            elif start == king:
-                man = index.tier.defenders[marking.tier]
-            else:
-                while I64(work.here.white[man]) != start:
-                    man += 1
-        entry = (
-            attacker_entry(index, work, marking.tier, man, target)
-            if side == 1
-            else white_entry(index, work, marking.tier, man, target)
-        )
-        if entry < 0:
-            work.cursor.head[ERRORS] += 1
-        elif marking.theirs[entry] == 0:
-            marking.theirs[entry] = NEW
-            fresh += 1
+                context.cursor.head[ERRORS] += 1
+            elif marks[entry] == 0:
+                marks[entry] = NEW
+                fresh += I64(quiet)
     return fresh
 
 
@@ -96,11 +76,10 @@ def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int
 
     Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
     """
-    desk, task = record_at(directory, Desk), flat(arguments)
-    rules, index, work = desk.tables, desk.tiers, desk.workspace
-    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
+    context, task = record_at(directory, Context), flat(arguments)
+    index = context.index
     column_men = index.tier.column_men[task.tier]
-    work.cursor.head[ERRORS] = 0
+    context.cursor.head[ERRORS] = 0
     fresh = 0
     for orbit in range(index.square.kings):
         begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
@@ -110,14 +89,13 @@ def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int
             for column in range(width):
                 if task.mine[entry + column] == NEW:
                     if not is_open:
-                        open_row(rules, index, work, task.tier, row, task.side)
+                        set_row(context, task.tier, row, task.side)
                         is_open = True
                     task.mine[entry + column] = DONE
-                    open_column(rules, index, work, column_men, column)
-                    fresh += _mark_one(rules, index, work, task, pointer(scratch_moves))
-                    close_column(rules, work, column_men)
-    keep(scratch_moves)
-    return fresh if work.cursor.head[ERRORS] == 0 else -1
+                    put_column(context, column_men, column)
+                    fresh += _mark_one(context, task)
+                    clear_column(context, column_men)
+    return fresh if context.cursor.head[ERRORS] == 0 else -1
 
 
 @kernel
@@ -130,8 +108,8 @@ def count_values(
     positions: NDArray[np.int64],
 ) -> None:
     """Count the marked entries of a tier by their codes; O(entries)."""
-    desk = record_at(directory, Desk)
-    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    context = record_at(directory, Context)
+    index = context.index
     own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
     for orbit in range(index.square.kings):
         begin, end, at_begin, width = rows_of_king(index, tier, orbit, I64(0), I64(1) << 62)
@@ -139,15 +117,17 @@ def count_values(
             entry = at_begin + (row - begin) * width
             residual = index.row.residual[index.tier.meta_at[tier] + row] != 1
             if residual:
-                open_row(rules, index, work, tier, row, 0)
+                set_row(context, tier, row, 0)
             for column in range(width):
                 item = I64(own[entry + column])
                 if marked[entry + column] == 0 or item == ALIAS:
                     continue
                 code, weight = code_of(item), index.square.elements
                 if residual:
-                    open_column(rules, index, work, column_men, column)
-                    weight //= symmetry_order(index, tier, work.cursor.head[KING], work.here.black, work.here.white)
-                    close_column(rules, work, column_men)
+                    put_column(context, column_men, column)
+                    weight //= symmetry_order(
+                        index, tier, context.cursor.head[KING], context.here.black, context.here.white
+                    )
+                    clear_column(context, column_men)
                 classes[code] += 1
                 positions[code] += weight

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from retrograde.solver.kernels.cursor import open_row
-from retrograde.solver.kernels.workspace import KING, Desk, Workspace
+from retrograde.solver.kernels.context import KING, Context
+from retrograde.solver.kernels.cursor import set_row
 from tablut.engine.jit import I64, called, inlined, kernel, pointer
 from tablut.engine.records import record_at
 from tablut.indexing.tier_kernels import row_at
@@ -13,9 +13,6 @@ from tablut.indexing.tier_kernels import row_at
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
 
 
 @kernel
@@ -40,20 +37,20 @@ def copy_runs(
 
 
 @inlined
-def _row_of(index: TierTables, work: Workspace, tier: int, king: int, cells: NDArray[np.int64]) -> int:
+def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) -> int:
     """Return the row of a king and row soldiers, counted over all kings, or -1 if there is none; O(men * men)."""
-    at = row_at(index, tier, king, cells, work.scratch)
+    index = context.index
+    at = row_at(index, tier, king, cells, context.scratch)
     if at < 0:
         return I64(-1)
     return index.tier.first_row[tier * index.square.kings + I64(index.square.king[king])] + I64(index.row.number[at])
 
 
 @called
-def _mark_moved(
-    rules: Tables, index: TierTables, work: Workspace, tier: int, man: int, marks: NDArray[np.uint8]
-) -> None:
-    """Mark all rows to which one man's move along its rank or file leads from the open row, ignoring obstacles."""
-    cells, men, king = work.cursor.row_cells, index.tier.row_men[tier], work.cursor.head[KING]
+def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
+    """Mark all rows to which one man's move along its rank or file leads from the current row, ignoring obstacles."""
+    rules = context.rules
+    cells, men, king = context.cursor.row_cells, context.index.tier.row_men[tier], context.cursor.head[KING]
     start = king if man == men else cells[man]
     rank, file = I64(rules.rank[start]), I64(rules.file[start])
     for step in range(2 * rules.size):
@@ -64,10 +61,10 @@ def _mark_moved(
         if taken:
             continue
         if man == men:
-            row = _row_of(index, work, tier, target, cells)
+            row = _row_of(context, tier, target, cells)
         else:
             cells[man] = target
-            row = _row_of(index, work, tier, king, cells)
+            row = _row_of(context, tier, king, cells)
             cells[man] = start
         if row >= 0:
             marks[row] = 1
@@ -80,13 +77,12 @@ def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, ma
     Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
     can come are marked, too.
     """
-    desk, near = record_at(directory, Desk), pointer(marks)
-    rules, index, work = desk.tables, desk.tiers, desk.workspace
+    context, near = record_at(directory, Context), pointer(marks)
     for row in range(first, last):
         near[row] = 1
-        open_row(rules, index, work, tier, row, 0)
-        for man in range(index.tier.row_men[tier] + 1):
-            _mark_moved(rules, index, work, tier, man, near)
+        set_row(context, tier, row, 0)
+        for man in range(context.index.tier.row_men[tier] + 1):
+            _mark_moved(context, tier, man, near)
 
 
 @kernel
@@ -94,18 +90,17 @@ def mark_captured(
     directory: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
     """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
-    desk, met = record_at(directory, Desk), pointer(marks)
-    rules, index, work = desk.tables, desk.tiers, desk.workspace
-    men, left = index.tier.row_men[tier], index.tier.row_men[below]
+    context, met = record_at(directory, Context), pointer(marks)
+    men, left = context.index.tier.row_men[tier], context.index.tier.row_men[below]
     for row in range(first, last):
-        open_row(rules, index, work, tier, row, 0)
+        set_row(context, tier, row, 0)
         for chosen in range(1 << men):
             count = I64(0)
             for k in range(men):
                 if (chosen >> k) & 1 != 0:
-                    work.others[count] = work.cursor.row_cells[k]
+                    context.others[count] = context.cursor.row_cells[k]
                     count += 1
             if count == left:
-                found = _row_of(index, work, below, work.cursor.head[KING], work.others)
+                found = _row_of(context, below, context.cursor.head[KING], context.others)
                 if found >= 0:
                     met[found] = 1
