@@ -27,10 +27,11 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tablut.engine.cells import bit_of, first_of, is_empty, join, meet, shifted_up, without
-from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.cells import bit_of, join
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
+from tablut.indexing.combinations import rank_cells, unrank_cells
 
 _intrinsic: Any = intrinsic
 _UniTuple: Any = types.UniTuple
@@ -140,47 +141,6 @@ def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.u
     return bool(high < other_high or (high == other_high and low < other_low))
 
 
-@inlined
-def rank_board(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    board: tuple[np.uint64, np.uint64],
-    taken: tuple[np.uint64, np.uint64],
-) -> tuple[np.uint64, int]:
-    """Return the rank of a board's cells among the cells that are not taken, and their number."""
-    rank, count = U64(0), I64(0)
-    bits = board[0]
-    while bits != U64(0):
-        place = trailing_zeros(bits)
-        place -= popcount(taken[0] & ((bits & (~bits + U64(1))) - U64(1)))
-        bits &= bits - U64(1)
-        count += 1
-        rank += binomial[count * stride + place]
-    bits, first = board[1], 64 - popcount(taken[0])
-    while bits != U64(0):
-        place = first + trailing_zeros(bits)
-        place -= popcount(taken[1] & ((bits & (~bits + U64(1))) - U64(1)))
-        bits &= bits - U64(1)
-        count += 1
-        rank += binomial[count * stride + place]
-    return rank, count
-
-
-@inlined
-def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
-    """Shift the cells of a set upwards past some gaps.
-
-    The given cells are numbered as if the gaps did not exist; the returned cells are numbered normally.
-    """
-    while not is_empty(gaps):
-        gap = first_of(gaps)
-        gaps = without(gaps, bit_of(gap))
-        mask = (U64(1) << U64(gap & 63)) - U64(1)
-        before = (mask if gap < 64 else ~U64(0)), (mask if gap >= 64 else U64(0))
-        cells = join(meet(cells, before), shifted_up(without(cells, before), 1))
-    return cells[0], cells[1]
-
-
 @kernel
 def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.uint8]) -> None:
     """Write the codes of packed positions in little-endian order."""
@@ -194,9 +154,9 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
         last = row[width - 1]
         label = I64(last >> U64(63)) * (1 + I64((last >> U64(62)) & U64(1)))
         at_king = bit_of(king)
-        white_rank, defenders = rank_board(table.binomial, stride, white, at_king)
+        white_rank, defenders = rank_cells(table.binomial, stride, white, at_king)
         taken = join(white, at_king)
-        black_rank, attackers = rank_board(table.binomial, stride, black, taken)
+        black_rank, attackers = rank_cells(table.binomial, stride, black, taken)
         low, high = wide_product(white_rank, table.binomial[attackers * stride + cells - 1 - defenders])
         for number in range(3):
             if number == 0:
@@ -253,27 +213,6 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 
 @inlined
-def unrank_board(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    cells: int,
-    taken: tuple[np.uint64, np.uint64],
-    count: int,
-    rank: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
-    """Return the board with a given rank among the cells that are not taken; the inverse of `rank_board`."""
-    ranked = U64(0), U64(0)
-    place = cells - popcount(taken[0]) - popcount(taken[1])
-    for number in range(count, 0, -1):
-        place -= 1
-        while place > 0 and binomial[number * stride + place] > rank:
-            place -= 1
-        rank -= binomial[number * stride + place]
-        ranked = join(ranked, bit_of(place))
-    return spread(ranked, taken)
-
-
-@inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
     """Set the bits of a board in a packed position from bit ``start`` on. These bits must be zero before the call."""
     word, shift = start >> 6, U64(start & 63)
@@ -320,9 +259,9 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
         defenders, attackers = material // (table.attackers + 1), material % (table.attackers + 1)
         white_rank, black_rank = quotient(low, high, table.binomial[attackers * stride + cells - 1 - defenders])
         at_king = bit_of(king)
-        white = unrank_board(table.binomial, stride, cells, at_king, defenders, white_rank)
+        white = unrank_cells(table.binomial, stride, cells, at_king, defenders, white_rank)
         taken = join(white, at_king)
-        black = unrank_board(table.binomial, stride, cells, taken, attackers, black_rank)
+        black = unrank_cells(table.binomial, stride, cells, taken, attackers, black_rank)
         add_board(row, width, 0, black[0], black[1])
         add_board(row, width, cells, white[0], white[1])
         add_board(row, width, 2 * cells, U64(king | (side << table.king_bits)), U64(0))

@@ -33,7 +33,6 @@ from counting.census.codes import (
     last_not_above,
     less,
     quotient,
-    spread,
     subtract,
     wide_product,
 )
@@ -43,6 +42,7 @@ from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.indexing.combinations import spread
 from tablut.variants import Variant
 
 

@@ -16,7 +16,8 @@ from tablut.engine.kernels import toggle
 from tablut.engine.layout import BoardArray, board_items, count_of, half_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, unrank_places
+from tablut.indexing.combinations import rank_places, sort_in, unrank_places
+from tablut.indexing.tier_tables import TierTables
 from tablut.position import WIDEST
 
 ROOM = WIDEST**2
@@ -77,7 +78,7 @@ def column_of(
         if number < 0:
             return I64(-1)
         sort_in(places, k, number)
-    return combination_rank(square.binomial, square.most, places, column_men)
+    return rank_places(square.binomial, square.most, places, column_men)
 
 
 @inlined
@@ -97,7 +98,7 @@ def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scr
     at = (
         index.tier.rows_at[tier]
         + orbit * index.tier.row_space[tier]
-        + combination_rank(square.binomial, square.most, scratch, men)
+        + rank_places(square.binomial, square.most, scratch, men)
     )
     return at if index.row.number[at] >= 0 else I64(-1)
 

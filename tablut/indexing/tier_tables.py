@@ -1,6 +1,7 @@
-"""Compiled ranking of combinations, and the tables by which kernels index tiers and read stored values.
+"""The tables by which kernels index tiers up to symmetry and read stored values.
 
-The plain twins of the first functions are `tablut.indexing.placements.rank_combination` and `unrank_combination`.
+They are the compiled form of `tablut.indexing.tiers`. Several tiers share one record, because captures lead from one
+tier to another.
 """
 
 from __future__ import annotations
@@ -18,51 +19,12 @@ from tablut.engine.layout import cells_dtype
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import values
+from tablut.indexing.combinations import next_places, rank_places, sort_in
 from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
-
-@inlined
-def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
-    """Insert a value into an ascending list of ``count`` values, in O(count) time."""
-    at = count
-    while at > 0 and values[at - 1] > value:
-        values[at] = values[at - 1]
-        at -= 1
-    values[at] = value
-
-
-@inlined
-def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
-    """Return the rank of a combination given as ascending places, in O(count) time."""
-    total = I64(0)
-    for k in range(count):
-        total += binomial[places[k] * most + k + 1]
-    return total
-
-
-@inlined
-def unrank_places(
-    binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
-) -> None:
-    """Write the combination of a given rank as ascending places, all below ``above``, in O(above) time."""
-    place = I64(above)
-    for k in range(count, 0, -1):
-        place -= 1
-        while binomial[place * most + k] > rank:
-            place -= 1
-        rank -= binomial[place * most + k]
-        places[k - 1] = place
-
-
-# -- tables for kernels that index tiers up to symmetry: the compiled form of `tablut.indexing.tiers` ---
-
-
-# `TierTables` holds several tiers, because captures lead from one tier to another.
-# Combinations are ranked by sums of binomials, which `tier_tables` checks to be below 2**62.
-
-
 _LIMIT = 1 << 62
+"""Upper limit of the binomials whose sums rank combinations; `tier_tables` checks that it is never reached."""
 
 
 class SquareTables(NamedTuple):
@@ -297,7 +259,7 @@ def _classify(
     """Classify the combinations of the row soldiers for each king's orbit, and write them as in `RowTables`."""
     square = flat(tables)
     numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
-    moved, offset = pointer(images), kind * square.cells
+    chosen, moved, offset = pointer(numbers), pointer(images), kind * square.cells
     for king in range(square.kings):
         rows = 0
         for k in range(men):
@@ -315,7 +277,7 @@ def _classify(
                 for k in range(men):
                     cell = I64(square.image[number * square.cells + I64(square.spot[offset + numbers[k]])])
                     sort_in(moved, k, I64(square.place[offset + cell]))
-                rank = combination_rank(square.binomial, square.most, moved, men)
+                rank = rank_places(square.binomial, square.most, moved, men)
                 if rank == combination:
                     keeps |= 1 << number
                 if rank < least:
@@ -327,12 +289,7 @@ def _classify(
                 row[king, combination] = row[king, least] if least >= 0 else -1
             element[king, combination] = by
             kept[king, combination] = keeps
-            # Next combination: advance the first place that can move up, and reset the places below it.
-            k = 0
-            while k + 1 < men and numbers[k] + 1 == numbers[k + 1]:
-                numbers[k] = k
-                k += 1
-            numbers[k] += 1
+            next_places(chosen, 0, men)
     keep(numbers)
     keep(images)
 

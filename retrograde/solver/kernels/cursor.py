@@ -33,8 +33,8 @@ from tablut.engine.layout import (
     put_side,
     side_of,
 )
+from tablut.indexing.combinations import next_places, rank_places, sort_in, unrank_places
 from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, row_at, tier_at
-from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -221,12 +221,7 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
     """Write the numbers of the cells of all column soldiers but the lowest in the next run; return its length."""
-    k = I64(1)
-    while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
-        numbers[k] = k
-        k += 1
-    if k < column_men:
-        numbers[k] += 1
+    next_places(numbers, 1, column_men)
     return numbers[1] if column_men > 1 else width
 
 
@@ -336,7 +331,7 @@ def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
     numbers = advance(context.row_moves.number, key * index.square.cells)
     for k in range(column_men):
         sort_in(context.scratch, k, I64(numbers[context.cursor.numbers[k]]))
-    return base + combination_rank(index.square.binomial, index.square.most, context.scratch, column_men)
+    return base + rank_places(index.square.binomial, index.square.most, context.scratch, column_men)
 
 
 @inlined

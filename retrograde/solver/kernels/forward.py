@@ -492,7 +492,7 @@ def _evaluate(context: Context, task: Pass) -> int:
     men = count_men(context.index, task.tier, task.side)
     lets_escape = _sort_targets(context, task, men)
     summary = MoveSummary(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # Mode `FULL` examines each move once. In the other modes a single move often settles the result, mostly a quiet one.
+    # Mode `FULL` examines each move once. In the other modes a single move, mostly a quiet one, often settles the item.
     for step in range(_TACTICAL if task.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.
