@@ -66,12 +66,7 @@ def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
 
 
 @inlined
-def rank_cells(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    cells: Cells,
-    taken: Cells,
-) -> tuple[np.uint64, int]:
+def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: Cells) -> tuple[np.uint64, int]:
     """Return the rank of a set of cells among the cells that are not taken, and the number of its cells."""
     rank, count = U64(0), I64(0)
     bits = cells[0]
@@ -108,12 +103,7 @@ def spread(cells: Cells, gaps: Cells) -> Cells:
 
 @inlined
 def unrank_cells(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    cells: int,
-    taken: Cells,
-    count: int,
-    rank: np.uint64,
+    binomial: NDArray[np.uint64], stride: int, cells: int, taken: Cells, count: int, rank: np.uint64
 ) -> Cells:
     """Return the set of ``count`` cells with a given rank among the cells that are not taken; inverts `rank_cells`."""
     ranked = U64(0), U64(0)
