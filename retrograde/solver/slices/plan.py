@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retrograde.solver.kernels.context import row_array_sizes
-from retrograde.solver.kernels.slices import copy_runs, mark_captured, mark_near
+from retrograde.solver.kernels.reach import copy_runs, mark_captured, mark_near
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import tier_graph, too_little
 from tablut.engine.records import directory
