@@ -14,7 +14,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.record import published_exclusions, sets_of
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
@@ -33,6 +32,7 @@ from counting.reachable.drawing import (
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
+from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
 from tablut.engine.layout import SIDE_AT, board_items, head
 from tablut.engine.records import flat

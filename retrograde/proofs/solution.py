@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from tablut.engine import engine_for
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import TablutError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, Wdl, unforced, verdict_of
@@ -170,7 +171,7 @@ def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> 
     positions = _closure(variant, words, most)
     if positions is None:
         return None
-    black = engine_for(variant).boards(positions)[:, 2 * variant.size + 1] != 0
+    black = head(engine_for(variant).boards(positions))[:, SIDE_AT] != 0
     return ReachableValues(variant, positions, _values(black, *_moves(variant, positions)))
 
 

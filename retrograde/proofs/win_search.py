@@ -16,7 +16,7 @@ import numpy as np
 from retrograde.proofs.proof_numbers import ANSWER_FIELDS, DEEPEST, MOST_PLIES, TABLES, prove, read_proofs
 from retrograde.proofs.table import INFINITE, LONGEST, beside, keep_values, new_proof_workspace, with_room
 from tablut.engine.jit import ahead
-from tablut.engine.layout import new_board
+from tablut.engine.layout import SIDE_AT, head, new_board
 from tablut.engine.records import directory
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
@@ -189,7 +189,7 @@ class WinSearch:
             # The tablebase lacks positions that it should contain: continue without it.
             self._workspaces[0].covered[:] = 0
             return
-        mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)
+        mine = (head(self.engine.boards(words))[:, SIDE_AT] == self.prover).astype(bool)
         wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
         wins = np.minimum(wins, LONGEST)
         no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)

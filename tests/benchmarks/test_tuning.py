@@ -14,21 +14,13 @@ from benchmarks.tuning.net import fit_net
 from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_of
 from benchmarks.tuning.positions import Positions, gather_positions
 from benchmarks.tuning.regression import fit, term_values
+from benchmarks.tuning.storing import HAND_WEIGHTS, hand_weights, written_patterns
 from tablut.engine import engine_for
 from tablut.notation import diagram_cells
 from tablut.play.arena.statistics import Sprt
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.weights import (
-    HAND_WEIGHTS,
-    NO_NET,
-    TERMS,
-    hand_weights,
-    load_patterns,
-    load_weights,
-    weights_family,
-    written_patterns,
-)
+from tablut.play.search.weights import NO_NET, TERMS, load_patterns, load_weights, weights_family
 from tablut.position import Position
 from tablut.variants import load_variant
 from tests.support.placements import letters
