@@ -1,6 +1,6 @@
 """Saved strategies: built, read back, accepted by the checker; what says what is not so, and what is no proof, is not.
 
-`python -m tests.faults` forges many more.
+`pytest -m fuzz` forges many more.
 """
 
 from __future__ import annotations
