@@ -19,7 +19,7 @@ from reports.stored import check_line, hold, read_stored_all
 from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
 from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import standing_of
-from retrograde.verification.findings import Verification
+from retrograde.verification.verifying import Verification
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position

@@ -11,14 +11,17 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.store import Store
-from tablut.engine.packing import cells_of, soldier_counts
-from tablut.engine.tables import build_tables
+from retrograde.tablebase.store import Store, slices, tier_name
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.layout import is_wide
+from tablut.engine.packing import board_bits, cells_of, field, king_width, soldier_counts
+from tablut.engine.records import flat
+from tablut.engine.tables import Tables, build_tables
 from tablut.errors import InputError, output_failure
-from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
+from tablut.indexing.tier_kernels import SCRATCH, entry_of
+from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, code_at, tier_tables
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ALIAS_CODE
+from tablut.indexing.values import ALIAS_CODE, value_of_code
 from tablut.position import SIDES, SideName
 from tablut.store.files import reserve
 
@@ -85,8 +88,6 @@ class BatchProber:
                 self._unpacked[material] = unpacked
         if unpacked is None:
             return np.array([self._of_one(material, word, missing) for word in words], dtype=np.int16)
-        from retrograde.tablebase.lookup import look_up
-
         found = np.empty(len(words), dtype=np.int16)
         look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, found, missing)
         return found
@@ -97,6 +98,77 @@ class BatchProber:
             return missing
         code = self._code(material, placed[0], "white" if placed[1] == "w" else "black")
         return missing if code is None else int(self._values[code])
+
+
+def value_table(codes: int, move_limit: int | None = None) -> NDArray[np.int16]:
+    """Return the value of each code below ``codes`` (`tablut.indexing.values`), under a move limit if there is one."""
+    code = np.arange(codes)
+    values: NDArray[np.int16] = value_of_code(code).astype(np.int16)
+    if move_limit is not None:
+        values[(code >> 1) > move_limit] = 0
+    return values
+
+
+# -- looking up many positions: from words to men, to the entry, to the code in memory ----
+
+
+_BITS = 62
+"""Number of cells of a wide board that are read together, as an int64. A narrow board fits into two words."""
+
+
+@inlined
+def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
+    """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
+    count = I64(0)
+    if is_wide(t.exposed):
+        for first in range(0, t.cells, _BITS):
+            bits = field(word, start + first, min(t.cells - first, _BITS))
+            while bits:
+                cells[count] = first + trailing_zeros(bits)
+                bits &= bits - 1
+                count += 1
+        return
+    low, high = board_bits(word, t.words, start, t.cells)
+    while low != U64(0):
+        cells[count] = trailing_zeros(low)
+        low &= low - U64(1)
+        count += 1
+    while high != U64(0):
+        cells[count] = 64 + trailing_zeros(high)
+        high &= high - U64(1)
+        count += 1
+
+
+@kernel
+def look_up(
+    tables: Tables,
+    index: TierTables,
+    places: NDArray[np.int64],
+    values: NDArray[np.int16],
+    words: NDArray[np.uint64],
+    found: NDArray[np.int16],
+    missing: int,
+) -> None:
+    """Write the value of each position of an index's first tier, or ``missing`` if there is no entry."""
+    t, x = flat(tables), flat(index)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
+    black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
+    white = advance(black, t.cells)
+    width = king_width(t)
+    for number in range(len(words)):
+        found[number] = missing
+        word = advance(pointer(words), number * t.words)
+        _cells(t, word, 0, black)
+        _cells(t, word, t.cells, white)
+        king = field(word, 2 * t.cells, width)
+        entry = I64(-1)
+        if king < t.cells:
+            entry = entry_of(x, I64(0), king, black, white, scratch)
+        if entry >= 0:
+            side = field(word, 2 * t.cells + width, 1)
+            found[number] = values[code_at(at, side, entry)]
+    keep(soldiers)
+    keep(numbers)
 
 
 # -- tiers unpacked for kernels ----------------------------------------------------------
@@ -147,7 +219,7 @@ class UnpackedTiers:
         self.arrays.pop(material, None)
         if self.scratch is not None:
             for side in SIDES:
-                (self.scratch / f"{material[0]}v{material[1]}-{side}.codes").unlink(missing_ok=True)
+                (self.scratch / f"{tier_name(material)}-{side}.codes").unlink(missing_ok=True)
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:

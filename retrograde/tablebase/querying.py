@@ -13,9 +13,8 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import Store, StoredTier
+from retrograde.tablebase.batch import value_table
+from retrograde.tablebase.store import Store, StoredTier, TablebaseError, slices
 from tablut.engine.layout import new_board
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError

@@ -11,11 +11,16 @@
 Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), which are grouped into
 shards. Each shard is written once, by one writer. A tier is written under a temporary
 name and renamed, so it exists completely or not at all. The same input always produces the same bytes.
+The files are written by `retrograde.tablebase.writer`.
+
+Each group has a sealed record (`tablut.store.records`) as its attributes. Integrity has two layers: the record of a
+tier contains the length and the SHA-256 of each of its files, and a digest of the record itself reveals any change to
+the record. The digests of decoded values serve another purpose: with them, a table can be compared with the published
+one, regardless of how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
 follows from its length, never from a directory listing. Before a file is read, it must be present with the length given
-in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed. The
-files are written by `retrograde.tablebase.writer`.
+in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed.
 """
 
 from __future__ import annotations
@@ -23,33 +28,37 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from retrograde.tablebase.encoding import slices
-from retrograde.tablebase.records import (
-    PARTS,
-    DamagedTableError,
-    RootRecord,
-    TablebaseError,
-    TierPart,
-    TierRecord,
-    read_record,
-)
 from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
-from tablut.position import SideName
+from tablut.indexing.values import ALIAS_CODE, Wdl, is_loss, plies_of
+from tablut.position import WIDEST, SideName
 from tablut.prober import MissingTableError
+from tablut.store import records
 from tablut.store.files import beside, excerpt, store_path
-from tablut.store.records import check_data
+from tablut.store.records import Count, DataFile, Digest, Part, Record, check_data
 from tablut.variants import Variant
+from tablut.variants.model import CAMP_LETTERS, Rules
 
+TierPart = Literal["white", "black", "representatives"]
+TablebaseError = records.StoreError
+DamagedTableError = records.DamagedError
+
+PARTS: Final[tuple[TierPart, ...]] = ("white", "black", "representatives")
+"""Names of the arrays of a tier."""
+
+_VERSION: Final = 4
+"""Version of the layout, increased whenever an older program would misread a store."""
+_SIZES: Final = range(3, WIDEST + 1, 2)
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
@@ -58,12 +67,160 @@ def tier_name(material: tuple[int, int]) -> str:
     return f"{material[0]}v{material[1]}"
 
 
+def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of consecutive parts of at most ``step`` items."""
+    for start in range(0, length, step):
+        yield start, min(start + step, length)
+
+
+class RulesRecord(Part):
+    """A complete variant: its name, diagrams and rules."""
+
+    name: str
+    title: str
+    source: str
+    terrain: tuple[str, ...]
+    start: tuple[str, ...]
+    rules: Rules
+
+    @model_validator(mode="after")
+    def _is_a_board(self) -> RulesRecord:
+        for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
+            size = len(self.terrain)
+            if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
+                raise ValueError(f"a diagram is not a square with an odd side from 3 to {WIDEST}")
+            if unknown := {letter for row in rows for letter in row} - set(letters):
+                raise ValueError(f"a diagram contains the unknown letter {min(unknown)!r}")
+        if "".join(self.start).count("K") != 1:
+            raise ValueError("the start does not have exactly one king")
+        return self
+
+    @classmethod
+    def of(cls, variant: Variant) -> RulesRecord:
+        """Return the record of a variant."""
+        return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
+
+    def variant(self) -> Variant:
+        """Return the variant of the record."""
+        return Variant(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class RootRecord(Record):
+    """Record of the whole store: the game, and the tiers that are stored or planned."""
+
+    FORMAT: ClassVar[str] = "tablut-tablebase"
+    VERSION: ClassVar[int] = _VERSION
+    GROUP: ClassVar[bool] = True
+
+    variant: RulesRecord
+    tiers: tuple[tuple[Annotated[int, Field(ge=1)], Count], ...]
+
+    @model_validator(mode="after")
+    def _tiers_of_the_game(self) -> RootRecord:
+        if list(self.tiers) != sorted(set(self.tiers)):
+            raise ValueError("the tiers are not in ascending order without repetition")
+        soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
+        for attackers, defenders in self.tiers:
+            if attackers > soldiers[0] or defenders > soldiers[1]:
+                raise ValueError(f"the game has no tier {attackers}v{defenders}")
+        return self
+
+
+class SideRecord(Part):
+    """Values with one side to move: their data type, and the number of classes with each code."""
+
+    dtype: Literal["uint8", "uint16"]
+    classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
+
+
+class TierRecord(Record):
+    """Record of one tier."""
+
+    FORMAT: ClassVar[str] = "tablut-tablebase-tier"
+    VERSION: ClassVar[int] = _VERSION
+    GROUP: ClassVar[bool] = True
+
+    game: Digest
+    attackers: int
+    defenders: int
+    placements: Count
+    entries: Annotated[int, Field(gt=0)]
+    classes: Count
+    chunk: Annotated[int, Field(gt=0)]
+    shard: Annotated[int, Field(gt=0)]
+    white: SideRecord
+    black: SideRecord
+    values: dict[TierPart, Digest]
+    files: dict[str, DataFile]
+
+    @model_validator(mode="after")
+    def _of_its_parts(self) -> TierRecord:
+        if set(self.values) != set(PARTS):
+            raise ValueError("an array has no digest of its values")
+        if self.shard % self.chunk:
+            raise ValueError("a shard is not a whole number of chunks")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Digest of all decoded values."""
+        return values_digest(self.values)
+
+    @property
+    def name(self) -> str:
+        """Name of the tier, such as ``3v1``."""
+        return tier_name((self.attackers, self.defenders))
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes of all files, without the record itself."""
+        return sum(file.bytes for file in self.files.values())
+
+    def longest(self, move_limit: int | None = None) -> int:
+        """Return the longest distance of a win or loss, in plies, within a move limit; 0 if there is none."""
+        plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
+        return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
+
+    def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
+        """Return the numbers of classes, for both sides to move, by their value for the side to move."""
+        tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
+        for side in (self.white, self.black):
+            for code, count in side.classes.items():
+                forced = code != 0 and (move_limit is None or plies_of(code) <= move_limit)
+                tally["loss" if forced and is_loss(code) else "win" if forced else unforced] += count
+        return tally
+
+
+def values_digest(values: Mapping[TierPart, str]) -> str:
+    """Combine the digests of a tier's arrays into one."""
+    return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
+
+
+Model = TypeVar("Model", RootRecord, TierRecord)
+
+
+def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
+    """Write a record as the attributes of a folder's Zarr group."""
+    records.write_record(folder / "zarr.json", record)
+
+
+def read_record(folder: Path, model: type[Model]) -> Model:
+    """Read the record from the attributes of a folder's Zarr group."""
+    found = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
+    if found is None:
+        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
+    return found
+
+
+# -- a store -----------------------------------------------------------------------------
+
+
 class Store:
     """A tablebase in a folder; see `open_store`."""
 
-    def __init__(self, root: Path, record: RootRecord) -> None:
+    def __init__(self, root: Path, record: RootRecord, variant: Variant | None = None) -> None:
         self.root, self.record = root, record
-        self.variant = record.variant.variant()
+        self.variant = record.variant.variant() if variant is None else variant
         self._tiers: dict[tuple[int, int], StoredTier] = {}
         # Take the stamps before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
@@ -93,7 +250,7 @@ class Store:
         if not self.has(*material):
             self.check_not_gone(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
-            raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
+            raise MissingTableError(f"tier {tier_name(material)} is {planned} tablebase {str(self.root)!r}")
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def check_not_gone(self, material: tuple[int, int]) -> None:
@@ -102,13 +259,28 @@ class Store:
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
             raise DamagedTableError(
-                f"tablebase {str(self.root)!r}: tier {tier_name(material)} is missing, although "
-                f"{tier_name(above[0])} was built from it; build it again or copy it again"
+                f"lacks tier {tier_name(material)}, although {tier_name(above[0])} was built from it",
+                subject=f"tablebase {str(self.root)!r}",
+                remedy="build or copy the tier again",
             )
 
     def is_current(self) -> bool:
         """Return whether the records on disk are still those that were read; if not, the store must be opened again."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
+
+    @cached_property
+    def max_men(self) -> int:
+        """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
+        men = 1
+        while True:
+            tiers = [
+                (attackers, men - attackers)
+                for attackers in range(1, men + 1)
+                if attackers <= self.variant.attackers and men - attackers <= self.variant.defenders
+            ]
+            if not tiers or not all(self.has(*tier) for tier in tiers):
+                return men
+            men += 1
 
     def missing(self) -> list[str]:
         """Return the names of the planned tiers that are not stored."""
@@ -332,7 +504,8 @@ def _refuse_links(*folders: Path) -> None:
 
 
 def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
-    return DamagedTableError(f"tablebase {kind} {str(path)!r}: damaged: {what}; build the tier again")
+    subject = f"tablebase {kind} {str(path)!r}"
+    return DamagedTableError(f"is damaged: {what}", subject=subject, remedy="build the tier again")
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
@@ -365,7 +538,7 @@ def _published() -> dict[str, Any]:
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
     """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
     game = _published()["games"].get(variant.digest)
-    expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
+    expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
         return "unknown"
     return "same" if expected == digest else "different"

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.verification.findings import LISTED
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, advance, called, inlined, kernel
 from tablut.engine.kernels import generate, make, unmake
@@ -547,10 +546,10 @@ class RowRange(NamedTuple):
 
 
 class TierProof:
-    """The proof of one tier, part by part."""
+    """The proof of one tier, part by part. Each part lists at most ``listed`` failures."""
 
-    def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int) -> None:
-        self.index, self.unpacked, self.codes = index, unpacked, codes
+    def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int, listed: int) -> None:
+        self.index, self.unpacked, self.codes, self.listed = index, unpacked, codes, listed
         self.rows = listing(index)
         self.number = unpacked.number((index.attackers, index.defenders))
 
@@ -572,7 +571,7 @@ class TierProof:
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)
-        tally = new_tally(self.codes, LISTED)
+        tally = new_tally(self.codes, self.listed)
         # Kernels get addresses only; the desk keeps the arrays alive.
         desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
         prove_rows(directory(desk), part.first, part.last)

@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 from reports.studies.sources import published_text
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.records import RootRecord, TierRecord, read_record, write_record
-from retrograde.tablebase.store import open_store, standing_of
+from retrograde.tablebase.store import RootRecord, TierRecord, open_store, read_record, standing_of, write_record
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import MachineError
