@@ -321,9 +321,9 @@ class Tablebase:
     def _chunk(self, material: tuple[int, int], tier: StoredTier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
         with self._lock:
-            kept: NDArray[Any] | None = self._chunks.get(key)
-        if kept is not None:
-            return kept
+            cached: NDArray[Any] | None = self._chunks.get(key)
+        if cached is not None:
+            return cached
         chunk = tier.chunk(side, number)
         if chunk.nbytes <= self._chunks.maxsize:
             with self._lock:
@@ -499,9 +499,9 @@ _probers_lock = Lock()
 def _kept(place: str) -> Tablebase:
     """Return the open tablebase of a folder, from a cache as long as the records on disk have not changed."""
     with _probers_lock:
-        kept = _probers.get(place)
-    if kept is not None and kept.store.is_current():
-        return kept
+        cached = _probers.get(place)
+    if cached is not None and cached.store.is_current():
+        return cached
     opened = open_tablebase(place)
     with _probers_lock:
         _probers[place] = opened
@@ -515,12 +515,13 @@ def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tableba
     tablebase may be used from several threads.
     """
     variant = as_variant(variant)
-    found = store if store is not None else shipped_store(variant)
-    if found is None:
+    folder = store if store is not None else shipped_store(variant)
+    if folder is None:
         return None
-    tablebase = _kept(str(store_path(found).resolve()))
+    tablebase = _kept(str(store_path(folder).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
-            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}", subject=f"tablebase {str(found)!r}"
+            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}",
+            subject=f"tablebase {str(folder)!r}",
         )
     return tablebase

@@ -26,10 +26,9 @@ in the tier's record, and before it is read for the first time, its digest is co
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
@@ -206,10 +205,10 @@ def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
 
 def read_record(folder: Path, model: type[Model]) -> Model:
     """Read the record from the attributes of a folder's Zarr group."""
-    found = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
-    if found is None:
+    record = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
+    if record is None:
         raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
-    return found
+    return record
 
 
 # -- a store -----------------------------------------------------------------------------
@@ -244,9 +243,9 @@ class Store:
         Raise `MissingTableError` if the tier is not stored.
         """
         material = (attackers, defenders)
-        found = self._tiers.get(material)
-        if found is not None:
-            return found
+        tier = self._tiers.get(material)
+        if tier is not None:
+            return tier
         if not self.has(*material):
             self.check_not_gone(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
@@ -299,28 +298,27 @@ class Store:
     def strangers(self) -> list[str]:
         """Return the names of tiers that are stored but not planned, because they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
-        found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
-        return sorted(set(found) - planned)
+        names = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
+        return sorted(set(names) - planned)
 
     def _folder(self, material: tuple[int, int]) -> Path:
         return self.root / tier_name(material)
 
 
-def _way_out(named: Path) -> str:
+def _hint(named: Path) -> str:
     """Return a hint for the name of a missing folder: a built-in tablebase, or one with a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"; it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
+        return f"it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
-    hint = did_you_mean(named.name, stores)
-    return hint and f"; {hint}"
+    return did_you_mean(named.name, stores)
 
 
 def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
     place = store_path(root)
     if not place.is_dir():
-        raise TablebaseError(f"no such folder{_way_out(place)}", subject=f"tablebase {str(place)!r}")
+        raise TablebaseError("no such folder", subject=f"tablebase {str(place)!r}", remedy=_hint(place))
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
     # Files written from now on differ from those that were read, so keep the earlier stamp.
@@ -331,10 +329,10 @@ def open_store(root: Path | str) -> Store:
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
     """Return time, size and inode of a folder's record, which identify the file; None if there is no record."""
     try:
-        found = (folder / "zarr.json").stat()
+        status = (folder / "zarr.json").stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def is_store(place: Path) -> bool:
@@ -406,15 +404,15 @@ class StoredTier:
 
     def values(self) -> dict[TierPart, str]:
         """Compute the digests of the decoded values from the files, and compare them with `TierRecord.values`."""
-        found: dict[TierPart, str] = {}
+        digests: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
             for start, stop in slices(length, self.record.shard):
                 digest.update(little_endian(self.read(part, start, stop)))
-            found[part] = digest.hexdigest()
-            if found[part] != self.record.values[part]:
+            digests[part] = digest.hexdigest()
+            if digests[part] != self.record.values[part]:
                 raise _damaged(self.folder / part, "its values do not match their digest", "folder")
-        return found
+        return digests
 
     # -- reading -----------------------------------------------------------------------
 
@@ -471,10 +469,10 @@ class StoredTier:
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read all codes with a side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
-        found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
+        codes = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
-            found[start:stop] = self.read(side, start, stop)
-        return found
+            codes[start:stop] = self.read(side, start, stop)
+        return codes
 
     @cached_property
     def _plain_index(self) -> TierIndex:
@@ -516,29 +514,3 @@ def little_endian(items: NDArray[Any]) -> bytes:
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0]
-
-
-# -- published tables --------------------------------------------------------------------
-# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
-# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
-# reports.studies.sources`.
-
-
-Standing = Literal["same", "unknown", "different"]
-STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
-
-
-@cache
-def _published() -> dict[str, Any]:
-    text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
-    body: dict[str, Any] = json.loads(text)
-    return body
-
-
-def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
-    game = _published()["games"].get(variant.digest)
-    expected = None if game is None else game["tiers"].get(tier_name(material))
-    if expected is None:
-        return "unknown"
-    return "same" if expected == digest else "different"

@@ -75,19 +75,19 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     if root.exists() and not root.is_dir():
         raise TablebaseError("is not a folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
-    with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
-        record = RootRecord(variant=found.variant, tiers=tuple(sorted({*found.tiers, *tiers})))
-        if record.tiers != found.tiers:
+    with folders.claim(root, _KIND, head, other=lambda stored: _other_game(stored, variant)) as stored:
+        record = RootRecord(variant=stored.variant, tiers=tuple(sorted({*stored.tiers, *tiers})))
+        if record.tiers != stored.tiers:
             write_record(root, record)
             sync_names(root)
         # The caller's variant already has its regions and symmetries, so share it if it is the stored one.
         return Store(root, record, variant if record.variant == head.variant else None)
 
 
-def _other_game(found: RootRecord, variant: Variant) -> str | None:
-    if found.variant.variant().same_game(variant):
+def _other_game(stored: RootRecord, variant: Variant) -> str | None:
+    if stored.variant.variant().same_game(variant):
         return None
-    return f"belongs to {found.variant.name!r}, another game than {variant.name!r}"
+    return f"belongs to {stored.variant.name!r}, another game than {variant.name!r}"
 
 
 @contextmanager
@@ -152,7 +152,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
     with ThreadPoolExecutor(max_workers=threads) as pool:
         histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
         dtypes: dict[SideName, Literal["uint8", "uint16"]] = {
-            side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
+            side: "uint8" if max(histogram, default=0) <= 0xFF else "uint16" for side, histogram in histograms.items()
         }
         digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
         values.update(zip(sides, digests, strict=True))

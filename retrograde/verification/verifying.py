@@ -16,24 +16,24 @@ placements of the material. This shows that every position of the tier has been 
 from __future__ import annotations
 
 import hashlib
+import json
 import tempfile
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 from pydantic import ConfigDict, Field
 
 from retrograde.tablebase.probing import Tablebase
 from retrograde.tablebase.store import (
-    STANDINGS,
     Store,
     StoredTier,
     TablebaseError,
     open_store,
-    standing_of,
     tier_name,
     values_digest,
 )
@@ -50,7 +50,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from retrograde.tablebase.batch import UnpackedTiers
+    from tablut.variants import Variant
 
+Standing = Literal["same", "unknown", "different"]
+STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
+"""Results of comparing a tier with the published one."""
 MEMORY: Final = 4 << 30
 """Default limit of the memory for unpacked tiers, in bytes."""
 LISTED: Final = 20
@@ -81,7 +85,7 @@ class Verification(Result):
     files_checked : int
         Number of files whose content was compared with its digest.
     published : dict of str to list of str
-        Tiers, by how their values compare with the published ones (`retrograde.tablebase.store`): ``same``, ``unknown``
+        Tiers, by how their values compare with the published ones: ``same``, ``unknown``
         if none are published, or ``different``, which is a failure.
     samples : dict of str to int
         Numbers of positions played out: how many were ``searched``, and how many ``followed``.
@@ -305,9 +309,9 @@ def _prove_tier(
     if record.classes != classes:
         report.add(record.name, f"the record gives {record.classes:,} classes, but there are {classes:,}")
     for side_record, counts in zip((record.white, record.black), histogram, strict=True):
-        found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
-        if found != dict(side_record.classes):
-            report.add(record.name, f"the record gives {side_record.classes} classes by code, but there are {found}")
+        counted = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
+        if counted != dict(side_record.classes):
+            report.add(record.name, f"the record gives {side_record.classes} classes by code, but there are {counted}")
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
@@ -320,6 +324,28 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
     if kind == NO_ENTRY:
         return f"entry {entry:,}: stored {describe(stored)}; a move leads to a position without an entry"
     return f"entry {entry:,}: stored {describe(stored)}, proved {describe(proved)}"
+
+
+# -- published tables --------------------------------------------------------------------------
+# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
+# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
+# reports.studies.sources`.
+
+
+@cache
+def _published() -> dict[str, Any]:
+    text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
+    body: dict[str, Any] = json.loads(text)
+    return body
+
+
+def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
+    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
+    game = _published()["games"].get(variant.digest)
+    expected = None if game is None else game["tiers"].get(tier_name(material))
+    if expected is None:
+        return "unknown"
+    return "same" if expected == digest else "different"
 
 
 # -- the record of verified tiers ----------------------------------------------------------------
@@ -356,8 +382,8 @@ class VerifiedTiers:
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
-        found = read_record(path, _VerifiedRecord, "verification record", "remove it or choose another file")
-        self._tiers = {} if found is None else found.tiers
+        record = read_record(path, _VerifiedRecord, "verification record", "remove it or choose another file")
+        self._tiers = {} if record is None else record.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
         """Return how many values of a tier were proved, or None if the tier was not verified in its present state."""
@@ -438,15 +464,15 @@ class ForwardCheck:
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
-        found = []
+        successors = []
         for move in self.game.legal_moves(position):
             result = self.game.apply(position, move)
             if result.outcome is not None:
                 merit = _FAR if result.outcome.winner == _side(position) else -_FAR
             else:
                 merit = _merit(self.tablebase, Position.parse(self.game.write(result.position), self.game.size))
-            found.append((move, result, merit))
-        return sorted(found, key=lambda successor: -successor[2])
+            successors.append((move, result, merit))
+        return sorted(successors, key=lambda successor: -successor[2])
 
     def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
         """Play best moves until the game is over; return what is wrong, or None."""
@@ -536,10 +562,10 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
     chunks = -(-tier.entries // chunk)
     for turn in range(chunks + 1):
         number = (start // chunk + turn) % chunks
-        found = number * chunk + np.flatnonzero(tier.chunk(side, number) == code)
+        entries = number * chunk + np.flatnonzero(tier.chunk(side, number) == code)
         if turn == 0:
-            found = found[found >= start]
-        for entry in found.tolist():
+            entries = entries[entries >= start]
+        for entry in entries.tolist():
             if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
     raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, unlike in its record")

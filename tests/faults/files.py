@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from reports.studies.collection.making import Wanted, from_placements
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import format_puzzles
 from tablut.variants import load_variant
 from tests.faults import stores

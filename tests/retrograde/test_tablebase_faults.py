@@ -176,7 +176,7 @@ def test_values_are_compared_with_the_published(tmp_path: Path, sound: Path, oth
 
 
 def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monkeypatch, capsys) -> None:
-    from retrograde.tablebase import store as published
+    from retrograde.verification import verifying as published
 
     other = json.loads(published_text([sound]))
     other["games"][GAME.digest]["tiers"]["2v0"] = "0" * 64

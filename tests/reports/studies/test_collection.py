@@ -20,8 +20,8 @@ from reports.studies.collection.making import (
 )
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import from_shapes
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import judge, read_puzzles
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import open_tablebase

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs.certificate import MOST_BYTES
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import (
     Puzzle,
     Stipulation,
