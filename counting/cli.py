@@ -17,7 +17,7 @@ from counting.complexity import (
     corrected_counts,
     placements_by_men,
 )
-from counting.exclusions.record import (
+from counting.exclusions.counts import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
     ExclusionRecord,

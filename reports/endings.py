@@ -18,8 +18,7 @@ from reports.rendering import Artefact, drawing, page
 from reports.stored import check_line, hold, read_stored_all
 from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
 from retrograde.solver.tiers import tier_graph
-from retrograde.tablebase.store import standing_of
-from retrograde.verification.findings import Verification
+from retrograde.verification.verifying import Verification, standing_of
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position

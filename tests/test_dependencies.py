@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from counting.reachable.certificates import Header, PositionCertificate, lines_digest, write_file
-from retrograde.tablebase.records import RootRecord, RulesRecord
+from retrograde.tablebase.store import RootRecord, RulesRecord
 from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.search.limits import SearchLimits
 from tablut.store.records import digest_of, record_text

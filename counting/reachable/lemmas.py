@@ -231,9 +231,9 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
 
 @kernel
 def _lemmas_of_boards(
-    tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], found: NDArray[np.uint8]
+    tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
+    """Write the lemma of each board, shape (n, 2N + 4), to ``codes``, shape (n,).
 
     ``left`` receives the pieces that peeling leaves on each board. If it is shorter than ``boards``, its last board is
     overwritten.
@@ -242,7 +242,7 @@ def _lemmas_of_boards(
     stride, kept = board_items(lemmas.rules.size), len(left) - 1
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)
-        found[index] = np.uint8(lemma(lemmas, board, advance(pointer(left), min(index, kept) * stride)))
+        codes[index] = np.uint8(lemma(lemmas, board, advance(pointer(left), min(index, kept) * stride)))
 
 
 class Lemmas:
@@ -254,10 +254,10 @@ class Lemmas:
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
         """Return the lemma that excludes each position, or 0. ``left`` receives the locked pieces, if any."""
-        found = np.empty(len(boards), dtype=np.uint8)
-        room = np.empty_like(boards[:1]) if left is None else left
-        _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), room, found)
-        return found
+        codes = np.empty(len(boards), dtype=np.uint8)
+        scratch = np.empty_like(boards[:1]) if left is None else left
+        _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), scratch, codes)
+        return codes
 
 
 @lru_cache(maxsize=16)
@@ -311,16 +311,16 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
     cells near a castle that is hostile only at times.
     """
     castle, size = variant.rules.castle, variant.size
-    found: set[int] = set()
+    doubtful: set[int] = set()
     for lines in (origins.attacker_origins, origins.defender_origins):
         beside = _steps(size, origins.origins, lines, reverse=False)
         for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
-            found |= cells - beside[way]
+            doubtful |= cells - beside[way]
     at = variant.regions.castle
     if at is not None and not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
         rank, file = divmod(at, size)
-        found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
-    return found
+        doubtful |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
+    return doubtful
 
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
@@ -336,7 +336,7 @@ def _steps(
     With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
     cells to which it can slide from that direction on an otherwise empty line.
     """
-    found: list[set[int]] = [set() for _ in range(4)]
+    by_direction: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
         for direction, (ranks, files) in enumerate(((0, -1), (-1, 0), (0, 1), (1, 0))):
             rank, file = cell // size + ranks, cell % size + files
@@ -352,8 +352,8 @@ def _steps(
             began = int(origins[int(lines[line]) + (place << size) + full])
             beyond = (1 << place) - 1 if origin < place else -1 << place
             if began & (beyond if empty else 1 << origin):
-                found[direction].add(cell)
-    return found
+                by_direction[direction].add(cell)
+    return by_direction
 
 
 @inlined
@@ -469,9 +469,9 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 @inlined
 def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
-    found = _quick_lemma(lemmas, position, left)
-    if found >= 0:
-        return found
+    code = _quick_lemma(lemmas, position, left)
+    if code >= 0:
+        return code
     rules = lemmas.rules
     black, white, king, side, attackers, defenders = position
     _put(rules, board, black, join(white, bit_of(king)))
@@ -494,5 +494,5 @@ def board_lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np
         white = (white[0] | U64(own_pieces(line, 0)), white[1])
     white = without(white, bit_of(king))
     position = (black, white, king, side_of(rules, board), count_of(rules, board, 1), count_of(rules, board, 0))
-    found = _quick_lemma(lemmas, position, left)
-    return found if found >= 0 else lemma(lemmas, board, left)
+    code = _quick_lemma(lemmas, position, left)
+    return code if code >= 0 else lemma(lemmas, board, left)

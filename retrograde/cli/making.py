@@ -56,7 +56,6 @@ def build_command(
     from retrograde.answers import TierResult, info_of
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.tiers import check_build
-    from retrograde.tablebase.probing import open_tablebase
     from retrograde.tablebase.store import is_store, open_store
 
     rules, materials = load_variant(variant), read_materials(material)
@@ -71,7 +70,7 @@ def build_command(
         complain(f"{rules.name}: {estimate}")
     try:
         with progress("build") as observer:
-            interruptible(
+            files = interruptible(
                 lambda: build_tablebase(
                     root,
                     rules,
@@ -86,7 +85,7 @@ def build_command(
     except KeyboardInterrupt:
         _say_what_is_kept(root)
         raise
-    info = info_of(open_tablebase(root))
+    info = info_of(files)
 
     def show(console: PeopleConsole) -> None:
         show_info(console, info)

@@ -109,7 +109,7 @@ def check_command(
             error.within(named)
         raise
     except KeyboardInterrupt:
-        checked, interrupted = check.found(), True
+        checked, interrupted = check.result(), True
     result = _Checked(
         variant=rules.name,
         game=rules.digest,
@@ -243,7 +243,7 @@ def show_command(
     nodes: NodesOption = 50_000_000,
 ) -> Reply:
     """Draw a puzzle with its task, without the solution."""
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
     one = read_one(puzzle, file, variant)
@@ -320,7 +320,7 @@ def play_command(
     Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
     unsolved; 3: the limits were reached before a move was judged.
     """
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import open_puzzle
 
     one = read_one(puzzle, file, variant)

@@ -43,7 +43,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retrograde.proofs.certificate import ProofCertificate
-    from retrograde.proofs.solution import ProofLimits, Solution
+    from retrograde.proofs.solver import Solution
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.puzzle_file import Puzzle
 
 FileOption = Annotated[
@@ -138,8 +139,8 @@ def solve_command(
     After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
     the limits were reached before a proof.
     """
-    from retrograde.proofs.solution import ProofLimits
     from retrograde.proofs.solver import Solver
+    from retrograde.proofs.win_search import ProofLimits
 
     if seconds is not None and not math.isfinite(seconds):
         raise InputError("must be a finite number of seconds", subject=f"--seconds {seconds}")

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import TableQuery
     from retrograde.tablebase.store import Store
-    from retrograde.verification.findings import Verification
+    from retrograde.verification.verifying import Verification
 
 app = typer.Typer(
     rich_markup_mode=None, add_completion=False, help="Build, describe, query and verify endgame tablebases."
@@ -52,9 +52,9 @@ app.command("build")(build_command)
 @tabular
 def info_command(store: StoreArgument) -> Reply:
     """Describe a tablebase: rules, tiers, values, sizes."""
-    from retrograde.tablebase.probing import open_tablebase
+    from retrograde.tablebase.store import open_store
 
-    info = info_of(open_tablebase(store))
+    info = info_of(open_store(store))
     return Reply(info, lambda console: show_info(console, info), table=(TierResult, info.tiers))
 
 

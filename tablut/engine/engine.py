@@ -502,3 +502,21 @@ def engine_for(variant: Variant) -> Engine:
 @lru_cache(maxsize=64)
 def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
     return image_tables(group, size)
+
+
+# -- packed positions as items ------------------------------------------------------------
+
+
+def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return packed positions as single items, which sort and compare by all their words; see `words_of_keys`."""
+    if words.shape[1] == 1:
+        return words[:, 0]
+    rows = np.ascontiguousarray(words.astype(">u8"))
+    return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
+
+
+def words_of_keys(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the packed positions of keys; the inverse of `position_keys`."""
+    if keys.dtype == np.uint64:
+        return keys[:, None]
+    return keys.view(">u8").astype(np.uint64).reshape(len(keys), -1)

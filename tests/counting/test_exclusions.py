@@ -15,10 +15,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting import bounds
-from counting.exclusions import record
-from counting.exclusions.record import count_exclusions, counted_spaces, published_exclusions
+from counting.exclusions import counts
+from counting.exclusions.counts import (
+    KingTerm,
+    Transfer,
+    Variable,
+    count_exclusions,
+    counted_spaces,
+    published_exclusions,
+    surviving,
+)
 from counting.exclusions.sets import WALL_PIECES, Arrivals, locked_sets, orbits_of_sets, symmetries_of, without_king
-from counting.exclusions.surviving import KingTerm, Transfer, Variable, surviving
 from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
@@ -364,7 +371,7 @@ def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
     counted = count_exclusions(own, 3)
     assert int(answer["tightened"]["no_end"]) == counted.of("no_end").placements
     assert answer["locked"]["sets"] == sum(size.sets for size in counted.sets) > 0
-    monkeypatch.setattr(record, "AFFORDABLE_STATES", 1)
+    monkeypatch.setattr(counts, "AFFORDABLE_STATES", 1)
     assert run(["bounds", "-v", str(own), "--json"]) == 0
     without = json.loads(capsys.readouterr().out)
     assert without["locked"] is None
@@ -389,4 +396,4 @@ def test_the_command_writes_what_the_package_ships(tmp_path: Path, capsys: pytes
 
 
 def shipped_text(name: str) -> str:
-    return (Path(record.__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8")
+    return (Path(counts.__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8")

@@ -27,8 +27,7 @@ from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.tablebase import writer
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import open_store
+from retrograde.tablebase.store import TablebaseError, open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError

@@ -23,8 +23,7 @@ from hypothesis import strategies as st
 from reports.studies.sources import published_text
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.records import RootRecord, TierRecord, read_record, write_record
-from retrograde.tablebase.store import open_store, standing_of
+from retrograde.tablebase.store import RootRecord, TierRecord, open_store, read_record, standing_of, write_record
 from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import MachineError
@@ -159,7 +158,7 @@ def test_values_are_compared_with_the_published(tmp_path: Path, sound: Path, oth
 
 
 def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monkeypatch, capsys) -> None:
-    from retrograde.tablebase import store as published
+    from retrograde.verification import verifying as published
 
     other = json.loads(published_text([sound]))
     other["games"][GAME.digest]["tiers"]["2v0"] = "0" * 64

@@ -33,7 +33,7 @@ def everything(tablebase: Tablebase) -> list[tuple[Position, str, int | None]]:
 
 
 def test_every_class_is_listed_once_with_its_value(tablebase: Tablebase, everything: list[Any]) -> None:
-    tiers = info_of(tablebase).tiers
+    tiers = info_of(tablebase.store).tiers
     assert len(everything) == sum(tier.classes for tier in tiers)
     for wdl in WDL:
         assert sum(value == wdl for _, value, _ in everything) == sum(getattr(tier, wdl) for tier in tiers)
@@ -173,7 +173,7 @@ def test_what_is_not_listed_is_counted(summed: Tablebase, summary: TablebaseSumm
 
 
 def test_it_says_what_the_tablebase_holds(summed: Tablebase, summary: TablebaseSummary) -> None:
-    assert info_of(summed).model_dump().items() <= summary.model_dump().items()
+    assert info_of(summed.store).model_dump().items() <= summary.model_dump().items()
     digests = {name: summed.store.tier(*map(int, name.split("v"))).record.digest for name in summary.digests}
     assert summary.digests == digests
     assert len(digests) == len(summed.store.tiers())

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from retrograde.proofs.solution import reachable_values
+from retrograde.proofs.win_search import reachable_values
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.play.search import state as at

@@ -13,7 +13,7 @@ from reports.studies.collection.making import Made, Wanted, from_almost, from_pl
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
 from retrograde.cli.puzzle_solving import MemoryOption, NodesOption, StoreOption
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import format_puzzles
 from tablut.cli.options import VariantOption, seed_option
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, interruptible, progress

@@ -29,10 +29,9 @@ from reports.studies.rendered import CheckOption, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, run_task
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.table import INFINITE
 from retrograde.proofs.tree import PARTS
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.options import threads_option
 from tablut.cli.runtime import Reply, command, commit, origin, progress, typed

@@ -16,8 +16,8 @@ from reports.studies.collection.making import (
     self_play,
 )
 from reports.studies.collection.mining import from_tablebase
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import judge, read_puzzles
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import open_tablebase

@@ -18,8 +18,7 @@ from reports.studies.openings.outline import OutlineRecord, read_outline
 from retrograde.proofs.certificate import read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, Task, search_of, settled
-from retrograde.proofs.solution import ProofLimits
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.tablebase.probing import open_tablebase
 from tablut.board import Board
 from tablut.cli.shell import run

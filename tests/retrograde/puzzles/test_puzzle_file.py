@@ -4,8 +4,8 @@ from importlib import resources
 
 import pytest
 
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import (
     Puzzle,
     Stipulation,

@@ -15,9 +15,14 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs import table as proof_table
-from retrograde.proofs.solution import ProofLimits, ReachableValues, reachable_values
 from retrograde.proofs.solver import Solver, solve
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import (
+    ProofBudget,
+    ProofLimits,
+    ReachableValues,
+    WinSearch,
+    reachable_values,
+)
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
@@ -225,7 +230,7 @@ def test_any_win_is_looked_for_and_its_moves_are_kept(solved) -> None:
             answered += found is True
             if found and mine:
                 assert search.distance >= value
-                assert (search.answers(words, np.array([value - 1]))[:, 1] == -1).all()
+                assert (search.winning_moves(words, np.array([value - 1]))[:, 1] == -1).all()
                 follow(engine, search, words, search.distance)
     assert answered > 20
 
@@ -298,7 +303,7 @@ def follow(engine, search, words, plies) -> None:
     waiting = [(words, plies)]
     while waiting:
         words, left = waiting.pop()
-        ((move, need),) = search.answers(words, np.array([left])).tolist()
+        ((move, need),) = search.winning_moves(words, np.array([left])).tolist()
         if need < 0:
             assert search.wins(engine.boards(words)[0], plies=left)
             move, need = search.move, search.distance

@@ -1,5 +1,9 @@
-"""Count the fillings of a board that contain no set of a forbidden family, by material.
+"""Count the placements of each space that contain no locked set, and store the counts.
 
+A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for its own
+rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+
+`Transfer` counts the fillings of a board that contain no set of a forbidden family, by material.
 A *set* prescribes the contents of some variables. A variable is a cell, or a cycle of cells
 with the same contents. By inclusion and exclusion, the number of fillings without any of
 the sets is the sum, over all subfamilies, of plus or minus the number of fillings that
@@ -17,17 +21,200 @@ limited and the cells of a set are close together.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers
+from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets, symmetries_of, text_of, without_king
+from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers, spaces
+from symmetry import count_orbits
+from tablut.results import ExactInt, Result
+from tablut.store.records import Count, Digest, Record, read_record
+from tablut.variants import VariantLike, as_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from counting.exclusions.sets import LockedSet
     from symmetry import Symmetry
     from tablut.variants.model import Regions
+
+AFFORDABLE_PIECES: Final = 3
+AFFORDABLE_STATES: Final = 200_000
+"""Limits for counting when the package does not include a record.
+
+A count within them takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any 11 x 11
+board.
+"""
+
+
+class SetCount(Result):
+    """The number of minimal locked sets with a given number of pieces."""
+
+    pieces: int
+    sets: int
+    orbits: int
+    with_king: int
+
+
+class Survivors(Result):
+    """Counts of the placements of a space that contain no locked set."""
+
+    id: str
+    placements: ExactInt
+    classes: ExactInt
+    fixed: dict[str, ExactInt]
+    material: list[list[ExactInt]]
+
+
+class ExclusionRecord(Record):
+    """The counts for one rule set, and its minimal locked sets as texts like ``bd4 wd5``."""
+
+    FORMAT = "tablut-exclusions"
+    VERSION = 2
+
+    variant: str
+    game: Digest
+    pieces: Count
+    sets: list[SetCount]
+    locked: list[str]
+    survivors: list[Survivors]
+
+    def fault(self) -> str | None:
+        """Return a description of an inconsistency in the record, or None."""
+        sizes = Counter(len(text.split()) for text in self.locked)
+        return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: does not match the sets"
+
+    def of(self, id_: str) -> Survivors:
+        """Return the counts of a space."""
+        return next(survivors for survivors in self.survivors if survivors.id == id_)
+
+
+def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
+    """Return the spaces in which locked sets are counted, each as a signed sum of spaces.
+
+    The flag next to each sum is true if the king may be part of a set.
+    """
+    undecided, besieged = all_spaces["no_end"], all_spaces["excluded_no_end"]
+    captured, escaped, doomed = all_spaces["king_captured"], all_spaces["escaped"], all_spaces["excluded_escaped"]
+    return {
+        "no_end": ([(undecided, 1), (besieged, -1)], True),
+        "king_captured": ([(captured, 1)], False),
+        "king_captured_undecided": ([(captured, 1), (besieged, -1)], True),
+        "escaped": ([(escaped, 1), (doomed, -1)], False),
+    }
+
+
+def count_exclusions(
+    variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
+) -> ExclusionRecord:
+    """Count the placements that contain no locked set of at most a given size.
+
+    Parameters
+    ----------
+    variant : Variant, str or path-like
+        The rule set.
+    pieces : int
+        The maximum number of pieces in a set.
+    observe : callable, optional
+        Called after each variable (a cell or a cycle of cells) with the name of the space and symmetry, the number
+        of the variable, and the number of states.
+
+    Returns
+    -------
+    ExclusionRecord
+        The locked sets and the counts. All counts are exact.
+
+    Examples
+    --------
+    >>> record = count_exclusions("brandubh-5-4v0", 3)
+    >>> record.of("no_end").placements, record.of("no_end").classes
+    (106279, 13456)
+    """
+    variant = as_variant(variant)
+    family = locked_sets(variant, pieces)
+    group = symmetries_of(variant, family)
+    survivors = []
+    for id_, (signed, with_king) in counted_spaces(spaces(variant)).items():
+        sets = family if with_king else without_king(family)
+        counts = {}
+        for symmetry in group:
+            report = observe and partial(observe, f"{id_}, {symmetry.name}")
+            counts[symmetry.name] = surviving(signed, symmetry, sets, report)
+        fixed = {name: material.total() for name, material in counts.items()}
+        identity = counts[group[0].name]
+        survivors.append(
+            Survivors(
+                id=id_,
+                placements=identity.total(),
+                classes=_classes(group, fixed),
+                fixed=fixed,
+                material=[list(row) for row in identity.rows],
+            )
+        )
+    orbits = orbits_of_sets(family, group)
+    return ExclusionRecord(
+        variant=variant.name,
+        game=variant.digest,
+        pieces=pieces,
+        sets=[
+            SetCount(
+                pieces=size,
+                sets=sum(len(locked) == size for locked in family),
+                orbits=sum(len(locked) == size for locked, _ in orbits),
+                with_king=sum(len(locked) == size and any(piece == "K" for _, piece in locked) for locked in family),
+            )
+            for size in sorted({len(locked) for locked in family})
+        ],
+        locked=[text_of(locked, variant.size) for locked in family],
+        survivors=survivors,
+    )
+
+
+def _classes(group: tuple[Symmetry, ...], fixed: Mapping[str, int]) -> int:
+    """Return a number of classes, by Burnside's lemma from the numbers of fixed points."""
+    return count_orbits(group, lambda symmetry: fixed[symmetry.name])
+
+
+class _TooManyStatesError(Exception):
+    """Raised when a count visits more states than allowed."""
+
+
+def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
+    """Return the built-in record for a game; if there is none, count one with small limits.
+
+    The limits are `AFFORDABLE_PIECES` and `AFFORDABLE_STATES`. Return None if they do not suffice.
+    """
+    variant = as_variant(variant)
+    left = AFFORDABLE_STATES
+
+    def spend(_name: str, _place: int, states: int) -> None:
+        nonlocal left
+        left -= states
+        if left < 0:
+            raise _TooManyStatesError
+
+    try:
+        return published_exclusions(variant.digest) or count_exclusions(variant, AFFORDABLE_PIECES, spend)
+    except _TooManyStatesError:
+        return None
+
+
+@cache
+def _all() -> dict[str, ExclusionRecord]:
+    files = sorted((Path(__file__).parent / "data").glob("*.json"))
+    records = [
+        read_record(file, ExclusionRecord, "record of exclusions", "install the package again") for file in files
+    ]
+    return {record.game: record for record in records if record is not None}
+
+
+def published_exclusions(game: str) -> ExclusionRecord | None:
+    """Return the built-in record for a game, or None if there is no such record."""
+    return _all().get(game)
+
+
+# -- fillings without a forbidden set ------------------------------------------------------
+
 
 Filling = frozenset[tuple[int, str]]
 """The contents of some variables: pairs of a variable and ``b``, ``w`` or ``K``."""
@@ -43,16 +230,14 @@ _States = dict[int, dict[int, int]]
 """The sum of the signs of the subfamilies for each tally, keyed by the forced contents of later variables."""
 
 
-@dataclass(frozen=True, slots=True)
-class Variable:
+class Variable(NamedTuple):
     """A cell, or a cycle of cells with the same contents."""
 
     kind: str
     length: int = 1
 
 
-@dataclass(frozen=True, slots=True)
-class KingTerm:
+class KingTerm(NamedTuple):
     """A king with contents forced around it, and a coefficient. Each counted filling has exactly one king."""
 
     filling: Filling
@@ -78,8 +263,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
     return order
 
 
-@dataclass(frozen=True, slots=True)
-class _Option:
+class _Subfamily(NamedTuple):
     """A subfamily that starts at one variable: the contents that it forces, and its sign."""
 
     value: int
@@ -156,9 +340,9 @@ class Transfer:
         held = {_CODES["b"]: variable.length, _CODES["w"]: variable.length << self._top}.get(code, 0)
         return held + self._forced((variable.kind, variable.length))
 
-    def _options(self, position: int) -> dict[int, list[_Option]]:
+    def _options(self, position: int) -> dict[int, list[_Subfamily]]:
         """Return the subfamilies that start at a variable, keyed by the contents that they force there."""
-        found: dict[int, list[_Option]] = {}
+        subfamilies: dict[int, list[_Subfamily]] = {}
         for content, code in _CODES.items():
             families: dict[tuple[Filling, bool], int] = {(frozenset(), False): 1}
             for term in self._terms[position]:
@@ -173,10 +357,10 @@ class Transfer:
                     if (wider := self._union(union, filling)) is not None:
                         joined[wider, chooses] = joined.get((wider, chooses), 0) - coefficient
                 families = {key: coefficient for key, coefficient in joined.items() if coefficient}
-            found[code] = [
+            subfamilies[code] = [
                 self._option(union, coefficient, chooses) for (union, chooses), coefficient in families.items() if union
             ]
-        return found
+        return subfamilies
 
     def _union(self, union: Filling, filling: Filling) -> Filling | None:
         """Return the union of two fillings, or None if no counted filling contains both."""
@@ -189,9 +373,9 @@ class Transfer:
                 return None
         return wider
 
-    def _option(self, union: Filling, coefficient: int, chooses: bool) -> _Option:
+    def _option(self, union: Filling, coefficient: int, chooses: bool) -> _Subfamily:
         items = tuple(sorted((variable, _CODES[content]) for variable, content in union))
-        return _Option(
+        return _Subfamily(
             value=sum(code << (_BITS * variable) for variable, code in items),
             mask=sum(3 << (_BITS * variable) for variable, _ in items),
             king=sum(1 << (_BITS * variable) for variable, code in items if code == _CODES["K"]),
@@ -236,13 +420,13 @@ class Transfer:
             key = forced & near, king
             if (ways := joins.get(key)) is None:
                 ways = joins[key] = self._joins(key[0], king, options[code] if code else legal)
-            room = self.defenders - (min(tallies) >> self._top) if ways else 0
+            most_defenders = self.defenders - (min(tallies) >> self._top) if ways else 0
             # A king on this variable must belong to a term that has been chosen already, or that starts here.
             kept = tallies
             if code == king_code:
                 kept = {tally: count for tally, count in tallies.items() if tally & _CHOSEN}
             for way in ways:
-                if way.defenders > room:
+                if way.defenders > most_defenders:
                     break
                 after = (forced | way.value) & keep
                 target = arrived.get(after)
@@ -259,9 +443,9 @@ class Transfer:
             if tallies:
                 _merge(states.setdefault(forced, {}), tallies)
 
-    def _joins(self, near: int, king: int, options: Iterable[_Option]) -> list[_Join]:
+    def _joins(self, near: int, king: int, options: Iterable[_Subfamily]) -> list[_Join]:
         """Return the effects of the options on states with forced contents ``near``, fewest defenders first."""
-        found = []
+        joins = []
         for option in options:
             held = near & option.mask
             taken = (held | held >> 1) & self._ones
@@ -274,8 +458,8 @@ class Transfer:
             if option.chooses or (crowns and self._seats[(option.king.bit_length() - 1) // _BITS]):
                 cost += _CHOSEN
             lost = 0 if king or crowns else seats
-            found.append(_Join(cost >> self._top, option.value, cost, option.coefficient, crowns, lost))
-        return sorted(found)
+            joins.append(_Join(cost >> self._top, option.value, cost, option.coefficient, crowns, lost))
+        return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
         """Extend a state's fillings that have no king yet by an option that places one; add them to the target."""
@@ -395,7 +579,7 @@ def _terms(
             chosen: count - (belongs[(*chosen[:place], EMPTY, *chosen[place + 1 :])] if chosen[place] != EMPTY else 0)
             for chosen, count in belongs.items()
         }
-    found: Counter[Filling] = Counter()
+    fillings: Counter[Filling] = Counter()
     for chosen, count in belongs.items():
         if count:
             forced = [
@@ -403,25 +587,27 @@ def _terms(
                 for cycle, content in zip(cycles, chosen, strict=True)
                 if content != EMPTY
             ]
-            found[frozenset([(number[placement.king], "K"), *forced])] += count
-    return found
+            fillings[frozenset([(number[placement.king], "K"), *forced])] += count
+    return fillings
 
 
 def _on_cycles(
     sets: Collection[LockedSet], cycles: Sequence[tuple[int, ...]], number: Mapping[int, int]
 ) -> set[Filling]:
     """Return the minimal sets, in terms of cycles, that a placement left in place by a symmetry can contain."""
-    found: set[Filling] = set()
+    fillings: set[Filling] = set()
     for locked in sets:
         if all(cell in number for cell, _ in locked):
             filling = frozenset((number[cell], piece) for cell, piece in locked)
             single = len({cycle for cycle, _ in filling}) == len(filling)
             if single and not any(piece == "K" and len(cycles[cycle]) > 1 for cycle, piece in filling):
-                found.add(filling)
+                fillings.add(filling)
     # Keep the minimal sets: drop each set that contains another one.
     by_item: dict[tuple[int, str], list[Filling]] = {}
-    for filling in found:
+    for filling in fillings:
         by_item.setdefault(min(filling), []).append(filling)
     return {
-        filling for filling in found if not any(other < filling for item in filling for other in by_item.get(item, ()))
+        filling
+        for filling in fillings
+        if not any(other < filling for item in filling for other in by_item.get(item, ()))
     }
