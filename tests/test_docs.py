@@ -136,8 +136,8 @@ def test_every_block_is_a_command_python_a_file_in_use_or_says_why_not() -> None
 
 def test_every_record_of_docs_and_docstrings_is_replayed_without_a_problem() -> None:
     records = [block.text for block in blocks_of(read(ROOT / "docs" / "formats.md")) if block.text.startswith("[")]
-    for module in ("native", "opentafl"):
-        text = import_module(f"tablut.records.{module}").__doc__ or ""
+    for module in ("formats.native", "formats.opentafl", "records"):
+        text = import_module(f"tablut.{module}").__doc__ or ""
         records += [block.text for block in blocks_of(text) if re.match(r'\[\w+ "', block.text)]
     told = [record for record in records if "…" not in record]
     assert told

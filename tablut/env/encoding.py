@@ -70,7 +70,7 @@ class Encoding:
 
     def action(self, move: Move | str) -> int:
         """Return the number of a move, legal or not."""
-        said = as_move(move, self.variant.size).said.move
+        said = as_move(move, self.variant.size).move
         # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of
         # another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1

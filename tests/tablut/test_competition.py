@@ -22,10 +22,10 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import MachineError
 from tablut.formats import bologna
+from tablut.formats.bologna import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.competition import write_player_script
 from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
-from tablut.play.competition.wire import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Move, Position

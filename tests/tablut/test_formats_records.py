@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.formats.opentafl import read_game, read_rules, write_game, write_rules
 from tablut.position import Move, MoveText, Position
-from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import read_archive, write_line
-from tablut.records.opentafl import read_game, read_rules, write_game, write_rules
+from tablut.records import GameRecord, read_archive, read_record, write_line, write_record
 from tablut.replay import replay
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant, shipped_variants

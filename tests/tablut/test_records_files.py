@@ -11,13 +11,11 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.formats.bologna import LogWriter
+from tablut.formats.opentafl import write_game
 from tablut.play.analysis import GameAnalysis, SideReport, annotated
 from tablut.position import MoveText
-from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import read_archive, record_of, write_line
-from tablut.records.bologna import LogWriter
-from tablut.records.kinds import record_text
-from tablut.records.opentafl import write_game
+from tablut.records import GameRecord, read_archive, read_record, record_of, record_text, write_line, write_record
 from tablut.store.files import write_text
 from tablut.variants import load_variant
 
