@@ -17,7 +17,7 @@ from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
 from tablut.errors import InputError, UseError
 from tablut.play.arena.plan import contestant
-from tablut.play.players import PlayerOptions, make_player, parse_settings, player_names
+from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.players import minimax as at
 from tablut.play.players.minimax import PayoffPlayer
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
@@ -238,19 +238,6 @@ def test_a_match_names_their_budgets_and_options() -> None:
 
 
 # -- the page -------------------------------------------------------------------------------
-
-
-def test_a_setting_given_twice_is_refused_whoever_gives_it() -> None:
-    """The settings of one player go before those that all players of a match have, and those before a default."""
-    both = PlayerOptions(settings=(("depth", "5"),))
-    options = contestant("mcts@option.depth=12,option.c=1", SearchLimits(playouts=1), both).options
-    assert options.settings == (("depth", "12"), ("c", "1"))
-    assert make_player("mcts-expanded", load_variant("brandubh"), PlayerOptions(settings=(("turn", "blind"),)))
-    for name in ("mcts", "payoff"):
-        with pytest.raises(InputError, match="'depth'"):
-            make_player(name, load_variant("brandubh"), PlayerOptions(settings=(("depth", "5"), ("depth", "5"))))
-    with pytest.raises(InputError, match="'depth'"):
-        parse_settings(["depth=5", " depth =6"])
 
 
 # -- players of others ---------------------------------------------------------------------
