@@ -226,20 +226,6 @@ def test_a_game_on_a_server(capsys: Captured, tmp_path: Path) -> None:
     assert (record.result, dict(record.tags)) == ("white", {"White": "tablut", "Black": "the opponent"})
 
 
-def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(capsys: Captured) -> None:
-    assert play(lambda connection: (connection.sendall(state(START)), receive(connection))) == 3
-    captured = capsys.readouterr()
-    assert "result  unknown, because the connection ended first" in captured.out
-    assert captured.err == ""
-    assert play(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection))) == 74
-    captured = capsys.readouterr()
-    assert "result  unknown" in captured.out
-    assert captured.err.endswith("the connection ended in the middle of a message\n")
-    assert captured.err.count("\n") == 1
-    assert play(lambda connection: None) == 74
-    assert "before the game began" in capsys.readouterr().err
-
-
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:
     ports = free_ports()
     options = ["--port-white", str(ports[0]), "--port-black", str(ports[1]), "--logs", str(tmp_path), "--json"]
