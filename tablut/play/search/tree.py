@@ -6,7 +6,7 @@ every legal move to have been searched or to be known to lose. Therefore no move
 found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored it,
 because repetition depends on the game before the root.
 
-A node is a move made on the board and judged, in quiescence as anywhere else.
+A node is counted for each move that is made on the board, in quiescence as in the full search.
 
 The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
 compiles a second version and calls it through a symbol that is missing from its cache on disk.
@@ -163,7 +163,7 @@ def _negamax(
     """Return the value of a position, searched to a depth of at least 1 ply."""
     if out_of_limits(state):
         return I64(0)
-    # Steps 1 and 2. Judge by rules, history and tablebases, then look into the transposition table.
+    # Steps 1 and 2. Check rules, history and tablebases, then look into the transposition table.
     settled, value, node = open_node(rules, state, depth, alpha, beta, ply, key)
     if settled:
         return value
