@@ -49,8 +49,8 @@ def _look_at_clock(state: SearchState) -> None:
     if counters.last_reading != 0:
         counters.longest_gap = max(counters.longest_gap, now - counters.last_reading)
     counters.last_reading = now
-    feared = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
-    if now + feared >= counters.deadline:
+    expected = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
+    if now + expected >= counters.deadline:
         counters.stopped = 1
 
 

@@ -31,9 +31,7 @@ from tablut.engine.layout import (
     BoardArray,
     coordinates,
     king_of,
-    line_of,
     move_of,
-    occupied,
     side_of,
     start_of,
     undo_captured,
@@ -270,7 +268,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
         while targets:
             end = trailing_zeros(targets)
             targets &= targets - 1
-            if (open_places(rules, evaluation, across + end, occupied(line_of(board, across + end))) >> place) & 1:
+            if (open_places(rules, evaluation, board, across + end) >> place) & 1:
                 target = rank * size + end if along == 0 else end * size + file
                 moves[count] = np.int32(move_of(rules, king, target))
                 count += 1
