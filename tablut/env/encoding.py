@@ -34,7 +34,7 @@ BEFORE: Final = 4
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Remove a piece's own place from a bit set of places of its line, as the numbering of actions does."""
+    """Remove a piece's own place from a mask of places of its line, because actions are numbered without it."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 
