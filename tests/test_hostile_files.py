@@ -35,7 +35,7 @@ COMMANDS = {
     "records": [["replay", FILE], ["replay", "-"]],
     "opentafl": [["replay", FILE]],
     "bologna": [["replay", FILE]],
-    "archives": [["replay", FILE, "-v", "ashton-5-4v0"]],
+    "archives": [["games", FILE, "-v", "ashton-5-4v0"]],
 }
 ANSWERED = {
     **{f"archives/{name}.csv": "line 2  not read" for name in ("control", "digits", "fields", "quote", "record")},
@@ -76,7 +76,7 @@ def test_a_hostile_file_is_refused_in_one_line(
     with at_most(SECONDS, processor=True):
         code = run(arguments)
     said = capsys.readouterr()
-    if str(path.relative_to(HOSTILE)) in ANSWERED and command[0] == "replay":
+    if str(path.relative_to(HOSTILE)) in ANSWERED and command[0] in ("replay", "games"):
         assert (code, said.err) == (1, "")
         assert ANSWERED[str(path.relative_to(HOSTILE))] in said.out
         assert said.out.replace("\n", "").isprintable(), "control characters reach the terminal"

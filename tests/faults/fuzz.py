@@ -66,6 +66,7 @@ _READERS: Final[dict[str, list[list[str]]]] = {
     "foreign": [
         ["replay", "FILE"],
         ["replay", "FILE", "-v", "brandubh-federation"],
+        ["games", "FILE", "-v", "brandubh-federation"],
         ["replay", "-", "-v", "copenhagen"],
     ],
     # Scripts of a program that drives the engine; they come over standard input.

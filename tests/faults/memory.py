@@ -199,7 +199,7 @@ def questions(game: Game, rng: random.Random, *, every: bool = False) -> list[Qu
     plies += rng.choice([[], ["--full"], ["--passes", "2"] if "--plies" in plies else []])
     asked.append(Question(["census", *own, *plies, "--store", "count"], partial(_census, game)))
     if drawn(0.3):
-        asked.append(Question(["census", *own, "--plies", "2", "--count-last", "--passes", "3"]))
+        asked.append(Question(["census", "count", *own, "--plies", "2", "--passes", "3"]))
     if drawn(0.5):
         asked.append(Question(["census", "verify", "count", "-v", FILE, "--parents", "--json"]))
     search = ["--nodes", "2000", "--positions", "300", "--memory", "2"]

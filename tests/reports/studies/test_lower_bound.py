@@ -16,7 +16,8 @@ from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
 from reports.stored import Provenance
 from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
-from reports.studies.lower_bound.__main__ import NAME, app
+from reports.studies.lower_bound.__main__ import NAME
+from reports.studies.lower_bound.__main__ import lower_command as app
 from reports.studies.lower_bound.bound import ProvedBound, closures_within
 from reports.studies.lower_bound.building import build_game
 from reports.studies.lower_bound.closures import closure_of, placement_number, queue_type
