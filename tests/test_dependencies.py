@@ -27,8 +27,6 @@ PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 PARTS = {
     "llvmlite": "numba",
     "pydantic_core": "pydantic",
-    "shellingham": "typer",
-    "click": "typer",
     "markupsafe": "jinja2",
     "gymnasium": "pettingzoo",
     "pyspiel": "open_spiel",

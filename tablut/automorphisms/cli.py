@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from symmetry import Symmetry, dihedral, orbits, stabiliser
-from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position
+from tablut.board import Board
+from tablut.cli.command import Group, whole
+from tablut.cli.options import board_options, check_folder, file_option, rules_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible
 from tablut.errors import InputError
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import write_text
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant
 
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the symmetry reduction, or draw an orbit.")
+app = Group(help="Verify the symmetry reduction, or draw an orbit.")
 
 
 class CheckResult(Result):
@@ -54,24 +55,17 @@ class _SymmetryReport(Result):
 
 
 @app.command("verify")
-@command
-def verify_command(
-    variant: VariantOption = "ashton",
-    samples: Annotated[
-        int, typer.Option(min=10, help="Number of random placements, and of positions from random play.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random positions.")] = 1,
-    most: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of positions near the start, which are all tested.")
-    ] = None,
-) -> Reply:
+@rules_option
+@whole("--samples", default=2000, least=10, help="Number of random placements, and of positions from random play.")
+@whole("--seed", default=1, least=0, help="Seed of the random positions.")
+@whole("--most", least=1, help="Maximum number of positions near the start, which are all tested.")
+def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
     """Test on positions whether the symmetries of the rules act as automorphisms of the game.
 
     The exit code is 1 if a claim failed.
     """
     from tablut.automorphisms.checks import checks
 
-    rules = load_variant(variant)
     elements: list[ElementResult] = []
     done: list[SymmetryCheck] = []
 
@@ -180,17 +174,11 @@ class _Orbit(Result):
 
 
 @app.command("show")
-@command
-def show_command(
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all images.")] = None,
-) -> Reply:
+@board_options
+@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all images.")
+def show_command(board: Board, svg: Path | None) -> Reply:
     """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
-    from tablut.board import Board
-
-    rules = load_variant(variant)
-    board = Board(rules, read_position(position, rules))
+    rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]
     if svg is not None:
         from tablut.svg import board as draw_svg

@@ -129,7 +129,7 @@ def test_a_match_of_patterns_says_who_is_better(tmp_path, capsys):
     even = judge([made, made], variant, pairs=5, nodes=100, seed=2, test=test)
     assert (even.tally.share, even.tally.pairs) == (0.5, (0, 0, 5, 0, 0))
     (tmp_path / "made").write_bytes(written_patterns(made))
-    judging_command(tmp_path / "made", None, "brandubh", pairs=2, nodes=50, seed=1, sprt=(0, 10))
+    judging_command.callback(tmp_path / "made", None, "brandubh", 2, 50, None, 1, (0, 10))
     assert capsys.readouterr().out.startswith("brandubh, 50 nodes, seed 1: ")
 
 

@@ -81,12 +81,13 @@ def test_a_record_of_another_program_is_refused_for_what_it_is(name: str, capsys
 
 
 def test_one_bad_line_of_an_archive_does_not_refuse_the_others(capsys: pytest.CaptureFixture[str]) -> None:
-    code, answer, _ = replayed(capsys, FOREIGN / "nearly.csv", "-v", "brandubh-federation")
-    assert code == 1
-    assert [(one["number"], one["plies"], one["illegal"]) for one in answer["games"]] == [(2, 2, None), (4, 1, None)]  # type: ignore[attr-defined]
-    assert [one["line"] for one in answer["unread"]] == [3]  # type: ignore[attr-defined]
+    archive = [str(FOREIGN / "nearly.csv"), "-v", "brandubh-federation"]
+    assert run(["games", *archive, "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert [(one["number"], one["plies"], one["illegal"]) for one in answer["games"]] == [(2, 2, None), (4, 1, None)]
+    assert [one["line"] for one in answer["unread"]] == [3]
     for line, expected in ((2, 0), (3, 2), (9, 2)):
-        code, _, err = replayed(capsys, FOREIGN / "nearly.csv", "-v", "brandubh-federation", "--game", line)
+        code, _, err = replayed(capsys, *archive, "--game", line)
         assert code == expected
         assert f"--game {line}" in err or not code
 

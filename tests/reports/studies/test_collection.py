@@ -6,7 +6,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from reports.studies.collection.__main__ import NAME, app
+from reports.studies.collection.__main__ import NAME
+from reports.studies.collection.__main__ import make_command as app
 from reports.studies.collection.making import (
     Wanted,
     from_almost,
