@@ -12,10 +12,10 @@ import threading
 import time
 from contextlib import contextmanager
 from random import Random
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
+import click
 import numpy as np
-import typer
 
 from tablut.board import Board
 from tablut.play.search.limits import SearchLimits
@@ -65,19 +65,19 @@ def overruns(searcher: Searcher, movetime: float, searches: int, seed: int) -> l
     return late
 
 
-def overruns_command(
-    searches: Annotated[int, typer.Option(help="Number of searches for each time limit.")] = 60,
-    processes: Annotated[int, typer.Option(help="Number of processes that keep the machine busy, or 0.")] = 3,
-    seed: Annotated[int, typer.Option(help="Seed of the positions.")] = 1,
-) -> None:
+@click.command(context_settings={"show_default": True})
+@click.option("--searches", type=int, default=60, help="Number of searches for each time limit.")
+@click.option("--processes", type=int, default=3, help="Number of processes that keep the machine busy, or 0.")
+@click.option("--seed", type=int, default=1, help="Seed of the positions.")
+def overruns_command(searches: int, processes: int, seed: int) -> None:
     """Print quantiles of the overrun, one line for each time limit."""
     searcher = Searcher("ashton", hash_mib=16)
     with crowd(processes):
         for movetime in (0.1, 0.2, 0.4, 1.0):
             late = np.array(overruns(searcher, movetime, searches, seed))
             shown = " ".join(f"{1000 * value:8.1f}" for value in np.quantile(late, [0, 0.5, 0.9, 0.99, 1]))
-            typer.echo(f"{movetime} s: min, median, 90 %, 99 %, max in ms: {shown}; over: {int((late > 0).sum())}")
+            click.echo(f"{movetime} s: min, median, 90 %, 99 %, max in ms: {shown}; over: {int((late > 0).sum())}")
 
 
 if __name__ == "__main__":
-    typer.run(overruns_command)
+    overruns_command()

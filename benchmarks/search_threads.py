@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from random import Random
 from statistics import median
-from typing import Annotated
 
+import click
 import numpy as np
-import typer
 
 from tablut.board import Board
 from tablut.play.search.limits import SearchLimits
@@ -35,21 +34,21 @@ def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list
     return found
 
 
-def command(
-    threads: Annotated[int, typer.Option(help="Number of threads to compare with one.")] = 2,
-    positions: Annotated[int, typer.Option(help="Number of positions.")] = 20,
-    seconds: Annotated[float, typer.Option(help="Time for each search in seconds.")] = 2.0,
-    variant: Annotated[str, typer.Option(help="Rule set.")] = "ashton",
-    seed: Annotated[int, typer.Option(help="Seed of the positions.")] = 1,
-) -> None:
+@click.command(context_settings={"show_default": True})
+@click.option("--threads", type=int, default=2, help="Number of threads to compare with one.")
+@click.option("--positions", type=int, default=20, help="Number of positions.")
+@click.option("--seconds", type=float, default=2.0, help="Time for each search in seconds.")
+@click.option("--variant", default="ashton", help="Rule set.")
+@click.option("--seed", type=int, default=1, help="Seed of the positions.")
+def command(threads: int, positions: int, seconds: float, variant: str, seed: int) -> None:
     """Print the nodes per second with one thread and with several, and quantiles of their ratio."""
     one, several = (Searcher(variant, hash_mib=64, threads=number) for number in (1, threads))
     alone, together = (rates(searcher, positions, seconds, seed) for searcher in (one, several))
     ratios = np.quantile(np.array(together) / np.array(alone), [0, 0.25, 0.5, 0.75, 1])
     shown = " ".join(f"{ratio:.2f}" for ratio in ratios)
-    typer.echo(f"one thread {median(alone):,.0f} nodes a second, {threads} threads {median(together):,.0f}")
-    typer.echo(f"ratio: min, quarter, median, three quarters, max {shown}")
+    click.echo(f"one thread {median(alone):,.0f} nodes a second, {threads} threads {median(together):,.0f}")
+    click.echo(f"ratio: min, quarter, median, three quarters, max {shown}")
 
 
 if __name__ == "__main__":
-    typer.run(command)
+    command()

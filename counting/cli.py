@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
 from counting.complexity import (
@@ -17,7 +15,7 @@ from counting.complexity import (
     corrected_counts,
     placements_by_men,
 )
-from counting.exclusions.record import (
+from counting.exclusions.counts import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
     ExclusionRecord,
@@ -30,9 +28,10 @@ from counting.exclusions.sets import locked_sets, orbits_of_sets, symmetries_of
 from counting.paper import PaperEquations
 from counting.spaces import spaces
 from tablut import __version__
-from tablut.cli.options import VariantOption, variant_option
+from tablut.cli.command import command, flag, whole
+from tablut.cli.options import file_option, rules_option, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source, tabular
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
@@ -55,19 +54,11 @@ class _Boards(Result):
     boards: list[_Board]
 
 
-@tabular
-def bounds_command(
-    variant: Annotated[
-        str | None, variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
-    ] = None,
-    latex: Annotated[bool, typer.Option("--latex", help="Print the equations as LaTeX instead.")] = False,
-    as_bfile: Annotated[
-        bool,
-        typer.Option(
-            "--bfile", help="Print a b-file instead: the bound of each board or, with --variant, the states by men."
-        ),
-    ] = False,
-) -> Reply:
+@command(table=True)
+@variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
+@flag("--latex", help="Print the equations as LaTeX instead.")
+@flag("--bfile", "as_bfile", help="Print a b-file: the bound of each board or, with --variant, the states by men.")
+def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 
     The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares
@@ -268,21 +259,17 @@ class _Exclusions(Result):
     published: bool | None
 
 
-@tabular
-def exclusions_command(
-    variant: VariantOption = "ashton",
-    pieces: Annotated[
-        int, typer.Option(min=2, max=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
-    ] = 3,
-    out: Annotated[Path | None, typer.Option(help="File for the counts, in the format of the shipped ones.")] = None,
-) -> Reply:
+@command(table=True)
+@rules_option
+@whole("--pieces", default=3, least=2, most=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
+@file_option("--out", help="File for the counts, in the format of the shipped ones.")
+def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
     """Find the minimal locked sets, and count exactly the placements that contain one.
 
     No game can put a locked set together, so these placements are unreachable. The counts are
     compared with the shipped ones if there are any; exit code 1: they differ. For the full games,
     --pieces 3 takes seconds, and 4 takes minutes and gigabytes of memory.
     """
-    rules = load_variant(variant)
     with progress("exclusions") as observer:
         observer.begin("locked sets")
 

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tablut.board import Board
-from tablut.cli.runtime import Reply, command, progress
+from tablut.cli.command import command
+from tablut.cli.runtime import Reply, progress
 from tablut.results import Result
 from tablut.running.clocks import cpu_clock
 from tablut.variants import load_variant
@@ -85,7 +86,7 @@ class _Bench(Result):
     solve_pps: float
 
 
-@command
+@command()
 def bench_command() -> Reply:
     """Print a fingerprint of the engine's behaviour, and measure the speed of this machine.
 

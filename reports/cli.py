@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from reports.catalogue import GENERATORS, default_folder
 from reports.rendering import Artefact, write
+from tablut.cli.command import command, flag, option
 from tablut.cli.options import check_folder
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.running.progress import plural
@@ -46,20 +46,11 @@ class _Site(Result):
     pages: list[_Page]
 
 
-@command
-def report_command(
-    out: Annotated[
-        str | None,
-        typer.Option(metavar="DIR", help="Output folder. [default: reports/rendered, or ./tablut-report]"),
-    ] = None,
-    site: Annotated[
-        str | None,
-        typer.Option(
-            metavar="DIR", help="Folder for a static HTML site, built instead of the pages (needs the extra `docs`)."
-        ),
-    ] = None,
-    check: Annotated[bool, typer.Option("--check", help="Only compare; exit code 1 if a file is out of date.")] = False,
-) -> Reply:
+@command()
+@option("--out", metavar="DIR", help="Output folder. [default: reports/rendered, or ./tablut-report]")
+@option("--site", metavar="DIR", help="Folder for the whole site as HTML, built instead (needs the extra `docs`).")
+@flag("--check", help="Only compare; exit code 1 if a file is out of date.")
+def report_command(out: str | None, site: str | None, check: bool) -> Reply:
     """Rebuild all tables, figures and pages of the report from computed numbers, or check them."""
     if site is not None:
         if out is not None:

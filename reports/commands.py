@@ -1,5 +1,5 @@
 """The commands that render pages, and the command that serves the explorer."""
 
-from tablut.cli.spec import command_table
+from tablut.cli.shell import command_table
 
 COMMANDS = command_table(__file__)

@@ -17,8 +17,7 @@ from counting.spaces import classes_by_material, spaces
 from reports.rendering import Artefact, check_line, drawing, hold, page, read_stored_all
 from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
 from retrograde.solver.tiers import tier_graph
-from retrograde.tablebase.store import standing_of
-from retrograde.verification.findings import Verification
+from retrograde.verification.verifying import Verification, standing_of
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position

@@ -1,5 +1,5 @@
 """Table of this package's commands: solving, tablebases and puzzles."""
 
-from tablut.cli.spec import command_table
+from tablut.cli.shell import command_table
 
 COMMANDS = command_table(__file__)

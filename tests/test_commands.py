@@ -46,7 +46,8 @@ CENSUS = DATA / "stores" / "census-v5" / "store.zip"
 ELEVEN = str(DATA / "variants" / "eleven.toml")
 HOSTILE = "[/bold][red]\x1b[31mx\x9b2J\u202e\x07"
 
-ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", "rank", "show", "status", "symmetry show", "unrank"]
+POSITION = ["position rank", "position show", "position status", "position unrank"]
+ON_ELEVEN = ["apply", "bounds", "census", "moves", "perft", *POSITION, "symmetry show"]
 COMMANDS = sorted(command_tree())
 
 
@@ -103,8 +104,11 @@ def words(text: str) -> set[str]:
     ("name", "variant"),
     [
         *slow_but([(name, SMALL) for name in COMMANDS if name not in SLOW], [(name, SMALL) for name in COMMANDS]),
-        *slow_but([(name, ELEVEN) for name in ("moves", "rank", "show")], [(name, ELEVEN) for name in ON_ELEVEN]),
-        *((name, "ashton") for name in ("bounds", "moves", "rank")),
+        *slow_but(
+            [(name, ELEVEN) for name in ("moves", "position rank", "position show")],
+            [(name, ELEVEN) for name in ON_ELEVEN],
+        ),
+        *((name, "ashton") for name in ("bounds", "moves", "position rank")),
     ],
 )
 def test_no_number_and_no_label_is_cut_at_any_width(
@@ -236,7 +240,7 @@ def test_every_command_shows_examples_that_the_documentation_has(capsys: pytest.
 def test_numbers_beyond_every_machine_are_refused(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     """Every option that takes a number gets one of 23 digits, or what is none."""
     # Arguments that a command must have; what is wrong is found before they are looked at.
-    needed = ["17"] if name == "unrank" else []
+    needed = ["17"] if name == "position unrank" else []
     for item in command_tree()[name].params:
         if (number := number_of(item)) is not None and item.param_type_name == "option":
             assert run([*name.split(), *needed, item.opts[0], "nan" if number is float else "9" * 23]) == 2, item.opts

@@ -12,7 +12,7 @@ import pytest
 from pydantic import BaseModel
 
 from counting.reachable.certificates import Header, PositionCertificate, lines_digest, write_file
-from retrograde.tablebase.records import RootRecord, RulesRecord
+from retrograde.tablebase.store import RootRecord, RulesRecord
 from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.search.limits import SearchLimits
 from tablut.store.records import digest_of, record_text
@@ -27,8 +27,6 @@ PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
 PARTS = {
     "llvmlite": "numba",
     "pydantic_core": "pydantic",
-    "shellingham": "typer",
-    "click": "typer",
     "markupsafe": "jinja2",
     "gymnasium": "pettingzoo",
     "pyspiel": "open_spiel",

@@ -9,14 +9,15 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
+import click
 import numpy as np
-import typer
 
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
-from tablut.play.search.weights import Family, hand_weights, load_weights
+from benchmarks.tuning.storing import hand_weights
+from tablut.play.search.weights import Family, load_weights
 from tablut.store.files import write_text
 from tablut.variants import load_variant
 
@@ -59,21 +60,33 @@ def tune(
     return dict(weights), history | {"positions": positions}
 
 
+@click.command(context_settings={"show_default": True})
+@click.argument(
+    "output", type=click.Path(path_type=Path), help="JSON file to write; weights of other families in it are kept."
+)
+@click.option("--family", "families", multiple=True, help="Family to tune; all by default.")
+@click.option("--games", type=int, default=6000, help="Number of games for each family and round.")
+@click.option("--nodes", type=int, default=1000, help="Nodes per move.")
+@click.option("--rounds", type=int, default=2, help="Number of rounds of play and regression.")
+@click.option("--pairs", type=int, default=300, help="Pairs of games in the match against the hand-set weights.")
+@click.option("--match-nodes", type=int, default=4000, help="Nodes per move in that match.")
+@click.option("--seed", type=int, default=1, help="Seed of openings and samples.")
+@click.option("--shipped", is_flag=True, help="Start from the shipped weights.")
 def tuning_command(
-    output: Annotated[Path, typer.Argument(help="JSON file to write; weights of other families in it are kept.")],
-    families: Annotated[list[str] | None, typer.Option("--family", help="Family to tune; all by default.")] = None,
-    games: Annotated[int, typer.Option(help="Number of games for each family and round.")] = 6000,
-    nodes: Annotated[int, typer.Option(help="Nodes per move.")] = 1000,
-    rounds: Annotated[int, typer.Option(help="Number of rounds of play and regression.")] = 2,
-    pairs: Annotated[int, typer.Option(help="Pairs of games in the match against the hand-set weights.")] = 300,
-    match_nodes: Annotated[int, typer.Option(help="Nodes per move in that match.")] = 4000,
-    seed: Annotated[int, typer.Option(help="Seed of openings and samples.")] = 1,
-    shipped: Annotated[bool, typer.Option(help="Start from the shipped weights.")] = False,
+    output: Path,
+    families: tuple[str, ...],
+    games: int,
+    nodes: int,
+    rounds: int,
+    pairs: int,
+    match_nodes: int,
+    seed: int,
+    shipped: bool,
 ) -> None:
     """Tune the weights of families of variants, and play the result against the hand-set weights."""
     unknown = sorted(set(families or ()) - set(TRAINING))
     if unknown:
-        raise typer.BadParameter(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
+        raise click.UsageError(f"{unknown[0]}: the families are {', '.join(TRAINING)}")
     body: dict[str, Any] = {"weights": {}, "tuning": {}, "match_against_hand_set": {}}
     if output.exists():
         body = json.loads(output.read_text(encoding="utf-8"))
@@ -96,7 +109,7 @@ def tuning_command(
                 "interval95": [round(low, 3), round(high, 3)],
             }
             better = better and score.share >= 0.5
-            typer.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
+            click.echo(f"{name}: {score}, {score.share:.3f} ({low:.3f} to {high:.3f})", err=True)
         # Weights that lose a match are not accepted.
         body["tuning"][family]["taken"] = better
         body["weights"][family] = tuned if better else dict(hand_weights(family))
@@ -105,4 +118,4 @@ def tuning_command(
 
 
 if __name__ == "__main__":
-    typer.run(tuning_command)
+    tuning_command()

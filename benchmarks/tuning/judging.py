@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
+import click
 
 from benchmarks.tuning.games import play_pairs
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share
@@ -71,15 +71,29 @@ def judge(
     return stands
 
 
+@click.command(context_settings={"show_default": True})
+@click.argument("new", type=click.Path(path_type=Path), help="File of the new patterns.")
+@click.argument(
+    "old",
+    required=False,
+    type=click.Path(path_type=Path),
+    help="File of the old patterns; by default, the terms alone.",
+)
+@click.option("--variant", "name", default="ashton", help="Rule set.")
+@click.option("--pairs", type=click.IntRange(1, None), default=500, help="Maximum number of openings.")
+@click.option("--nodes", type=click.IntRange(1, None), default=10_000, help="Nodes per move.")
+@click.option("--movetime", type=float, help="Time per move in seconds, instead of nodes.")
+@click.option("--seed", type=int, default=1, help="Seed of the openings.")
+@click.option("--sprt", type=float, nargs=2, default=(0, 10), metavar="ELO0 ELO1", help="Elo differences to test.")
 def judging_command(
-    new: Annotated[Path, typer.Argument(help="File of the new patterns.")],
-    old: Annotated[Path | None, typer.Argument(help="File of the old patterns; by default, the terms alone.")] = None,
-    name: Annotated[str, typer.Option("--variant", help="Rule set.")] = "ashton",
-    pairs: Annotated[int, typer.Option(min=1, help="Maximum number of openings.")] = 500,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 10_000,
-    movetime: Annotated[float | None, typer.Option(help="Time per move in seconds, instead of nodes.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of the openings.")] = 1,
-    sprt: Annotated[tuple[float, float], typer.Option(metavar="ELO0 ELO1", help="Elo differences to test.")] = (0, 10),
+    new: Path,
+    old: Path | None,
+    name: str,
+    pairs: int,
+    nodes: int,
+    movetime: float | None,
+    seed: int,
+    sprt: tuple[float, float],
 ) -> None:
     """Play new patterns against old ones, or against the terms alone."""
     players = [None if file is None else read_patterns(file.read_bytes()) for file in (new, old)]
@@ -92,11 +106,11 @@ def judging_command(
         movetime=movetime,
         seed=seed,
         test=test,
-        watch=lambda stands: typer.echo(stands, err=True),
+        watch=lambda stands: click.echo(stands, err=True),
     )
     each = f"{nodes} nodes" if movetime is None else f"{movetime} s"
-    typer.echo(f"{name}, {each}, seed {seed}: {found}")
+    click.echo(f"{name}, {each}, seed {seed}: {found}")
 
 
 if __name__ == "__main__":
-    typer.run(judging_command)
+    judging_command()

@@ -12,20 +12,21 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
 import numpy as np
-import typer
 from scipy.special import expit
 
 from benchmarks.tuning.patterns import calibration
 from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.storing import written_patterns
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, SIDE_AT, head
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.net import FULL, OUTPUT_BITS, UNITS
-from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family, written_patterns
+from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family
 from tablut.store.files import write_bytes
 from tablut.variants import load_variant
 
@@ -168,41 +169,45 @@ def make_net(
                 kept.append(gather_positions(variant, games=many, nodes=nodes, seed=of, patterns=patterns))
             spent = time.process_time() - began
             found = len(gathered[0][-1].worth)
-            typer.echo(f"round {round_ + 1}, {variant.name}: {found} positions, {spent:.0f} CPU s", err=True)
+            click.echo(f"round {round_ + 1}, {variant.name}: {found} positions, {spent:.0f} CPU s", err=True)
         learnt, held_out = (
             Positions(*(np.concatenate(arrays) for arrays in zip(*kept, strict=True))) for kept in gathered
         )
         plain = patterns._replace(net=patterns.net[:0])
         net, losses = fit_net(variants[0], plain, learnt, held_out, epochs=epochs, seed=seed + round_)
-        typer.echo(f"loss on games held out: {losses[0]:.4f} without the net, {losses[1]:.4f} with it", err=True)
+        click.echo(f"loss on games held out: {losses[0]:.4f} without the net, {losses[1]:.4f} with it", err=True)
         patterns = patterns._replace(net=net)
     return patterns._replace(made=f"{len(learnt.worth)} positions of {games * rounds * len(variants)} games")
 
 
+@click.command(context_settings={"show_default": True})
+@click.argument("output", type=click.Path(path_type=Path), help="File to write.")
+@click.option(
+    "--variant", "names", multiple=True, required=True, help="Variant to play; several must have the same board."
+)
+@click.option("--games", type=click.IntRange(1, None), default=8_000, help="Games per variant and round.")
+@click.option("--nodes", type=click.IntRange(1, None), default=800, help="Nodes per move.")
+@click.option("--rounds", type=click.IntRange(1, None), default=3, help="Number of rounds of games and training.")
+@click.option("--epochs", type=click.IntRange(1, None), default=8, help="Number of training epochs in a round.")
+@click.option("--seed", type=int, default=1, help="Random seed.")
 def net_command(
-    output: Annotated[Path, typer.Argument(help="File to write.")],
-    names: Annotated[list[str], typer.Option("--variant", help="Variant to play; several must have the same board.")],
-    games: Annotated[int, typer.Option(min=1, help="Games per variant and round.")] = 8_000,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 800,
-    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds of games and training.")] = 3,
-    epochs: Annotated[int, typer.Option(min=1, help="Number of training epochs in a round.")] = 8,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
+    output: Path, names: tuple[str, ...], games: int, nodes: int, rounds: int, epochs: int, seed: int
 ) -> None:
     """Train a net that complements the shipped patterns, by self-play."""
     variants = [load_variant(name) for name in names]
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
-        raise typer.BadParameter("the variants differ in their boards, or in their families of weights")
+        raise click.UsageError("the variants differ in their boards, or in their families of weights")
     shipped = load_patterns(variants[0])
     if shipped is None:
-        raise typer.BadParameter(f"{names[0]} has no patterns; make them first (python -m benchmarks.tuning.patterns)")
+        raise click.UsageError(f"{names[0]} has no patterns; make them first (python -m benchmarks.tuning.patterns)")
     plain = shipped._replace(net=shipped.net[:0])
     made = make_net(variants, plain, games=games, nodes=nodes, rounds=rounds, epochs=epochs, seed=seed)
     options = " ".join(f"--variant {name}" for name in names)
     command = f"{options} --games {games} --nodes {nodes} --rounds {rounds} --epochs {epochs} --seed {seed}"
     said = f"{shipped.made.split('; a net: ')[0]}; a net: python -m benchmarks.tuning.net FILE {command}: {made.made}"
     write_bytes(output, written_patterns(made._replace(made=said)))
-    typer.echo(said, err=True)
+    click.echo(said, err=True)
 
 
 if __name__ == "__main__":
-    typer.run(net_command)
+    net_command()

@@ -12,27 +12,19 @@ from __future__ import annotations
 import time
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+import click
 import numpy as np
-import typer
 from scipy.optimize import minimize
 
 from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.storing import written_patterns
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, head
 from tablut.notation import diagram_cells
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
-from tablut.play.search.weights import (
-    CORNER,
-    SCALE,
-    Patterns,
-    corner_cells,
-    corner_rows,
-    load_weights,
-    weights_family,
-    written_patterns,
-)
+from tablut.play.search.weights import CORNER, SCALE, Patterns, corner_cells, corner_rows, load_weights, weights_family
 from tablut.store.files import write_bytes
 from tablut.variants import load_variant
 
@@ -230,7 +222,7 @@ def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds
                 gather_positions(variant, games=games, nodes=nodes, seed=seed + 1000 * round_ + number, patterns=found)
             )
             spent = time.process_time() - began
-            typer.echo(
+            click.echo(
                 f"round {round_ + 1}, {variant.name}: {len(gathered[-1].worth)} positions, {spent:.0f} CPU s", err=True
             )
         positions = Positions(*(np.concatenate(arrays) for arrays in zip(*gathered, strict=True)))
@@ -239,25 +231,27 @@ def make_patterns(variants: Sequence[Variant], *, games: int, nodes: int, rounds
     return found._replace(made=f"{len(positions.worth)} positions of {games * rounds * len(variants)} games")
 
 
-def patterns_command(
-    output: Annotated[Path, typer.Argument(help="File to write.")],
-    names: Annotated[list[str], typer.Option("--variant", help="Variant to play; several must have the same board.")],
-    games: Annotated[int, typer.Option(min=1, help="Games per variant and round.")] = 4_000,
-    nodes: Annotated[int, typer.Option(min=1, help="Nodes per move.")] = 800,
-    rounds: Annotated[int, typer.Option(min=1, help="Number of rounds of games and regression.")] = 3,
-    seed: Annotated[int, typer.Option(help="Random seed.")] = 1,
-) -> None:
+@click.command(context_settings={"show_default": True})
+@click.argument("output", type=click.Path(path_type=Path), help="File to write.")
+@click.option(
+    "--variant", "names", multiple=True, required=True, help="Variant to play; several must have the same board."
+)
+@click.option("--games", type=click.IntRange(1, None), default=4_000, help="Games per variant and round.")
+@click.option("--nodes", type=click.IntRange(1, None), default=800, help="Nodes per move.")
+@click.option("--rounds", type=click.IntRange(1, None), default=3, help="Number of rounds of games and regression.")
+@click.option("--seed", type=int, default=1, help="Random seed.")
+def patterns_command(output: Path, names: tuple[str, ...], games: int, nodes: int, rounds: int, seed: int) -> None:
     """Train patterns for lines and corners by self-play."""
     variants = [load_variant(name) for name in names]
     if len({(variant.terrain, weights_family(variant)) for variant in variants}) > 1:
-        raise typer.BadParameter("the variants differ in their boards, or in their families of weights")
+        raise click.UsageError("the variants differ in their boards, or in their families of weights")
     patterns = make_patterns(variants, games=games, nodes=nodes, rounds=rounds, seed=seed)
     options = " ".join(f"--variant {name}" for name in names)
     command = f"{options} --games {games} --nodes {nodes} --rounds {rounds} --seed {seed}"
     patterns = patterns._replace(made=f"python -m benchmarks.tuning.patterns FILE {command}: {patterns.made}")
     write_bytes(output, written_patterns(patterns))
-    typer.echo(patterns.made, err=True)
+    click.echo(patterns.made, err=True)
 
 
 if __name__ == "__main__":
-    typer.run(patterns_command)
+    patterns_command()

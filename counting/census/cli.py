@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
-import typer
 from rich.text import Text
 
-from tablut.cli.options import ResumeOption, SchedulerOption, VariantOption, threads_option, variant_option
+from tablut.cli.command import Group, argument, bundle, flag, option, real, whole
+from tablut.cli.options import LongWork, long_work, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
 from tablut.running.progress import plural, rate_text, seconds_text, size_text
@@ -18,120 +19,119 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from counting.census.counted import CountWish
     from counting.census.report import CensusReport, CountedPly
     from counting.census.verification import VerifyReport
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
+app = Group()
 
 
-@app.callback(invoke_without_command=True)
-@with_sub_commands
-@tabular
-def census_command(
-    variant: VariantOption = "ashton",
-    plies: Annotated[
-        int | None, typer.Option(min=0, max=999, help="Number of plies. [default: 3 without --all]")
-    ] = None,
-    all_plies: Annotated[
-        bool, typer.Option("--all", help="Continue until no new positions appear (feasible on small boards only).")
-    ] = False,
-    full: Annotated[bool, typer.Option("--full", help="Count a second time without symmetry, and compare.")] = False,
-    store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for the positions. [default: a temporary one]")
-    ] = None,
-    resume: ResumeOption = False,  # noqa: ARG001
-    memory: Annotated[
-        int, typer.Option(metavar="MIB", min=1, help="Memory limit in MiB; without --store also the disk limit.")
-    ] = 4096,
-    threads: Annotated[int, threads_option("Number of tasks that run in parallel.")] = 1,
-    scheduler: SchedulerOption = None,
-    disk: Annotated[
-        float | None,
-        typer.Option(
-            metavar="GIB", min=0.001, help="Disk limit in GiB; a ply that needs more is made in several passes."
-        ),
-    ] = None,
-    passes: Annotated[
-        int, typer.Option(min=1, max=4096, help="Minimum number of passes over the last ply; bins are not divided.")
-    ] = 1,
-    count_last: Annotated[
-        bool, typer.Option("--count-last", help="Count the last ply without storing its positions.")
-    ] = False,
-    part: Annotated[
-        str, typer.Option(metavar="K/N", help="With --count-last: part K of N of the ply, chosen by a hash.")
-    ] = "1/1",
-    again: Annotated[
-        bool, typer.Option("--again", help="With --count-last: repeat an earlier count, and compare.")
-    ] = False,
-    against_bounds: Annotated[
-        bool,
-        typer.Option(
-            "--against-bounds", help="Compare with the bound by material (always done for a complete census)."
-        ),
-    ] = False,
-    graph: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Parquet file for the state graph of a complete census.")
-    ] = None,
-    as_bfile: Annotated[
-        bool, typer.Option("--bfile", help="Print the numbers of new positions as a b-file instead.")
-    ] = False,
-) -> Reply:
+@dataclass(frozen=True)
+class _Way:
+    """How to count, and what to print of it: options that `census` and `census count` share."""
+
+    variant: str
+    memory: int
+    disk: float | None
+    passes: int
+    full: bool
+    against_bounds: bool
+    as_bfile: bool
+
+    def reply(self, report: CensusReport, *, ended: bool) -> Reply:
+        """Return the reply that prints a report; ``ended`` says whether all that was asked for is in it."""
+        from counting.census.report import Ply
+
+        detailed = self.against_bounds or (report.complete and ended)
+        show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
+        if self.as_bfile:
+            show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
+        return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
+
+    def run(self, work: LongWork, plies: int | None, count: CountWish | None = None, graph: str | None = None) -> Reply:
+        """Run a census; after an error or an interrupt, the results so far are shown before the reason for the end."""
+        from counting.census.report import census
+        from counting.census.search import TooLargeError
+
+        partial: list[CensusReport] = []
+        with progress("census") as observer:
+            try:
+                report = census(
+                    load_variant(self.variant),
+                    plies=plies,
+                    full=self.full,
+                    memory=self.memory << 20,
+                    disk=None if self.disk is None else int(self.disk * (1 << 30)),
+                    passes=self.passes,
+                    count=count,
+                    observer=observer,
+                    graph=graph,
+                    partial=partial.append,
+                    **work.places,
+                )
+            except (MachineError, TooLargeError, KeyboardInterrupt) as error:
+                if not partial:
+                    raise
+                raise work.interrupted(self.reply(partial[0], ended=False), error) from None
+        return self.reply(report, ended=True)
+
+
+way_of_counting = bundle(
+    "way",
+    _Way,
+    variant_option(default="ashton"),
+    whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit; without --store also the disk limit."),
+    real(
+        "--disk",
+        least=0.001,
+        metavar="GIB",
+        help="Disk limit, for which a ply is made in several passes. [default: the free space]",
+    ),
+    whole("--passes", default=1, least=1, most=4096, help="Minimum number of passes over the last ply."),
+    flag("--full", help="Count a second time without symmetry, and compare."),
+    flag("--against-bounds", help="Compare with the bound by material (always done for a complete census)."),
+    flag("--bfile", "as_bfile", help="Print the numbers of new positions as a b-file instead."),
+)
+stored_census = long_work(
+    "Number of tasks that run in parallel.",
+    "Folder for the positions, from which a run resumes. [default: a temporary one]",
+)
+
+
+@app.default(table=True)
+@whole("--plies", least=0, most=999, help="Number of plies. [default: 3 without --all]")
+@flag("--all", "all_plies", help="Continue until no new positions appear (feasible on small boards only).")
+@option("--graph", metavar="FILE", help="Parquet file for the state graph of a complete census.")
+@way_of_counting
+@stored_census
+def census_command(plies: int | None, all_plies: bool, graph: str | None, way: _Way, work: LongWork) -> Reply:
     """Count the positions reachable from the start exactly, ply by ply.
 
     A position is a placement with the side to move. Classes are orbits under the symmetries that
     leave the start in place. Decided positions are counted but not expanded.
     """
-    from counting.census.counted import CountWish
-    from counting.census.report import Ply, census
-    from counting.census.search import TooLargeError
-
     if plies is not None and all_plies:
         raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
     if graph is not None and not all_plies:
         raise InputError("is available only for a complete census", subject="--graph", remedy="add --all")
-    if scheduler is not None and store is None:
-        raise InputError(
-            "needs a folder that the workers see under the same name", subject="--scheduler", remedy="add --store DIR"
-        )
-    if not count_last and (again or part != "1/1"):
-        raise InputError(
-            "apply only to a ply that is not stored", subject="--part and --again", remedy="add --count-last"
-        )
-    wish = CountWish.part(part, passes, again=again)
-    rules = load_variant(variant)
-    partial: list[CensusReport] = []
+    return way.run(work, None if all_plies else 3 if plies is None else plies, graph=graph)
 
-    def reply(report: CensusReport, *, ended: bool) -> Reply:
-        detailed = against_bounds or (report.complete and ended)
-        show: Callable[[PeopleConsole], None] = lambda console: _show(console, report, detailed)  # noqa: E731
-        if as_bfile:
-            show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
-        return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
-    with progress("census") as observer:
-        try:
-            report = census(
-                rules,
-                plies=None if all_plies else 3 if plies is None else plies,
-                full=full,
-                store=store,
-                memory=memory << 20,
-                disk=None if disk is None else int(disk * (1 << 30)),
-                passes=passes,
-                count=wish if count_last else None,
-                threads=threads,
-                scheduler=scheduler,
-                observer=observer,
-                graph=graph,
-                partial=partial.append,
-            )
-        except (MachineError, TooLargeError, KeyboardInterrupt) as error:
-            if not partial:
-                raise
-            # The results so far are shown first, then the reason for the end.
-            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
-            raise Interrupted(reply(partial[0], ended=False), go_on, error) from None
-    return reply(report, ended=True)
+@app.command("count", table=True)
+@whole("--plies", least=0, most=999, default=3, help="Number of plies.")
+@option("--part", default="1/1", metavar="K/N", help="Part K of N of the last ply, chosen by a hash.")
+@flag("--again", help="Repeat an earlier count, and compare.")
+@way_of_counting
+@stored_census
+def count_command(plies: int, part: str, again: bool, way: _Way, work: LongWork) -> Reply:
+    """Count the positions of a last ply without storing them.
+
+    The plies before it are counted and stored as by `tablut census`. A count of a part of the ply, with --part, also
+    estimates the whole. With --again the exit code is 1 if the numbers differ from those of the earlier count.
+    """
+    from counting.census.counted import CountWish
+
+    return way.run(work, plies, CountWish.part(part, way.passes, again=again))
 
 
 def _bfile(report: CensusReport) -> str:
@@ -237,22 +237,11 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
 
 
 @app.command("verify")
-@command
-def verify_command(
-    store: Annotated[str, typer.Argument(metavar="STORE", help="Folder of a census, as given with --store.")],
-    variant: Annotated[
-        str | None,
-        variant_option("Rule set, needed if it is not a shipped one. [default: that of the store]"),
-    ] = None,
-    parents: Annotated[
-        bool,
-        typer.Option(
-            "--parents",
-            help="Expand all positions again, and check that each has a parent and that no child is missing.",
-        ),
-    ] = False,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=256, help="Memory limit for positions in MiB.")] = 2048,
-) -> Reply:
+@argument("store", metavar="STORE", help="Folder of a census, as given with --store.")
+@variant_option("Rule set, needed if it is not a shipped one. [default: that of the store]")
+@flag("--parents", help="Expand all positions again, and check that each has a parent and that no child is missing.")
+@whole("--memory", default=2048, least=256, metavar="MIB", help="Memory limit for positions.")
+def verify_command(store: str, variant: str | None, parents: bool, memory: int) -> Reply:
     """Verify a stored census.
 
     Its files are checked, as far as possible by other code than that of the census. Exit code 1: an

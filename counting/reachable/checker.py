@@ -139,6 +139,7 @@ class PlainReach(Arrivals):
                             yield earlier, (origin, cell)
 
     def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
+        """Return whether a move is legal in an earlier position and leads to a position with the given outcome."""
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)
@@ -154,18 +155,18 @@ class PlainReach(Arrivals):
         start, key = position_key(self.start), position_key(position)
         if key == start:
             return None
-        found = {key} - closed
-        pending = [position] if found else []
+        tree = {key} - closed
+        pending = [position] if tree else []
         while pending:
             for earlier, _ in self.predecessors(pending.pop()):
                 key = position_key(earlier)
-                if key in found or key in closed or self.lemma(earlier) is not None:
+                if key in tree or key in closed or self.lemma(earlier) is not None:
                     continue
-                if key == start or len(found) >= most:
+                if key == start or len(tree) >= most:
                     return None
-                found.add(key)
+                tree.add(key)
                 pending.append(earlier)
-        return found
+        return tree
 
 
 @lru_cache(maxsize=16)
@@ -427,10 +428,10 @@ class Checker:
         """
         if size > MOST_TREE:
             return f"the tree has {size:,} positions, but only trees of at most {MOST_TREE:,} are checked"
-        found = self.reach.backward_tree(position, size, self.closed)
-        if found is None:
+        tree = self.reach.backward_tree(position, size, self.closed)
+        if tree is None:
             return f"the backward tree contains the start or has more than {size:,} positions"
-        self.closed |= found
+        self.closed |= tree
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:

@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
 
-from tablut.cli.options import (
-    ResumeOption,
-    SchedulerOption,
-    VariantOption,
-    seed_option,
-    threads_option,
-    variant_option,
-)
+from tablut.cli.command import Group, argument, choice, option, whole
+from tablut.cli.options import LongWork, long_work, rules_option, seed_option, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, progress
-from tablut.errors import InputError, MachineError
+from tablut.cli.runtime import EXIT_NO, Reply, progress
+from tablut.errors import MachineError
 from tablut.results import Result, scientific
 from tablut.running.progress import plural
-from tablut.variants import load_variant
+from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
     from counting.reachable.estimation import ReachableEstimate
 
-app = typer.Typer(
-    rich_markup_mode=None, add_completion=False, help="Estimate the share of the counted positions that can be reached."
-)
+app = Group(help="Estimate the share of the counted positions that can be reached.")
 
 _SHOWN = 20
 
@@ -40,42 +31,25 @@ _WHY = {
 
 
 @app.command("estimate")
-@command
-def estimate_command(
-    variant: VariantOption = "ashton",
-    samples: Annotated[
-        int, typer.Option(min=1, max=10**9, help="Number of samples for which reachability is decided.")
-    ] = 1000,
-    seed: Annotated[int, seed_option("Seed of the samples.")] = 1,
-    space: Annotated[
-        Literal["undecided", "decided"],
-        typer.Option(help="Space to sample: undecided positions with the side to move, or final placements."),
-    ] = "undecided",
-    lemma_samples: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            max=10**12,
-            help="Number of samples on which the lemmas are tried, --samples included. [default: --samples]",
-        ),
-    ] = None,
-    certificates: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="File for the certificates of all samples; compressed if it ends in .gz."),
-    ] = None,
-    checks: Annotated[
-        int,
-        typer.Option(
-            "--check", min=0, help="Number of certificates (the first ones) that the plain rules check immediately."
-        ),
-    ] = 50,
-    threads: Annotated[int, threads_option("Number of chunks of samples processed in parallel.")] = 1,
-    store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for finished chunks of samples, from which a run resumes.")
-    ] = None,
-    resume: ResumeOption = False,  # noqa: ARG001
-    scheduler: SchedulerOption = None,
-) -> Reply:
+@rules_option
+@whole("--samples", default=1000, least=1, most=10**9, help="Number of samples for which reachability is decided.")
+@seed_option("Seed of the samples.", 1)
+@choice(
+    "--space", words=("undecided", "decided"), default="undecided", help="Undecided positions, or final placements."
+)
+@whole(
+    "--lemma-samples",
+    least=1,
+    most=10**12,
+    help="Number of samples on which the lemmas are tried. [default: --samples]",
+)
+@option("--certificates", metavar="FILE", help="File for all certificates; compressed if it ends in .gz.")
+@whole("--check", "checks", default=50, least=0, help="Number of certificates to check at once by the plain rules.")
+@long_work(
+    "Number of chunks of samples processed in parallel.",
+    "Folder for finished chunks of samples, from which a run resumes.",
+)
+def estimate_command(rules: Variant, seed: int, work: LongWork, **sampling: Any) -> Reply:
     """Estimate the reachable share from random samples.
 
     Each sample is a position that the bound counts. It is decided by a lemma that excludes it, by a
@@ -84,11 +58,6 @@ def estimate_command(
     """
     from counting.reachable.estimation import estimate
 
-    if scheduler is not None and store is None:
-        raise InputError(
-            "needs a folder that the workers see under the same name", subject="--scheduler", remedy="add --store DIR"
-        )
-    rules = load_variant(variant)
     partial: list[ReachableEstimate] = []
 
     def reply(result: ReachableEstimate) -> Reply:
@@ -96,26 +65,11 @@ def estimate_command(
 
     with progress("estimate") as observer:
         try:
-            found = estimate(
-                rules,
-                samples,
-                seed,
-                space=space,
-                lemma_samples=lemma_samples,
-                threads=threads,
-                scheduler=scheduler,
-                store=store,
-                certificates=certificates,
-                checks=checks,
-                observer=observer,
-                partial=partial.append,
-            )
+            found = estimate(rules, seed=seed, observer=observer, partial=partial.append, **sampling, **work.places)
         except (MachineError, KeyboardInterrupt) as error:
             if not partial:
                 raise
-            # The results so far are shown first, then the reason for the end.
-            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
-            raise Interrupted(reply(partial[0]), go_on, error) from None
+            raise work.interrupted(reply(partial[0]), error) from None
     return reply(found)
 
 
@@ -177,14 +131,9 @@ class _Checked(Result):
 
 
 @app.command("check")
-@command
-def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="File written by `estimate --certificates`.")],
-    variant: Annotated[
-        str | None,
-        variant_option("Rule set, as a name or a TOML file. [default: as named in the file]"),
-    ] = None,
-) -> Reply:
+@argument("file", metavar="FILE", help="File written by `estimate --certificates`.")
+@variant_option("Rule set, as a name or a TOML file. [default: as named in the file]")
+def check_command(file: str, variant: str | None) -> Reply:
     """Check certificates with the plain rules alone.
 
     The samples are drawn again, every proof game is replayed and every lemma is derived again. Exit

@@ -33,8 +33,7 @@ from counting.reachable.chunks import (
     share_of_classes,
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
-from counting.reachable.endings import EXCLUSIONS, ending_index, settle_endings
-from counting.reachable.games import count_lemmas, settle_samples, surviving
+from counting.reachable.games import EXCLUSIONS, count_lemmas, ending_index, settle_endings, settle_samples, surviving
 from counting.reachable.lemmas import LAST_MOVE
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for

@@ -10,14 +10,14 @@ import socket
 import sys
 import threading
 import webbrowser
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
-import typer
 from rich.text import Text
 
+from tablut.cli.command import command, option, real, whole
 from tablut.cli.options import warn
 from tablut.cli.people import Live, PeopleConsole
-from tablut.cli.runtime import Reply, command
+from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.results import Result
 from tablut.running.machine import listen
@@ -117,22 +117,15 @@ class _Served(Result):
     interrupted: bool
 
 
-@command
+@command()
+@option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on; the default is local.")
+@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free one.")
+@option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
+@option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
+@whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")
+@real("--seconds", metavar="SECONDS", help="Stop serving after this time.")
 def serve_command(
-    host: Annotated[
-        str, typer.Option(metavar="HOST", help="Address to listen on; the default allows only this machine.")
-    ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8137,
-    browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Whether to open the address in a browser on a desktop.")
-    ] = True,
-    tablebase: Annotated[
-        list[str] | None, typer.Option(metavar="STORE", help="Tablebase to show; may be repeated.")
-    ] = None,
-    searches: Annotated[
-        int | None, typer.Option(min=1, max=64, help="Number of parallel searches. [default: half of the cores]")
-    ] = None,
-    seconds: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop serving after this time.")] = None,
+    host: str, port: int, browser: bool, tablebase: tuple[str, ...], searches: int | None, seconds: float | None
 ) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 
@@ -143,7 +136,7 @@ def serve_command(
     if seconds is not None and seconds <= 0:
         raise InputError("must be more than 0", subject=f"--seconds {seconds:g}")
     chosen = {} if searches is None else {"searches": searches}
-    settings = Settings(host=host, stores=tuple(tablebase or ()), **chosen)
+    settings = Settings(host=host, stores=tablebase, **chosen)
     listener = listen(host, port)
     address = address_of(listener, host)
     live = Live()

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from reports.rendering import write
+from tablut.cli.command import flag
 from tablut.cli.runtime import EXIT_NO, Reply
 from tablut.results import Result
 
@@ -16,7 +15,7 @@ if TYPE_CHECKING:
 
     from reports.rendering import Artefact
 
-CheckOption = Annotated[bool, typer.Option("--check", help="Only compare; exit code 1 if a file is stale.")]
+check_option = flag("--check", help="Only compare; exit code 1 if a file is stale.")
 
 
 class _Page(Result):

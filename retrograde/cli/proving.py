@@ -1,70 +1,465 @@
-"""``tablut prove``: prove a claim about a position, by a search that can be interrupted and distributed."""
+"""``tablut prove``, ``puzzle solve`` and ``puzzle check``: prove values and claims, and check their proofs."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from collections import Counter
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, get_args
 
-import typer
+import click
+from rich.text import Text
 
-from retrograde.cli.puzzle_solving import StoreOption
+from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
+from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.proving import Claim, DrawRun, FirstMove, ProofRun, Proving
-from tablut.board import Board
-from tablut.cli.options import (
-    PositionOption,
-    ResumeOption,
-    SchedulerOption,
-    VariantOption,
-    read_position,
-    threads_option,
+from retrograde.proofs.win_search import ProofLimits
+from retrograde.puzzles.puzzle_file import (
+    COLLECTION,
+    MOST_BYTES,
+    collection_names,
+    judge,
+    parse_puzzles,
+    read_puzzles,
+    shipped_ids,
 )
-from tablut.cli.people import PeopleConsole, Table, label, number
-from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Interrupted, Reply, progress, tabular
+from retrograde.tablebase.probing import prober_for
+from tablut.board import Board
+from tablut.cli.command import Decorator, argument, bundle, choice, command, flag, option, real, whole
+from tablut.cli.options import (
+    LongWork,
+    board_options,
+    file_option,
+    long_work,
+    position_option,
+    read_position,
+    read_text,
+    threads_option,
+    variant_option,
+    warn_if_impossible,
+)
+from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, number
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible, progress
+from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
+from tablut.position import Position
+from tablut.prober import find_prober
 from tablut.running.machine import check_memory
-from tablut.running.progress import plural
-from tablut.running.scheduling import open_scheduler
-from tablut.store.files import store_path
-from tablut.variants import load_variant
+from tablut.running.progress import plural, rate_text
+from tablut.running.scheduling import LocalScheduler, open_scheduler
+from tablut.store.files import excerpt, store_path, write_text
+from tablut.variants import Variant, load_variant
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from retrograde.proofs.certificate import ProofCertificate
+    from retrograde.proofs.solver import Solution
+    from retrograde.puzzles.puzzle_file import Puzzle
+
+_LONG: Final = 20
+"""Duration of a check, in seconds, from which on its speed is printed."""
 
 
-@tabular
+def nodes_option(default: int) -> Decorator:
+    """Declare the option ``--nodes`` of a search."""
+    words = "Maximum number of moves made in the search, for each position."
+    return whole("--nodes", least=1, most=10**15, default=default, help=words)
+
+
+_tablebase_option = option(
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+)
+
+
+# -- ``tablut puzzle solve``: one position -----------------------------------------------------
+
+
+def _limits(nodes: int, seconds: float | None, memory: int, positions: int) -> ProofLimits:
+    check_memory("memory", memory)
+    return ProofLimits(nodes=nodes, seconds=seconds, memory_bytes=memory << 20, positions=positions)
+
+
+def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    """Return the names of puzzle files and puzzles that begin with a text; for an empty one, only files."""
+    names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
+    return [name for name in names if name.startswith(incomplete)]
+
+
+@command()
+@argument(
+    "file",
+    required=False,
+    metavar="[FILE]",
+    shell_complete=_sources,
+    help="A puzzle file, a shipped one (collection, ashton, mcgill …), or a puzzle's id.",
+)
+@variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, else ashton]")
+@position_option
+@bundle(
+    "limits",
+    _limits,
+    nodes_option(50_000_000),
+    real("--seconds", metavar="SECONDS", least=0, most=1e9, help="Time limit for each position."),
+    whole("--memory", least=1, most=1 << 24, default=256, metavar="MIB", help="Memory for the transposition tables."),
+    whole(
+        "--positions",
+        least=0,
+        most=10**9,
+        default=250_000,
+        help="Maximum positions of an exhaustive listing, to prove a draw; 0 for none.",
+    ),
+)
+@_tablebase_option
+@whole("--plies-left", least=0, most=10**6, help="Plies before a draw. [default: the move limit of the rules]")
+@flag("--all-wins", help="Also look for moves that win later.")
+@file_option("--save-proof", help="File for the winner's complete strategy.")
+@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions of a saved strategy.")
+@file_option("--svg", help="File for an SVG drawing of the line as a strip of boards.")
+def solve_command(
+    file: str | None,
+    variant: str | None,
+    position: str | None,
+    limits: ProofLimits,
+    tablebase: str | None,
+    plies_left: int | None,
+    all_wins: bool,
+    save_proof: Path | None,
+    proof_positions: int,
+    svg: Path | None,
+) -> Reply:
+    """Solve a position or the puzzles of a file.
+
+    For a position, a win, a loss or a draw is proved; for puzzles, their stipulations are checked.
+    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
+    the limits were reached before a proof.
+    """
+    from retrograde.proofs.solver import Solver
+
+    if file is not None:
+        if position is not None or save_proof is not None or svg is not None or plies_left is not None:
+            message = "cannot be combined with --position, --plies-left, --save-proof or --svg"
+            raise InputError(message, subject=f"puzzle file {excerpt(file)}")
+        return _solve_file(file, variant, limits, tablebase, all_wins)
+    rules = load_variant(variant or "ashton")
+    asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
+    # A proof that is saved must be checkable by the rules alone, so no tablebase is used.
+    prober = None if save_proof is not None else find_prober(rules, tablebase)
+    proof = solution = None
+    interrupted = False
+    solver = Solver(rules, limits, prober)
+    try:
+        solution = interruptible(partial(solver.solve, asked, plies_left=plies_left, all_wins=all_wins))
+        if save_proof is not None:
+            proof = interruptible(partial(_prove, rules, solution, limits, proof_positions, plies_left))
+            proof.write(save_proof, "choose another file with `save_proof`")
+    except KeyboardInterrupt:
+        solution, interrupted = solution or solver.so_far(), True
+        if solution is None:
+            raise
+    drawn = None if interrupted else svg
+    if drawn is not None:
+        from tablut.strip import draw_strip
+
+        write_text(drawn, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
+    result = SolvedResult(
+        **SolutionResult.model_validate(solution).model_dump(),
+        plies_left=rules.rules.move_limit if plies_left is None else plies_left,
+        interrupted=interrupted,
+        proof=None if proof is None else str(save_proof),
+        proof_positions=None if proof is None else len(proof.strategy),
+        svg=None if drawn is None else str(drawn),
+    )
+    code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
+    return Reply(result, lambda console: _show_solved(console, rules, solution, result), code)
+
+
+def _prove(
+    variant: Variant, solution: Solution, limits: ProofLimits, most: int, plies_left: int | None
+) -> ProofCertificate:
+    from retrograde.proofs.certificate import build_certificate
+    from retrograde.proofs.win_search import ProofBudget, WinSearch
+    from tablut.engine import engine_for
+
+    if solution.winner is None or solution.dtm is None:
+        raise InputError("has no proved win, so no strategy can be saved", subject=f"position '{solution.position}'")
+    engine = engine_for(variant)
+    search = WinSearch(engine, int(solution.winner == "black"), limits.memory_bytes, ProofBudget(limits))
+    board = engine.board(solution.position.cells, solution.position.side)
+    return build_certificate(engine, search, board, solution.dtm, most, plies_left=plies_left)
+
+
+def _verdict(solution: Solution) -> str:
+    """Return a description of what was proved."""
+    if solution.winner is not None:
+        return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
+    return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
+
+
+def _proven_bounds(solution: Solution) -> list[str]:
+    lines = []
+    for side, bounds in solution.bounds.items():
+        if bounds.never:
+            lines.append(f"{side} cannot force a win")
+        else:
+            within = "" if bounds.win_within is None else f"wins within {bounds.win_within}, "
+            lines.append(f"{side}: {within}no win within {bounds.no_win_within} plies")
+    return lines
+
+
+def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
+    say = partial(console.print, soft_wrap=True)
+    console.print(draw_board(variant, solution.position.rows()))
+    console.print(legend(variant))
+    left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
+    say(f"{variant.name}  {solution.position}{left}")
+    console.print(
+        Text(_verdict(solution), style="bold") + Text(f"  ({solution.reason})" if solution.reason else "", style=""),
+        soft_wrap=True,
+    )
+    if solution.status == "unknown":
+        for line in _proven_bounds(solution):
+            say(f"proved: {line}")
+    if result.line:
+        say("line: " + " ".join(result.line))
+    if result.winning_moves:
+        what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
+        say(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
+    if result.other_winning_moves is not None:
+        say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
+    if result.open_moves:
+        say(f"unsettled moves: {', '.join(result.open_moves)}")
+    say(f"by {result.source}; {plural(result.nodes, 'node')}, {result.seconds:.2f} s", style="dim")
+    if result.interrupted and solution.status == "proved":
+        say("interrupted before the strategy was saved")
+    if result.proof and result.proof_positions is not None:
+        say(f"strategy of {plural(result.proof_positions, 'position')} saved in {result.proof}", style="dim")
+    if result.svg:
+        say(f"drawing saved in {result.svg}", style="dim")
+
+
+# -- solve FILE: check the stipulations of a puzzle file ---------------------------------
+
+
+def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
+    """Check the stipulations of a puzzle file; after an interrupt, return the results so far."""
+    from retrograde.proofs.solver import Solver
+
+    if file == "-":
+        puzzles = parse_puzzles(file, read_text(file, "puzzle file", MOST_BYTES), variant)
+    else:
+        puzzles = read_puzzles(file, variant)
+    games = {name: load_variant(name) for name in {puzzle.variant for puzzle in puzzles}}
+    results: list[PuzzleResult] = []
+    interrupted = False
+    with progress("solve") as observer:
+        observer.begin("puzzles", len(puzzles))
+        try:
+            interruptible(partial(_examine, file, puzzles, games))
+            for puzzle in puzzles:
+                rules = games[puzzle.variant]
+                solver = Solver(rules, limits, find_prober(rules, tablebase))
+                solution = interruptible(partial(solver.solve, puzzle.position, all_wins=all_wins))
+                verdict = judge(puzzle, solution)
+                solved = SolutionResult.model_validate(solution)
+                results.append(PuzzleResult(id=puzzle.id, claim=_claim(puzzle), verdict=verdict, solution=solved))
+                observer.advance()
+        except KeyboardInterrupt:
+            interrupted = True
+    counts = Counter(result.verdict for result in results)
+    unsolved = any(result.verdict == "none" and result.solution.status == "unknown" for result in results)
+    found = PuzzleFile(
+        file=file,
+        checked=len(results),
+        holds=counts["holds"],
+        refuted=counts["refuted"],
+        unknown=counts["unknown"],
+        without_claim=counts["none"],
+        nodes=sum(result.solution.nodes for result in results),
+        interrupted=interrupted,
+        puzzles=results,
+    )
+    code = EXIT_NO if found.refuted else EXIT_UNKNOWN if found.unknown or unsolved else 0
+    return Reply(
+        found, lambda console: _show_file(console, found, len(puzzles)), EXIT_INTERRUPTED if interrupted else code
+    )
+
+
+def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
+    """Raise an error for puzzles that cannot be solved, before the search begins.
+
+    Otherwise a mistake in the last line of a file would be reported only after hours.
+    """
+    from retrograde.proofs.solver import is_lost_at_once
+
+    for puzzle in puzzles:
+        try:
+            is_lost_at_once(games[puzzle.variant], puzzle.position)
+        except InputError as error:
+            error.within(f"puzzle file {excerpt(file)}, puzzle {excerpt(puzzle.id)}")
+            raise
+    for puzzle in puzzles:
+        warn_if_impossible(games[puzzle.variant], puzzle.position, f"puzzle {excerpt(puzzle.id)}")
+
+
+def _claim(puzzle: Puzzle) -> str:
+    claim = "" if puzzle.stipulation is None else str(puzzle.stipulation)
+    if puzzle.first is not None:
+        claim += f"{', ' * bool(claim)}first move {' '.join(map(str, puzzle.first))}"
+    return claim
+
+
+def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
+    colours = {"holds": "green", "refuted": "bold red", "unknown": "yellow", "none": "dim"}
+    for puzzle in result.puzzles:
+        solution = puzzle.solution
+        value = f"{solution.winner} wins in {solution.dtm}" if solution.winner and solution.dtm else solution.wdl
+        moves = " ".join(solution.winning_moves[:4]) + (" …" if len(solution.winning_moves) > 4 else "")
+        line = Text(f"{puzzle.verdict:>8}", style=colours[puzzle.verdict])
+        line.append(f"  {puzzle.id:<16} {value or 'unknown':<18} {moves:<12} ", style="not bold default")
+        line.append(f"{solution.variant}, {solution.nodes:,} nodes", style="dim")
+        console.print(line, soft_wrap=True)
+        if puzzle.verdict in ("refuted", "unknown"):
+            told = f"{'':>10}claimed: {puzzle.claim}\n{'':>10}{solution.position}"
+            console.print(Text(told), soft_wrap=True)
+    if result.interrupted:
+        console.print(Text(f"interrupted: {result.checked} of {plural(total, 'puzzle')} solved"), soft_wrap=True)
+    console.print(
+        Text(
+            f"{plural(result.checked, 'puzzle')}: {result.holds} hold, {result.refuted} refuted, "
+            f"{result.unknown} unknown"
+            + (f", {result.without_claim} without a claim" if result.without_claim else "")
+            + f"; {plural(result.nodes, 'node')}"
+        ),
+        soft_wrap=True,
+    )
+
+
+# -- ``tablut puzzle check``: a saved proof -----------------------------------------------------
+
+
+class _Checked(CheckedProof):
+    variant: str
+    game: str
+    file: str
+    position: str
+    winner: str
+    plies: int | None
+    plies_left: int | None
+    strategy: int
+    tables: dict[str, str]
+    deep: bool
+    interrupted: bool
+
+
+@command()
+@argument("file", metavar="FILE", help="Proof file, written by --save-proof.")
+@variant_option("Name of a shipped rule set, or a TOML file. [default: as named in the proof]")
+@whole("--plies", default=20_000, least=0, most=10**12, help="Plies made to search for a shorter win; 0 for no search.")
+@_tablebase_option
+@flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")
+@threads_option("Number of processes that check in parallel.")
+def check_command(file: str, variant: str | None, plies: int, tablebase: str | None, deep: bool, threads: int) -> Reply:
+    """Check a saved proof by the rules alone, in plain Python.
+
+    docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
+    """
+    from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
+
+    named = f"proof {excerpt(file)}"
+    proof = read_certificate(file, read_text(file, "proof", MOST_BYTES) if file == "-" else Path(file))
+    rules = game_of(file, proof, None if variant is None else load_variant(variant))
+    tables = prober_for(rules, tablebase) if proof.tables else None
+    interrupted = False
+    try:
+        scheduler = LocalScheduler(threads, processes=threads > 1)
+        check = StrategyCheck(rules, proof, most_plies=plies, scheduler=scheduler, tablebase=tables, deep=deep)
+        warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
+        checked = interruptible(check.run)
+    except InputError as error:
+        # Errors about the file itself already name it.
+        if not error.subject.startswith(named):
+            error.within(named)
+        raise
+    except KeyboardInterrupt:
+        checked, interrupted = check.result(), True
+    result = _Checked(
+        variant=rules.name,
+        game=rules.digest,
+        file=file,
+        position=proof.position,
+        winner=proof.winner,
+        plies=proof.plies,
+        plies_left=proof.plies_left,
+        strategy=len(proof.strategy),
+        tables=proof.tables,
+        deep=deep,
+        interrupted=interrupted,
+        **checked.model_dump(),
+    )
+    failed = bool(checked.failures) or checked.shorter is not None
+    code = EXIT_NO if failed else EXIT_INTERRUPTED if interrupted else 0
+    return Reply(result, lambda console: _show_checked(console, result), code)
+
+
+def _show_checked(console: PeopleConsole, result: _Checked) -> None:
+    def say(text: str, mark: str = "", style: str = "") -> None:
+        console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
+
+    left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
+    say(f"{result.variant}  {result.position}{left}")
+    for failure in result.failures:
+        say(f"  {failure}", "fails", "bold red")
+    if result.failures:
+        return
+    if not result.proved:
+        say(f"interrupted: {plural(result.positions, 'position')} checked, no error found")
+        return
+    replies = f"all replies to them in {result.positions - result.strategy:,}"
+    does = "never loses" if result.within is None else f"wins within {plural(result.within, 'ply')}"
+    if result.within != result.plies:
+        does += f", {result.plies} according to the header"
+    say(f": {result.winner} {does}; its moves in {plural(result.strategy, 'position')}, {replies}", "proved", "green")
+    if result.unused:
+        say(f"unused: {plural(result.unused, 'position')} of the file")
+    if result.shorter is not None:
+        say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
+    elif result.distance == "exact":
+        say("there is no shorter win: all were tried")
+    elif result.distance is not None:
+        say(f"no shorter win within {plural(result.excluded, 'ply')}; longer ones are beyond the limit of this check")
+    if result.in_tables:
+        played = "played out by their moves" if result.deep else "with the values of the tables; --deep plays them out"
+        say(f"{plural(result.in_tables, 'position')} in tables ({', '.join(result.tables)}), {played}")
+    if result.seconds > _LONG:
+        say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
+
+
+# -- ``tablut prove``: a claim, for days and on many machines --------------------------------------
+
+
+@command(table=True)
+@choice("--claim", words=get_args(Claim), required=True, help="Claim: a side wins, a side does not win, or a draw.")
+@board_options
+@option("--moves", default="", metavar="MOVES", help="Moves to play first, separated by spaces.")
+@_tablebase_option
+@real("--hours", least=0, metavar="HOURS", help="Time limit, after which no new task starts.")
+@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Number of moves made by each task.")
+@whole("--memory", default=256, least=1, most=1 << 24, metavar="MIB", help="Memory for each worker's table.")
+@long_work(
+    "Number of threads for each task; they share one table.",
+    "Folder for the state of the search, from which a run resumes.",
+)
 def prove_command(
-    claim: Annotated[
-        Claim,
-        typer.Option(
-            "--claim", help="Claim to prove: a side wins, a side does not win, or a draw.", show_default=False
-        ),
-    ],
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    moves: Annotated[
-        str, typer.Option("--moves", metavar="MOVES", help="Moves to play first, separated by spaces.")
-    ] = "",
-    store: Annotated[
-        str | None,
-        typer.Option("--store", metavar="DIR", help="Folder for the state of the search, from which a run resumes."),
-    ] = None,
-    resume: ResumeOption = False,  # noqa: ARG001
-    tablebase: StoreOption = None,
-    hours: Annotated[
-        float | None,
-        typer.Option(
-            "--hours",
-            metavar="HOURS",
-            min=0,
-            help="Time limit in hours, after which no new task starts.",
-        ),
-    ] = None,
-    nodes: Annotated[
-        int, typer.Option("--nodes", min=1, max=10**12, help="Number of moves made by each task.")
-    ] = 10_000_000,
-    memory: Annotated[
-        int,
-        typer.Option("--memory", metavar="MIB", min=1, max=1 << 24, help="Memory for the table of each worker in MiB."),
-    ] = 256,
-    threads: Annotated[int, threads_option("Number of threads for each task; they share one table.")] = 1,
-    scheduler: SchedulerOption = None,
+    claim: Claim,
+    board: Board,
+    moves: str,
+    tablebase: str | None,
+    hours: float | None,
+    nodes: int,
+    memory: int,
+    work: LongWork,
 ) -> Reply:
     """Prove that a side wins from a position, never loses, or that it is a draw.
 
@@ -72,33 +467,28 @@ def prove_command(
     command with the same --store. The workers of --scheduler execute code from this program. Exit
     code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
     """
-    if scheduler is not None and store is None:
-        raise InputError("needs a folder for the results", subject="--scheduler", remedy="add --store DIR")
     check_memory("memory", memory)
-    rules = load_variant(variant)
-    board = Board(rules, read_position(position, rules))
     for text in moves.split():
-        board.push(read_move(text, board.size).said.move)
-    root = None if store is None else store_path(store)
-    with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
-        limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": threads}
+        board.push(read_move(text, board.size).move)
+    root = None if work.store is None else store_path(work.store)
+    with open_scheduler(1, work.scheduler) as workers, progress("prove") as observer:
+        limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": work.threads}
         start = DrawRun if claim == "draw" else ProofRun
-        run = start(rules, board.position, claim, observer=observer, tablebase=tablebase, **limits)
+        run = start(board.variant, board.position, claim, observer=observer, tablebase=tablebase, **limits)
         try:
             run.run(workers, root, hours)
         except (MachineError, KeyboardInterrupt) as error:
-            go_on = "the same command" if store is not None else "a new run with --store DIR, which can be resumed"
-            raise Interrupted(_reply(run.result()), go_on, error) from None
-    return _reply(run.result())
+            raise work.interrupted(_proving(run.result()), error) from None
+    return _proving(run.result())
 
 
-def _reply(found: Proving) -> Reply:
+def _proving(found: Proving) -> Reply:
     code = {"proved": 0, "refuted": EXIT_NO}.get(found.status, EXIT_UNKNOWN)
-    return Reply(found, lambda console: _show(console, found), code, table=(FirstMove, found.first_moves))
+    return Reply(found, lambda console: _show_proving(console, found), code, table=(FirstMove, found.first_moves))
 
 
-def _show(console: PeopleConsole, found: Proving) -> None:
-    console.print(f"{found.variant}  {found.position}", markup=False, soft_wrap=True)
+def _show_proving(console: PeopleConsole, found: Proving) -> None:
+    console.print(f"{found.variant}  {found.position}", soft_wrap=True)
     within = "" if found.within is None else f" within {plural(found.within, 'ply')}"
     unchecked = "" if found.checked or found.status == "open" else ", not checked by the plain rules"
     console.print(f"{found.claim}: {found.status}{within}{unchecked}", style="bold")
@@ -113,9 +503,9 @@ def _show(console: PeopleConsole, found: Proving) -> None:
     for part in (found, *found.halves):
         if part.certificate:
             what = f"strategy for {part.claim}, {plural(part.strategy or 0, 'position')}: {part.certificate}"
-            console.print(what, markup=False, soft_wrap=True)
+            console.print(what, soft_wrap=True)
         if part.status != "open" and not part.checked and not part.halves:
-            console.print(f"to check it: {_way_to_check(part)}", markup=False, soft_wrap=True)
+            console.print(f"to check it: {_way_to_check(part)}", soft_wrap=True)
     made = [(found.tasks, "task"), (found.nodes, "node"), (found.positions, "position")]
     console.print(", ".join(plural(count, noun) for count, noun in made), style="dim")
 

@@ -1,22 +1,11 @@
-"""``tablut puzzle``: list, show, play and check; `retrograde.cli.puzzle_solving` contains ``solve``."""
+"""``tablut puzzle``: list, show and play; `retrograde.cli.proving` contains ``solve`` and ``check``."""
 
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
-import typer
-
-from retrograde.cli.puzzle_solving import (
-    FileOption,
-    NodesOption,
-    StoreOption,
-    puzzle_ids_from,
-    read_one,
-    solve_command,
-)
-from retrograde.proofs.checker import CheckedProof, StrategyCheck
+from retrograde.cli.proving import check_command, nodes_option, solve_command
 from retrograde.puzzles.puzzle_file import (
     Filter,
     PuzzleFacts,
@@ -25,22 +14,20 @@ from retrograde.puzzles.puzzle_file import (
     facts_of,
     read_puzzles,
     rules_of,
+    shipped_ids,
 )
-from retrograde.tablebase.probing import prober_for
-from tablut.cli.options import read_text, threads_option, variant_option, warn_if_impossible
+from tablut.cli.command import Decorator, Group, argument, beginning, bundle, choice, flag, option, whole
+from tablut.cli.options import variant_option
 from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, legend, number, prose
-from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, interruptible, tabular
-from tablut.cli.streams import EXIT_INTERRUPTED
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import Move, MoveText
 from tablut.results import Result
-from tablut.running.progress import plural, rate_text
-from tablut.running.scheduling import LocalScheduler
+from tablut.running.progress import plural
 from tablut.store.files import excerpt
-from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,121 +35,7 @@ if TYPE_CHECKING:
     from retrograde.puzzles.game import PuzzleGame
     from retrograde.puzzles.puzzle_file import Puzzle
 
-_LONG: Final = 20
-"""Duration of a check, in seconds, from which on its speed is printed."""
-
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Solve puzzles, and prove wins, losses and draws.")
-
-
-class _Checked(CheckedProof):
-    variant: str
-    game: str
-    file: str
-    position: str
-    winner: str
-    plies: int | None
-    plies_left: int | None
-    strategy: int
-    tables: dict[str, str]
-    deep: bool
-    interrupted: bool
-
-
-@command
-def check_command(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="Proof file, written by --save-proof.")],
-    variant: Annotated[
-        str | None, variant_option("Name of a shipped rule set, or a TOML file. [default: as named in the proof]")
-    ] = None,
-    plies: Annotated[
-        int,
-        typer.Option(
-            min=0, max=10**12, help="Number of plies to make in the search for a shorter win; 0 for no search."
-        ),
-    ] = 20_000,
-    tablebase: StoreOption = None,
-    deep: Annotated[
-        bool, typer.Option("--deep", help="Also play out the positions that the proof leaves to tablebases.")
-    ] = False,
-    threads: Annotated[int, threads_option("Number of processes that check in parallel.")] = 1,
-) -> Reply:
-    """Check a saved proof by the rules alone, in plain Python.
-
-    docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
-    """
-    from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
-    from tablut.position import Position
-
-    named = f"proof {excerpt(file)}"
-    proof = read_certificate(file, read_text(file, "proof", MOST_BYTES) if file == "-" else Path(file))
-    rules = game_of(file, proof, None if variant is None else load_variant(variant))
-    tables = prober_for(rules, tablebase) if proof.tables else None
-    interrupted = False
-    try:
-        scheduler = LocalScheduler(threads, processes=threads > 1)
-        check = StrategyCheck(rules, proof, most_plies=plies, scheduler=scheduler, tablebase=tables, deep=deep)
-        warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
-        checked = interruptible(check.run)
-    except InputError as error:
-        # Errors about the file itself already name it.
-        if not error.subject.startswith(named):
-            error.within(named)
-        raise
-    except KeyboardInterrupt:
-        checked, interrupted = check.found(), True
-    result = _Checked(
-        variant=rules.name,
-        game=rules.digest,
-        file=file,
-        position=proof.position,
-        winner=proof.winner,
-        plies=proof.plies,
-        plies_left=proof.plies_left,
-        strategy=len(proof.strategy),
-        tables=proof.tables,
-        deep=deep,
-        interrupted=interrupted,
-        **checked.model_dump(),
-    )
-    failed = bool(checked.failures) or checked.shorter is not None
-    code = EXIT_NO if failed else EXIT_INTERRUPTED if interrupted else 0
-    return Reply(result, lambda console: _show_checked(console, result), code)
-
-
-def _show_checked(console: PeopleConsole, result: _Checked) -> None:
-    from rich.text import Text
-
-    def say(text: str, mark: str = "", style: str = "") -> None:
-        # Text from the proof must not be interpreted as markup.
-        console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
-
-    left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
-    say(f"{result.variant}  {result.position}{left}")
-    for failure in result.failures:
-        say(f"  {failure}", "fails", "bold red")
-    if result.failures:
-        return
-    if not result.proved:
-        say(f"interrupted: {plural(result.positions, 'position')} checked, no error found")
-        return
-    replies = f"all replies to them in {result.positions - result.strategy:,}"
-    does = "never loses" if result.within is None else f"wins within {plural(result.within, 'ply')}"
-    if result.within != result.plies:
-        does += f", {result.plies} according to the header"
-    say(f": {result.winner} {does}; its moves in {plural(result.strategy, 'position')}, {replies}", "proved", "green")
-    if result.unused:
-        say(f"unused: {plural(result.unused, 'position')} of the file")
-    if result.shorter is not None:
-        say(f": {result.winner} wins within {result.shorter}", "not the shortest", "bold red")
-    elif result.distance == "exact":
-        say("there is no shorter win: all were tried")
-    elif result.distance is not None:
-        say(f"no shorter win within {plural(result.excluded, 'ply')}; longer ones are beyond the limit of this check")
-    if result.in_tables:
-        played = "played out by their moves" if result.deep else "with the values of the tables; --deep plays them out"
-        say(f"{plural(result.in_tables, 'position')} in tables ({', '.join(result.tables)}), {played}")
-    if result.seconds > _LONG:
-        say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
+app = Group(help="Solve puzzles, and prove wins, losses and draws.")
 
 
 # -- list and show -----------------------------------------------------------------------
@@ -180,31 +53,29 @@ class _Shown(PuzzleFacts):
     solution: list[str] | None = None
 
 
-@tabular
+@app.command("list", table=True)
+@argument(
+    "file",
+    default="collection",
+    metavar="[FILE]",
+    help="Puzzle file, or a shipped one (ashton, mcgill …). [default: collection]",
+)
+@variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
+@choice("--side", words=("white", "black"), help="Side to move.")
+@choice("--winner", words=("white", "black"), help="Side that wins.")
+@whole("--min-plies", "shortest", least=1, most=1000, help="Minimum length of the win, in plies.")
+@whole("--max-plies", "longest", least=1, most=1000, help="Maximum length of the win, in plies.")
+@whole("--grade", multiple=True, least=1, most=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
+@option("--theme", metavar="TEXT", help="Part of a theme's name, such as ending, middle game or shieldwall.")
 def list_command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="A puzzle file, or a shipped one (ashton, endings, mcgill …).")
-    ] = "collection",
-    variant: Annotated[
-        str | None, variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
-    ] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Side to move.")] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Side that wins.")] = None,
-    shortest: Annotated[
-        int | None, typer.Option("--min-plies", min=1, max=1000, help="Minimum length of the win in plies.")
-    ] = None,
-    longest: Annotated[
-        int | None, typer.Option("--max-plies", min=1, max=1000, help="Maximum length of the win in plies.")
-    ] = None,
-    grade: Annotated[
-        list[int] | None, typer.Option(min=1, max=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
-    ] = None,
-    theme: Annotated[
-        str | None,
-        typer.Option(
-            help="Part of a theme's name: ending, middle game, shieldwall, exit fort, encirclement, or a pattern."
-        ),
-    ] = None,
+    file: str,
+    variant: str | None,
+    side: Literal["white", "black"] | None,
+    winner: Literal["white", "black"] | None,
+    shortest: int | None,
+    longest: int | None,
+    grade: tuple[int, ...],
+    theme: str | None,
 ) -> Reply:
     """List puzzles, without their solutions.
 
@@ -233,31 +104,45 @@ def _show_list(console: PeopleConsole, found: _List, total: int) -> None:
     console.print(f"{of}{plural(total, 'puzzle')}; `tablut puzzle play ID` plays one", style="dim")
 
 
-@command
-def show_command(
-    puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
-    file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("Rule set for files that do not name one.")] = None,
-    hint: Annotated[bool, typer.Option("--hint", help="Name the square of the piece that moves.")] = False,
-    solution: Annotated[bool, typer.Option("--solution", help="Print the solution as well.")] = False,
-    nodes: NodesOption = 50_000_000,
-) -> Reply:
+def _read_one(puzzle: str, file: str, variant: str | None) -> Puzzle:
+    """Return the puzzle with a given id from a file."""
+    puzzles = {one.id: one for one in read_puzzles(file, variant)}
+    if puzzle in puzzles or puzzle.lower() in puzzles:
+        return puzzles.get(puzzle) or puzzles[puzzle.lower()]
+    hint = did_you_mean(puzzle, puzzles, "list them with `tablut puzzle list`, or choose another file with --file")
+    raise InputError(f"is not in {excerpt(file)}", subject=f"puzzle {excerpt(puzzle)}", remedy=hint)
+
+
+_one_puzzle: Decorator = bundle(
+    "puzzle",
+    _read_one,
+    argument("puzzle", metavar="ID", shell_complete=beginning(shipped_ids), help="A puzzle's id."),
+    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a shipped one."),
+    variant_option("Rule set for files that do not name one."),
+)
+
+
+@app.command("show")
+@_one_puzzle
+@flag("--hint", help="Name the square of the piece that moves.")
+@flag("--solution", help="Print the solution as well.")
+@nodes_option(50_000_000)
+def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
     """Draw a puzzle with its task, without the solution."""
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
-    one = read_one(puzzle, file, variant)
-    tempting = one.tags.get("tempting", "")
+    tempting = puzzle.tags.get("tempting", "")
     shown = _Shown(
-        **facts_of(one).model_dump(),
+        **facts_of(puzzle).model_dump(),
         tempting=int(tempting) if tempting.isascii() and tempting.isdigit() else None,
-        source=one.tags.get("source", ""),
+        source=puzzle.tags.get("source", ""),
     )
     if hint or solution:
-        line = interruptible(partial(solve_puzzle, one, ProofLimits(nodes=nodes))).line
-        start = square_name(line[0].start, rules_of(one).size) if hint and line else None
+        line = interruptible(partial(solve_puzzle, puzzle, ProofLimits(nodes=nodes))).line
+        start = square_name(line[0].start, rules_of(puzzle).size) if hint and line else None
         shown = shown.model_copy(update={"hint": start, "solution": list(map(str, line)) if solution else None})
-    return Reply(shown, lambda console: _show_puzzle(console, one, shown))
+    return Reply(shown, lambda console: _show_puzzle(console, puzzle, shown))
 
 
 def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
@@ -302,31 +187,24 @@ class _Played(Result):
     unknown: bool
 
 
-@command
-def play_command(
-    puzzle: Annotated[str, typer.Argument(metavar="ID", help="A puzzle's id.", autocompletion=puzzle_ids_from)],
-    file: FileOption = "collection",
-    variant: Annotated[str | None, variant_option("Rule set for files that do not name one.")] = None,
-    moves: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--move", "-m", metavar="MOVE", help="Move to try first, before the program reads input; may be repeated."
-        ),
-    ] = None,
-    nodes: NodesOption = 200_000_000,
-) -> Reply:
+@app.command("play")
+@_one_puzzle
+@option(
+    "--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to try before any input is read; repeatable."
+)
+@nodes_option(200_000_000)
+def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     """Solve a puzzle interactively in the terminal.
 
     Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
     unsolved; 3: the limits were reached before a move was judged.
     """
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import open_puzzle
 
-    one = read_one(puzzle, file, variant)
     live = Live()
-    game = interruptible(partial(open_puzzle, one, ProofLimits(nodes=nodes)))
-    table = _Table(one, game, live, _asking(live, list(moves or ())))
+    game = interruptible(partial(open_puzzle, puzzle, ProofLimits(nodes=nodes)))
+    table = _Table(puzzle, game, live, _asking(live, list(moves or ())))
     played = table.run()
     code = EXIT_UNKNOWN if played.unknown else 0 if played.solved else EXIT_NO
     return Reply(played, lambda console: _show_played(console, played), code)
@@ -340,7 +218,7 @@ def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
         if not given:
             return reader.ask(prompt)
         line = given.pop(0).strip()
-        live.print(prompt + line, markup=False)
+        live.print(prompt + line)
         return line
 
     return ask
@@ -407,7 +285,7 @@ class _Table:
     def _try(self, text: str) -> None:
         board = self._game.board
         try:
-            move = read_move(text, board.size).said.move
+            move = read_move(text, board.size).move
         except InputError:
             hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
             self._live.print(f"{excerpt(text, 40)}: neither a move nor a command; {hint}")
@@ -496,8 +374,5 @@ def _show_played(console: PeopleConsole, played: _Played) -> None:
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")
 
 
-app.command("list")(list_command)
-app.command("show")(show_command)
-app.command("play")(play_command)
-app.command("solve")(solve_command)
-app.command("check")(check_command)
+app.add_command(solve_command, "solve")
+app.add_command(check_command, "check")

@@ -1,86 +1,192 @@
-"""``tablut probe``, and the sub-commands of ``tablut tablebase`` except ``build``."""
+"""``tablut tablebase`` with its sub-commands, ``tablut probe`` and ``tablut solve``: exact values, made and asked."""
 
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal
 
-import typer
 from rich.text import Text
 
-from retrograde.answers import ProbeResult, RatedMoveResult, TierResult, info_of, probe_result
-from retrograde.cli.making import build_command, show_info
+from retrograde.answers import ProbeResult, RatedMoveResult, TablebaseInfo, TierResult, info_of, probe_result
 from tablut.board import Board
+from tablut.cli.command import Group, argument, bundle, choice, command, flag, option, whole
 from tablut.cli.options import (
-    PositionOption,
-    StoreArgument,
+    file_option,
     material_option,
+    position_option,
     read_materials,
     read_position,
+    rules_option,
+    scheduler_option,
+    store_argument,
     threads_option,
     variant_option,
 )
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress, tabular, typed
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, typed
 from tablut.cli.streams import complain
-from tablut.errors import InputError
-from tablut.position import NARROW
+from tablut.errors import InputError, TablutError
+from tablut.position import NARROW, Position
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.running.machine import physical_memory
 from tablut.running.progress import plural
+from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
 
 if TYPE_CHECKING:
+    from retrograde.solver.report import SideCounts, SolveReport
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import TableQuery
-    from retrograde.tablebase.store import Store
-    from retrograde.verification.findings import Verification
+    from retrograde.verification.verifying import Verification
 
-app = typer.Typer(
-    rich_markup_mode=None, add_completion=False, help="Build, describe, query and verify endgame tablebases."
-)
-app.command("build")(build_command)
+app = Group(help="Build, describe, query and verify endgame tablebases.")
 
-
-# -- info ----------------------------------------------------------------------------------
+_LONG = 10
+"""Estimated time of a build, in seconds, from which on its cost is printed in advance."""
 
 
-@app.command("info")
-@tabular
-def info_command(store: StoreArgument) -> Reply:
+# -- build and info ------------------------------------------------------------------------
+
+
+@app.command("build", table=True)
+@whole("--men", least=2, help="Maximum number of men, the king included.")
+@material_option("Attackers and defenders, such as 5v1, with all material after captures; may be repeated.")
+@rules_option
+@option("--store", metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]")
+@threads_option("Number of threads for each tier.")
+@whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit; larger tiers are built in slices.")
+@scheduler_option
+def build_command(
+    men: int | None,
+    material: tuple[str, ...],
+    rules: Variant,
+    store: str | None,
+    threads: int,
+    memory: int,
+    scheduler: str | None,
+) -> Reply:
+    """Build a tablebase, or add tiers to one.
+
+    All positions with up to --men men, or with the material given, are solved and stored with value
+    and distance to the end. Stored tiers are kept, so an interrupted build resumes, and a build
+    with more men or other material adds to them. A long build first prints its cost and the tiers
+    that it builds in slices. The workers of --scheduler execute code from this program: use only a
+    cluster of your own.
+    """
+    from retrograde.solver.build import build_tablebase
+    from retrograde.solver.tiers import check_build
+    from retrograde.tablebase.store import is_store, open_store
+
+    materials = read_materials(material)
+    if men is None and not materials:
+        raise InputError(
+            "one of them is required; --men 4 builds all tiers of at most four men", subject="--men or --material"
+        )
+    root = store_path(f"tablebase-{rules.name}" if store is None else store)
+    built = open_store(root).tiers() if is_store(root) else []
+    estimate = check_build(rules, men, memory << 20, root, built, materials=materials)
+    if estimate.seconds >= _LONG:
+        complain(f"{rules.name}: {estimate}")
+    try:
+        with progress("build") as observer:
+            files = interruptible(
+                lambda: build_tablebase(
+                    root,
+                    rules,
+                    men,
+                    materials=materials,
+                    threads=threads,
+                    memory=memory << 20,
+                    scheduler=scheduler,
+                    observer=observer,
+                )
+            )
+    except KeyboardInterrupt:
+        _say_what_is_kept(root)
+        raise
+    info = info_of(files)
+
+    def show(console: PeopleConsole) -> None:
+        _show_info(console, info)
+        console.print(f"stored in {root}", soft_wrap=True)
+
+    return Reply(info, show, table=(TierResult, info.tiers))
+
+
+def _say_what_is_kept(store: Path | str | None) -> None:
+    """Print after an interrupt which tiers are stored, and how to resume."""
+    from retrograde.tablebase.store import is_store, open_store, tier_name
+    from retrograde.tablebase.writer import sweep
+
+    if store is None:
+        complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
+    elif is_store(root := Path(store)):
+        with suppress(TablutError, OSError):
+            # Remove the temporary files of the abandoned thread, as the next run would do.
+            sweep(root)
+        finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
+        complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
+
+
+def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
+    """Print the tiers of a tablebase as a table."""
+    more = any(1 + tier.attackers + tier.defenders > info.max_men for tier in info.tiers)
+    what = f"  tablebase, all positions with at most {info.max_men} men" + (", some tiers with more" if more else "")
+    console.print(Text.assemble((info.variant, "bold"), what))
+    neither = "unresolved" if any(tier.unresolved for tier in info.tiers) else "draw"
+    numbers = ("positions", "classes", "win", neither, "loss", "longest", "bytes")
+    table = Table(label("tier"), *map(number, numbers))
+    for tier in info.tiers:
+        counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
+        table.add(
+            f"{tier.attackers}v{tier.defenders}",
+            *(f"{count:,}" for count in counts),
+            str(tier.max_dtm),
+            f"{tier.bytes:,}",
+        )
+    table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
+    console.print(table)
+    note = f"Tier: attackers v defenders. Win, {neither} and loss are for the side to move, counted in classes."
+    console.print(note, style="dim")
+    if info.positions:
+        console.print(f"{info.bytes / info.positions:.4f} bytes for each position")
+    if info.missing:
+        console.print(f"not built yet: {', '.join(info.missing)}")
+
+
+@app.command("info", table=True)
+@store_argument
+def info_command(store: str) -> Reply:
     """Describe a tablebase: rules, tiers, values, sizes."""
-    from retrograde.tablebase.probing import open_tablebase
+    from retrograde.tablebase.store import open_store
 
-    info = info_of(open_tablebase(store))
-    return Reply(info, lambda console: show_info(console, info), table=(TierResult, info.tiers))
+    info = info_of(open_store(store))
+    return Reply(info, lambda console: _show_info(console, info), table=(TierResult, info.tiers))
 
 
 # -- verify --------------------------------------------------------------------------------
 
 
 @app.command("verify")
-@command
+@store_argument
+@flag("--quick", help="Only compare the files with their digests.")
+@whole("--sample", least=0, help="Number of positions to play out by the naive rules. [default: 20; with --quick, 0]")
+@whole("--seed", default=1, least=0, help="Seed of the sample.")
+@threads_option("Number of tasks that run in parallel.")
+@whole(
+    "--memory",
+    default=4096,
+    least=1,
+    metavar="MIB",
+    help="Memory limit for unpacked tiers; the others are kept on disk.",
+)
+@file_option("--record", help="File that records verified tiers, which later runs skip.")
 def verify_command(
-    store: StoreArgument,
-    quick: Annotated[bool, typer.Option("--quick", help="Only compare the files with their digests.")] = False,
-    sample: Annotated[
-        int | None,
-        typer.Option(min=0, help="Number of positions to play out by the naive rules. [default: 20; with --quick, 0]"),
-    ] = None,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the sample.")] = 1,
-    threads: Annotated[int, threads_option("Number of tasks that run in parallel.")] = 1,
-    memory: Annotated[
-        int,
-        typer.Option(
-            metavar="MIB", min=1, help="Memory limit for unpacked tiers in MiB; beyond it, they are kept on disk."
-        ),
-    ] = 4096,
-    record: Annotated[
-        Path | None, typer.Option(help="File that records verified tiers, which later runs skip.", show_default=False)
-    ] = None,
+    store: str, quick: bool, sample: int | None, seed: int, threads: int, memory: int, record: Path | None
 ) -> Reply:
     """Verify the stored values of a tablebase.
 
@@ -151,17 +257,11 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 # -- probe ---------------------------------------------------------------------------------
 
 
-@tabular
-def probe_command(
-    store: Annotated[
-        str | None,
-        typer.Argument(metavar="STORE", help="Folder of the tablebase. [default: a shipped one]", show_default=False),
-    ] = None,
-    position: PositionOption = None,
-    variant: Annotated[
-        str | None, variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
-    ] = None,
-) -> Reply:
+@command(table=True)
+@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a shipped one]")
+@position_option
+@variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
+def probe_command(store: str | None, position: str | None, variant: str | None) -> Reply:
     """Look up a position in a tablebase, with the value of each move.
 
     Values are wins, losses and draws with their distances to the end in plies. The position counts
@@ -233,13 +333,13 @@ def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> N
 
 
 def _words(wdl: str, dtm: int | None) -> str:
-    return wdl if dtm is None else f"{wdl} in {dtm} {'ply' if dtm == 1 else 'plies'}"
+    return wdl if dtm is None else f"{wdl} in {plural(dtm, 'ply')}"
 
 
 # -- query -------------------------------------------------------------------------------
 
 
-class _Position(Result):
+class _Valued(Result):
     position: str
     wdl: str
     dtm: int | None
@@ -249,63 +349,63 @@ class _Found(Result):
     variant: str
     store: str
     found: int
-    positions: list[_Position]
+    positions: list[_Valued]
 
 
-@app.command("query")
-@tabular
-def query_command(
-    store: StoreArgument,
-    wdl: Annotated[
-        Literal["win", "draw", "loss", "unresolved"] | None, typer.Option(help="Value for the side to move.")
-    ] = None,
-    side: Annotated[Literal["white", "black"] | None, typer.Option(help="Side to move.")] = None,
-    shortest: Annotated[
-        int | None, typer.Option("--min-plies", min=0, max=20_000, help="Minimum distance to the end in plies.")
-    ] = None,
-    longest: Annotated[
-        int | None, typer.Option("--max-plies", min=0, max=20_000, help="Maximum distance to the end in plies.")
-    ] = None,
-    material: Annotated[
-        list[str] | None, material_option("Attackers and defenders, such as 2v1; may be repeated.")
-    ] = None,
-    zugzwang: Annotated[
-        Literal["full", "half", "any"] | None,
-        typer.Option(help="Mutual zugzwangs: either side to move loses (full), or having to move costs a draw (half)."),
-    ] = None,
-    order: Annotated[Literal["index", "longest", "shortest"], typer.Option(help="Order of the positions.")] = ("index"),
-    most: Annotated[
-        int, typer.Option("--most", "-n", min=0, max=10**6, help="Maximum number of positions to list.")
-    ] = 20,
-) -> Reply:
+def _query(
+    wdl: Literal["win", "draw", "loss", "unresolved"] | None,
+    side: Literal["white", "black"] | None,
+    shortest: int | None,
+    longest: int | None,
+    material: tuple[str, ...],
+    zugzwang: Literal["full", "half", "any"] | None,
+    order: Literal["index", "longest", "shortest"],
+) -> TableQuery:
+    from retrograde.tablebase.querying import TableQuery
+
+    if shortest is not None and longest is not None and shortest > longest:
+        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
+    return TableQuery(wdl, side, shortest, longest, read_materials(material), zugzwang, order)
+
+
+@app.command("query", table=True)
+@store_argument
+@bundle(
+    "query",
+    _query,
+    choice("--wdl", words=("win", "draw", "loss", "unresolved"), help="Value for the side to move."),
+    choice("--side", words=("white", "black"), help="Side to move."),
+    whole("--min-plies", "shortest", least=0, most=20_000, help="Minimum distance to the end in plies."),
+    whole("--max-plies", "longest", least=0, most=20_000, help="Maximum distance to the end in plies."),
+    material_option("Attackers and defenders, such as 2v1; may be repeated."),
+    choice(
+        "--zugzwang",
+        words=("full", "half", "any"),
+        help="Mutual zugzwangs: either side to move loses (full), or loses a draw (half).",
+    ),
+    choice("--order", words=("index", "longest", "shortest"), default="index", help="Order of the positions."),
+)
+@whole("--most", "-n", default=20, least=0, most=10**6, help="Maximum number of positions to list.")
+def query_command(store: str, query: TableQuery, most: int) -> Reply:
     """List positions of a tablebase by their values.
 
     For example the longest wins, the draws with some material, or mutual zugzwangs. One position of
     each class under the symmetries of the board is listed; all matching classes are counted.
     """
-    from retrograde.tablebase.querying import TableQuery
+    from retrograde.tablebase.querying import list_positions
     from retrograde.tablebase.store import open_store
 
-    if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
-    materials = read_materials(material)
     files = open_store(store)
-    found = _ask(files, TableQuery(wdl, side, shortest, longest, materials, zugzwang, order), most)
-    return Reply(found, lambda console: _show_found(console, found), table=(_Position, found.positions))
-
-
-def _ask(files: Store, query: TableQuery, most: int) -> _Found:
-    from retrograde.tablebase.querying import list_positions
-
     with progress("query") as observer:
         observer.begin("entries")
         listing = interruptible(partial(list_positions, files, query, most, observer.advance))
-    return _Found(
+    found = _Found(
         variant=files.variant.name,
         store=str(files.root),
         found=listing.found,
-        positions=[_Position(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions],
+        positions=[_Valued(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions],
     )
+    return Reply(found, lambda console: _show_found(console, found), table=(_Valued, found.positions))
 
 
 def _show_found(console: PeopleConsole, found: _Found) -> None:
@@ -318,3 +418,74 @@ def _show_found(console: PeopleConsole, found: _Found) -> None:
     console.print(f"{found.variant}: {plural(found.found, 'position')} up to symmetry", style="dim")
     if more:
         console.print(f"and {more:,} more (list them with --most)", style="dim")
+
+
+# -- ``tablut solve``: a small board ---------------------------------------------------------
+
+
+@command()
+@rules_option
+@option("--store", metavar="STORE", help="Folder for all values, from which an interrupted run resumes.")
+@threads_option("Number of tasks that run in parallel.")
+@whole("--memory", least=1, metavar="MIB", help="Memory limit. [default: all memory of the machine]")
+def solve_command(rules: Variant, store: str | None, threads: int, memory: int | None) -> Reply:
+    """Solve a small board completely: find the value of every position reachable from the start.
+
+    Each position counts as the first one of its game; under a move limit, a win must end within the
+    limit. Distances are in plies to the end under best play.
+    """
+    from retrograde.solver.report import solve_report
+    from retrograde.solver.solution import memory_needed
+
+    needed = memory_needed(rules)
+    limit = memory << 20 if memory else physical_memory()
+    if limit is not None and needed > limit:
+        raise InputError(
+            f"needs about {needed / 2**20:,.0f} MiB of memory, but only {limit / 2**20:,.0f} MiB are available",
+            subject=f"variant {rules.name}",
+            remedy="choose a smaller board (see tablut variants), or use tablut tablebase build",
+        )
+    try:
+        with progress("solve") as observer:
+            report, _ = interruptible(lambda: solve_report(rules, threads=threads, store=store, observer=observer))
+    except KeyboardInterrupt:
+        _say_what_is_kept(store)
+        raise
+    return Reply(report, lambda console: _show_solution(console, rules, report))
+
+
+def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
+    console.print(draw_board(variant, variant.start))
+    ends = "" if report.dtm is None else f" in {plural(report.dtm, 'ply')}"
+    who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
+    line = " ".join(report.start.line) or "neither side can force a win"
+    console.print(Text.assemble(f"{report.variant}: ", (who + ends, "bold"), f": {line}\n"), soft_wrap=True)
+    unforced = "draw" if report.white_to_move.unresolved + report.black_to_move.unresolved == 0 else "unresolved"
+    names = ("win", unforced, "loss")
+    table = Table(
+        label("to move"),
+        *(number(name) for name in names),
+        *(number(f"classes: {name}" if name == "win" else name, f"{name}, classes") for name in names),
+    )
+    for side in ("white", "black"):
+        whole, classes = getattr(report, f"{side}_to_move"), getattr(report.by_class, f"{side}_to_move")
+        cells = [count for counts in (whole, classes) for count in _counts(counts)]
+        table.add(side, *(f"{count:,}" for count in cells))
+    console.print(table)
+    console.print(
+        f"\nThe start reaches {plural(report.positions, 'position')}, {plural(report.classes, 'class')} under the "
+        f"{plural(len(report.symmetries), 'symmetry')} of the start; the bound counts {report.bound:,}."
+    )
+    zugzwangs = report.mutual_zugzwangs
+    console.print(
+        f"Mutual zugzwangs: {zugzwangs['full']:,} lost by either side to move, {zugzwangs['half']:,} that cost a draw."
+    )
+    if report.longest is not None:
+        longest = report.longest
+        console.print(f"\nFarthest from the end, {plural(report.max_dtm, 'ply')}:  {longest.position}", soft_wrap=True)
+        console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
+        console.print(" ".join(longest.line), soft_wrap=True)
+
+
+def _counts(counts: SideCounts) -> tuple[int, int, int]:
+    return counts.win, counts.draw + counts.unresolved, counts.loss

@@ -18,8 +18,7 @@ from retrograde.solver.slices.building import SliceBuild, scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
-from retrograde.tablebase.records import DamagedTableError, TooOldError
-from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
@@ -29,6 +28,7 @@ from tablut.running.clocks import cpu_clock, wall_clock
 from tablut.running.progress import Observer
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.store.files import store_path
+from tablut.store.records import TooOldError
 from tablut.variants import as_variant
 
 if TYPE_CHECKING:

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from symmetry import Symmetry, dihedral, orbits, stabiliser
-from tablut.cli.options import PositionOption, VariantOption, check_folder, read_position
+from tablut.board import Board
+from tablut.cli.command import Group, whole
+from tablut.cli.options import board_options, check_folder, file_option, rules_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible
 from tablut.errors import InputError
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
 from tablut.results import Result
 from tablut.store.files import write_text
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant
 
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Verify the symmetry reduction, or draw an orbit.")
+app = Group(help="Verify the symmetry reduction, or draw an orbit.")
 
 
 class CheckResult(Result):
@@ -44,7 +45,7 @@ class ElementResult(Result):
     counterexample: str | None
 
 
-class _Verified(Result):
+class _SymmetryReport(Result):
     variant: str
     group_order: int
     start_group_order: int
@@ -54,24 +55,17 @@ class _Verified(Result):
 
 
 @app.command("verify")
-@command
-def verify_command(
-    variant: VariantOption = "ashton",
-    samples: Annotated[
-        int, typer.Option(min=10, help="Number of random placements, and of positions from random play.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random positions.")] = 1,
-    most: Annotated[
-        int | None, typer.Option(min=1, help="Maximum number of positions near the start, which are all tested.")
-    ] = None,
-) -> Reply:
+@rules_option
+@whole("--samples", default=2000, least=10, help="Number of random placements, and of positions from random play.")
+@whole("--seed", default=1, least=0, help="Seed of the random positions.")
+@whole("--most", least=1, help="Maximum number of positions near the start, which are all tested.")
+def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
     """Test on positions whether the symmetries of the rules act as automorphisms of the game.
 
     The exit code is 1 if a claim failed.
     """
     from tablut.automorphisms.checks import checks
 
-    rules = load_variant(variant)
     elements: list[ElementResult] = []
     done: list[SymmetryCheck] = []
 
@@ -117,7 +111,7 @@ def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
 
 
 def _verified(variant: Variant, elements: list[ElementResult], done: list[SymmetryCheck], seed: int) -> Reply:
-    result = _Verified(
+    result = _SymmetryReport(
         variant=variant.name,
         group_order=len(variant.symmetries),
         start_group_order=sum(element.of_the_start for element in elements),
@@ -139,7 +133,7 @@ def _difference(variant: Variant, element: Symmetry) -> str:
     return "it changes the camps, the inert cells or the cells where pieces may stand"
 
 
-def _show_verified(console: PeopleConsole, result: _Verified) -> None:
+def _show_verified(console: PeopleConsole, result: _SymmetryReport) -> None:
     what = (
         f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
         f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
@@ -180,17 +174,11 @@ class _Orbit(Result):
 
 
 @app.command("show")
-@command
-def show_command(
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all images.")] = None,
-) -> Reply:
+@board_options
+@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all images.")
+def show_command(board: Board, svg: Path | None) -> Reply:
     """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
-    from tablut.board import Board
-
-    rules = load_variant(variant)
-    board = Board(rules, read_position(position, rules))
+    rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]
     if svg is not None:
         from tablut.svg import board as draw_svg

@@ -5,16 +5,21 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Any, Final
 
-import typer
+import click
 
+from tablut.board import Board
+from tablut.cli.command import Decorator, argument, beginning, bundle, flag, option, whole
+from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
+from tablut.formats.game import GameRecord, NoRulesError
 from tablut.position import Position, Side
-from tablut.records.game import GameRecord, NoRulesError
-from tablut.records.kinds import read_record, record_text
+from tablut.records import read_record, record_text
 from tablut.running.machine import MOST_THREADS
 from tablut.status import check_playable, position_status, reasons
 from tablut.store import files
@@ -24,51 +29,111 @@ from tablut.variants import Variant, as_variant
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
 
-def variant_names_from(incomplete: str) -> list[str]:
-    """Return the names of shipped rule sets that begin with a text, for ``autocompletion=``."""
+def _variant_names() -> tuple[str, ...]:
     from tablut.variants import variant_names
 
-    return [name for name in variant_names() if name.startswith(incomplete)]
+    return variant_names()
 
 
-def variant_option(text: str) -> Any:
-    """Return the option ``--variant`` with the given help text, for commands without a default rule set."""
-    return typer.Option("--variant", "-v", metavar="NAME|FILE", help=text, autocompletion=variant_names_from)
+complete_variant = beginning(_variant_names)
 
 
-def seed_option(text: str) -> Any:
-    """Return the option ``--seed`` with a help text."""
-    return typer.Option("--seed", min=0, max=(1 << 63) - 1, help=text)
+def variant_option(help: str = "Name of a shipped rule set, or a TOML file.", **settings: Any) -> Decorator:  # noqa: A002
+    """Declare the option ``--variant``."""
+    return option("--variant", "-v", metavar="NAME|FILE", help=help, shell_complete=complete_variant, **settings)
 
 
-def threads_option(text: str) -> Any:
-    """Return the option ``--threads`` with a help text."""
-    return typer.Option("--threads", min=1, max=MOST_THREADS, help=text)
+def seed_option(help: str, default: int = 0) -> Decorator:  # noqa: A002
+    """Declare the option ``--seed``."""
+    return whole("--seed", least=0, default=default, help=help)
 
 
-def material_option(text: str) -> Any:
-    """Return the option ``--material``, which may be repeated; `read_materials` parses its values."""
-    return typer.Option("--material", metavar="AvD", help=text, show_default=False)
+def threads_option(help: str) -> Decorator:  # noqa: A002
+    """Declare the option ``--threads``."""
+    return whole("--threads", least=1, most=MOST_THREADS, default=1, help=help)
 
 
-VariantOption = Annotated[str, variant_option("Name of a shipped rule set, or a TOML file.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", hidden=True)]
-"""Option without effect, kept because published commands contain it. Work in a folder is always resumed."""
-SchedulerOption = Annotated[
-    str | None,
-    typer.Option("--scheduler", metavar="ADDRESS", help="Running Dask cluster whose workers can access DIR."),
-]
-StoreArgument = Annotated[str, typer.Argument(metavar="STORE", help="Folder of the tablebase.", show_default=False)]
-PositionOption = Annotated[
-    str | None,
-    typer.Option(
-        "--position",
-        "-p",
-        metavar="TEXT|FILE|-",
-        help="Position as text (one line, a grid or another program's format), file, or - for standard input. "
-        "[default: the start]",
-    ),
-]
+def material_option(help: str) -> Decorator:  # noqa: A002
+    """Declare the option ``--material``, which may be repeated; `read_materials` parses its values."""
+    return option("--material", metavar="AvD", multiple=True, help=help)
+
+
+def file_option(*names: str, metavar: str = "FILE", **settings: Any) -> Decorator:
+    """Declare an option that takes a file or folder."""
+    return option(*names, type=click.Path(path_type=Path), metavar=metavar, **settings)
+
+
+store_argument = argument("store", metavar="STORE", help="Folder of the tablebase.")
+position_option = option(
+    "--position",
+    "-p",
+    metavar="TEXT|FILE|-",
+    help="Position as text (one line, a grid or another program's format), file, or - for standard input. "
+    "[default: the start]",
+)
+
+
+scheduler_option = option(
+    "--scheduler", metavar="ADDRESS", help="Running Dask cluster, whose workers can access --store."
+)
+
+
+def _rules(variant: str) -> Variant:
+    return as_variant(variant)
+
+
+def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
+    return Board(variant, read_position(position, variant, judged=judged))
+
+
+rules_option = bundle("rules", _rules, variant_option(default="ashton"))
+"""Option ``--variant``, passed as ``rules``, a `Variant`."""
+board_options = bundle("board", _board, variant_option(default="ashton"), position_option)
+"""Options ``--variant`` and ``--position``, passed as ``board``, a `Board` on which the game can be played."""
+drawn_board_options = bundle("board", partial(_board, judged=False), variant_option(default="ashton"), position_option)
+"""Options ``--variant`` and ``--position``, passed as ``board``, a `Board` that may be impossible."""
+
+
+@dataclass(frozen=True)
+class LongWork:
+    """Where long work is stored, and what does it."""
+
+    store: str | None
+    threads: int
+    scheduler: str | None
+    resume: bool = False
+    """Without effect, because work in a folder is always resumed; kept because published commands contain it."""
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.store is None:
+            raise InputError(
+                "needs a folder that the workers see under the same name",
+                subject="--scheduler",
+                remedy="add --store DIR",
+            )
+
+    @property
+    def places(self) -> dict[str, Any]:
+        """Arguments of library functions about the place and the workers."""
+        return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
+
+    def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
+        """Return the end of the work by an interrupt or an error, with the results so far."""
+        again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
+        return Interrupted(reply, again, cause)
+
+
+def long_work(threads: str, store: str = "Folder for the results, from which a run resumes.") -> Decorator:
+    """Declare the options of work that is stored and shared out, passed as ``work``, a `LongWork`."""
+    return bundle(
+        "work",
+        LongWork,
+        option("--store", metavar="DIR", help=store),
+        threads_option(threads),
+        scheduler_option,
+        flag("--resume", hidden=True),
+    )
+
 
 _POSITION_BYTES: Final = 64 << 10
 """Maximum size of a position file in bytes. The JSON of a board of side 11 needs about 2,000 bytes."""
@@ -76,7 +141,7 @@ _POSITION_BYTES: Final = 64 << 10
 
 def warn(message: str) -> None:
     """Print a one-line warning about the answer on standard error."""
-    typer.echo("tablut: warning: " + " ".join(message.split()), err=True)
+    click.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
 def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:

@@ -1,17 +1,13 @@
 """Common behaviour of all commands: ``--json``, provenance, exit codes, progress on standard error.
 
-A command is a function decorated with `command` that returns a `Reply`: a result (a pydantic
-model), a function that shows it to people, and an exit code. An interrupted command raises
-`Interrupted` with a reply that contains the results so far.
+A command returns a `Reply`: a result (a pydantic model), a function that shows it to people, and an exit code. An
+interrupted command raises `Interrupted` with a reply that contains the results so far.
 """
 
 from __future__ import annotations
 
 import csv
-import inspect
 import io
-import math
-import re
 import shlex
 import sys
 import threading
@@ -19,23 +15,10 @@ import time
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, fields, is_dataclass
-from functools import wraps
-from pathlib import Path
-from types import NoneType
-from typing import (
-    TYPE_CHECKING,
-    Annotated,
-    Any,
-    Literal,
-    TypeVar,
-    dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
-)
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import typer
+import click
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError, TablutError
@@ -43,7 +26,7 @@ from tablut.running.clocks import announced, compile_seconds, compiling, wall_cl
 from tablut.running.progress import Observer, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from rich.progress import Progress, Task
     from rich.text import Text
@@ -65,9 +48,6 @@ _EVERY = 30.0
 _COMPILES = " (compiling)"
 _LONG = 60
 """Minimum forecast duration, in seconds, of work that is announced even without a terminal."""
-_LARGEST = 2**63 - 1
-_LONGEST = 1e9
-"""Limit for times in seconds (about thirty years), and for all other numbers that are not whole."""
 
 
 @dataclass(frozen=True)
@@ -99,196 +79,68 @@ class Interrupted(Exception):  # noqa: N818
         self.cause = cause if isinstance(cause, TablutError) else None
 
 
-@dataclass_transform(frozen_default=True)
-def option_group(group: type[Answer]) -> type[Answer]:
-    """Decorate a class of options that several commands share; it becomes a frozen dataclass (see `command`)."""
-    return dataclass(frozen=True)(group)
-
-
-def tabular(function: Callable[..., Reply]) -> Callable[..., None]:
-    """Decorate a command whose `Reply` has a table. It works like `command`, and adds the option ``--csv``."""
-    return command(function, table=True)
-
-
-def with_sub_commands(function: Callable[..., None]) -> Callable[..., None]:
-    """Decorate a command that has sub-commands; options must come after the name of a sub-command."""
-
-    @wraps(function)
-    def callback(ctx: typer.Context, **parameters: Any) -> None:
-        if ctx.invoked_subcommand is None:
-            function(ctx, **parameters)
-            return
-        given = [name for name in parameters if "COMMANDLINE" in str(ctx.get_parameter_source(name))]
-        if any(parameters[name] != "" for name in given):
-            raise InputError(
-                f"its options must follow {ctx.invoked_subcommand!r}",
-                subject=f"{ctx.info_name} {ctx.invoked_subcommand}",
-                remedy=f"`tablut {ctx.info_name} {ctx.invoked_subcommand} --help` lists them",
-            )
-
-    callback.__signature__ = inspect.signature(function)  # type: ignore[attr-defined]
-    return callback
-
-
-def command(function: Callable[..., Reply], *, table: bool = False) -> Callable[..., None]:
-    """Decorate a function that returns a `Reply`, so that it becomes a sub-command.
-
-    A parameter whose type is an `option_group` is replaced by the options that the group declares.
-    """
-    hints = get_type_hints(function, include_extras=True)
-    keyword = inspect.Parameter.KEYWORD_ONLY
-    groups: dict[str, Any] = {}
-    own: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(function).parameters.items():
-        if is_dataclass(hints[name]):
-            groups[name] = hints[name]
-            inner = get_type_hints(hints[name], include_extras=True)
-            own += [
-                inspect.Parameter(field.name, keyword, default=field.default, annotation=inner[field.name])
-                for field in fields(hints[name])
-            ]
-        else:
-            own.append(parameter.replace(annotation=hints[name], kind=keyword))
-
-    @wraps(function)
-    def _wrapper(ctx: typer.Context, as_json: bool, **parameters: Any) -> None:
-        started, told = time.perf_counter(), announced()
-        _check_numbers(ctx, parameters)
-        as_csv = _is_csv(parameters, as_json=as_json)
-        _TYPED.set(shlex.join(ctx.obj))
-        stopped, token = None, AS_JSON.set(as_json)
-        parameters.pop("as_csv", None)
-        asked = dict(parameters)
-        parameters.pop("as_toml", None)  # TOML is only a form of output, like CSV
-        for name, group in groups.items():
-            asked[name] = group(**{field.name: asked.pop(field.name) for field in fields(group)})
-        try:
-            reply = function(**asked)
-        except Interrupted as interrupted:
-            stopped, reply = interrupted, interrupted.reply
-            _name_option(ctx, interrupted.cause)
-        except TablutError as error:
-            _name_option(ctx, error)
-            raise
-        finally:
-            AS_JSON.reset(token)
-        code, line = reply.exit_code if stopped is None else EXIT_INTERRUPTED, ""
-        if stopped is not None and stopped.cause is not None:
-            code, line = stopped.cause.exit_code, str(stopped.cause)
-        elif code == EXIT_INTERRUPTED:
-            go_on = f"; continue with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
-            line = f"interrupted; the results so far are above{go_on}"
-        if as_json:
-            body = reply.result.model_dump(mode="json", by_alias=True)
-            if stopped is not None:
-                body["interrupted"] = True
-            if line:
-                body["error"] = one_line(line)
-            seconds = time.perf_counter() - started
-            # Loaded only here, because pydantic would slow down `tablut --help`.
-            from tablut.provenance import commit, origin
-
-            body["provenance"] = origin(typed(), parameters, reply.seed, seconds, commit=commit())
-            text = json_text(body)
-        else:
-            text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
-        write_output(text)
-        if announced() and not told:
-            complain(f"compiling took {compile_seconds():.1f} s (only once); reported times exclude it")
+def respond(ctx: click.Context) -> int:
+    """Run the command of a context, print its reply in the form that the user chose, and return the exit code."""
+    started, told = time.perf_counter(), announced()
+    asked = {name: value for name, value in ctx.params.items() if name not in ("as_csv", "as_json")}
+    as_json, as_csv = ctx.params["as_json"], ctx.params.get("as_csv", False)
+    forms = {"--csv": as_csv, "--bfile": asked.get("as_bfile"), "--latex": asked.get("latex"), "--json": as_json}
+    forms["--toml"] = asked.get("as_toml")
+    if as_csv and len(given := [form for form, wanted in forms.items() if wanted]) > 1:
+        raise InputError("cannot be combined", subject=" and ".join(given))
+    _TYPED.set(shlex.join(ctx.obj))
+    stopped, token = None, AS_JSON.set(as_json)
+    callback: Any = ctx.command.callback
+    try:
+        reply = ctx.invoke(callback, **asked)
+    except Interrupted as interrupted:
+        stopped, reply = interrupted, interrupted.reply
+        _name_options(ctx, interrupted.cause)
+    except TablutError as error:
+        _name_options(ctx, error)
+        raise
+    finally:
+        AS_JSON.reset(token)
+    code, line = reply.exit_code if stopped is None else EXIT_INTERRUPTED, ""
+    if stopped is not None and stopped.cause is not None:
+        code, line = stopped.cause.exit_code, str(stopped.cause)
+    elif code == EXIT_INTERRUPTED:
+        go_on = f"; continue with: {stopped.go_on}" if stopped is not None and stopped.go_on else ""
+        line = f"interrupted; the results so far are above{go_on}"
+    if as_json:
+        body = reply.result.model_dump(mode="json", by_alias=True)
+        if stopped is not None:
+            body["interrupted"] = True
         if line:
-            complain(line)
-        raise typer.Exit(code)
+            body["error"] = one_line(line)
+        # TOML is only a form of output, like CSV. A repeatable option that was not given is null, like any other.
+        parameters = {name: None if value == () else value for name, value in asked.items() if name != "as_toml"}
+        seconds = time.perf_counter() - started
+        # Loaded only here, because pydantic would slow down `tablut --help`.
+        from tablut.provenance import commit, origin
 
-    context = inspect.Parameter("ctx", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=typer.Context)
-    forms = {"as_json": typer.Option("--json", help="Print one JSON object and nothing else.")}
-    if table:
-        forms = {"as_csv": typer.Option("--csv", help="Print the table as CSV."), **forms}
-    for name, option in forms.items():
-        own.append(inspect.Parameter(name, keyword, default=False, annotation=Annotated[bool, option]))
-    for parameter in own:
-        kind, option = get_args(parameter.annotation)
-        option.metavar = option.metavar or _metavar(kind)
-        option.parser = option.parser or _number_parser(kind, option.min, option.max)
-    parameters = [context, *own]
-    _wrapper.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    _wrapper.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return _wrapper
-
-
-_METAVARS = {int: "N", str: "TEXT", Path: "FILE"}  # for floats, each option names its unit itself
+        body["provenance"] = origin(typed(), parameters, reply.seed, seconds, commit=commit())
+        text = json_text(body)
+    else:
+        text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
+    write_output(text)
+    if announced() and not told:
+        complain(f"compiling took {compile_seconds():.1f} s (only once); reported times exclude it")
+    if line:
+        complain(line)
+    return code
 
 
-def _metavar(kind: Any) -> str | None:
-    """Return the placeholder for a value in the help: its choices, or a word for its type. For a flag, return None."""
-    inner = [one for one in get_args(kind) if one is not NoneType]
-    if get_origin(kind) is Literal:
-        return "|".join(inner)
-    return _metavar(inner[0]) if inner else _METAVARS.get(kind)
-
-
-_NUMBERS = {
-    int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}")),
-    float: ("a number", re.compile(r"[+-]?(([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?|inf|nan)")),
-}
-"""Names of the number types, and the permitted notations.
-
-The notations are stricter than those of Python, which include ``1_0``, blanks and the digits of all scripts.
-"""
-
-
-def _number_parser(kind: Any, least: float | None, most: float | None) -> Callable[[Any], Any] | None:
-    """Return a parser that checks the limits of numbers on the command line, or None for other types."""
-    while inner := [one for one in get_args(kind) if one is not NoneType and get_origin(kind) is not Literal]:
-        kind = inner[0]
-    if kind not in _NUMBERS:
-        return None
-    name, written = _NUMBERS[kind]
-
-    def parse(value: Any) -> Any:
-        if isinstance(value, str) and not written.fullmatch(value.lower()):
-            raise ValueError(f"expected {name}")
-        number = kind(value)
-        if (least is not None and number < least) or (most is not None and number > most):
-            limits = [f"{least:,} or more"] * (least is not None) + [f"{most:,} at most"] * (most is not None)
-            raise ValueError(f"expected {' and '.join(limits)}")
-        return number
-
-    return parse
-
-
-def _is_csv(parameters: Mapping[str, Any], *, as_json: bool) -> bool:
-    """Return whether ``--csv`` was given; raise `InputError` if it is combined with another form of output."""
-    forms = {"--csv": "as_csv", "--bfile": "as_bfile", "--latex": "latex", "--toml": "as_toml"}
-    asked = [option for option, name in forms.items() if parameters.get(name)] + ["--json"] * as_json
-    if "--csv" in asked and len(asked) > 1:
-        raise InputError("cannot be combined", subject=" and ".join(asked))
-    return "--csv" in asked
-
-
-def _check_numbers(ctx: typer.Context, parameters: dict[str, Any]) -> None:
-    """Raise `InputError` for numbers that kernels or clocks cannot handle: beyond 63 bits, infinite, or NaN."""
-    for name, value in parameters.items():
-        numbers = value if isinstance(value, (list, tuple)) else [value]
-        for given in numbers:
-            if isinstance(given, int) and abs(given) > _LARGEST:
-                raise InputError(f"is too large; the maximum is {_LARGEST:,}", subject=f"{_option(ctx, name)}")
-            if isinstance(given, float) and _LONGEST < abs(given) < math.inf:
-                raise InputError(f"is too large; the maximum is {_LONGEST:,.0f}", subject=f"{_option(ctx, name)}")
-            if isinstance(given, float) and not math.isfinite(given):
-                raise InputError("expected a finite number", subject=f"{_option(ctx, name)} {given}")
-
-
-def _option(ctx: typer.Context, name: str) -> str | None:
-    """Return the option for a parameter, or None if the command does not have it."""
-    words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
-    # The library has parameters `count` and `hash`, for which the commands have longer names.
-    return words.get(name) or next((word for long, word in words.items() if name and long.startswith(f"{name}_")), None)
-
-
-def _name_option(ctx: typer.Context, error: TablutError | None) -> None:
+def _name_options(ctx: click.Context, error: TablutError | None) -> None:
     """Replace the names of parameters in an error by the options that the user knows."""
+    words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
+
+    def option(name: str) -> str | None:
+        # The library has parameters `count` and `hash`, for which the commands have longer names.
+        return words.get(name) or next((word for long, word in words.items() if long.startswith(f"{name}_")), None)
+
     if error is not None:
-        error.rename(lambda name: _option(ctx, name))
+        error.rename(option)
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:

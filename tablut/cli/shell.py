@@ -6,19 +6,20 @@ import errno
 import gc
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
 from itertools import groupby
-from typing import Any, NoReturn
+from pathlib import Path
+from typing import Any, NamedTuple, NoReturn
 
-import typer
-from typer.core import TyperGroup
-from typer.main import get_command
+import click
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from tablut.cli.spec import GROUPS, CommandSpec
+from tablut.cli.command import Command, Group, write_examples
 from tablut.cli.streams import (
     EXIT_DEFECT,
     EXIT_INTERRUPTED,
@@ -29,112 +30,72 @@ from tablut.cli.streams import (
     watch_interrupts,
     write_output,
 )
-from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
+from tablut.errors import InputError, MachineError, OutputError, TablutError
 from tablut.running.machine import check_address_space
-from tablut.store.files import excerpt
+from tablut.store.files import excerpt, write_text
 
 __all__ = ["command_specs", "main", "run"]
 
-EXIT_BAD_INPUT = 2
-
 _TRACE = "TABLUT_TRACE"
 _COMPLETE = "_TABLUT_COMPLETE"
-_SHELLS = ("bash", "zsh", "fish", "powershell", "pwsh")
-_COMPLETION = ("--install-completion", "--show-completion")
-
-# Help without rich, which would take more time than everything else in `tablut --help`.
+_CALLING = "calling"
 _SETTINGS: dict[str, Any] = {
-    "rich_markup_mode": None,
-    "add_completion": False,
-    "pretty_exceptions_enable": False,
-    "context_settings": {"help_option_names": ["-h", "--help"]},
+    "help_option_names": ["-h", "--help"],
+    "max_content_width": 80,
+    "show_default": True,
 }
 
-
-def command_specs() -> dict[str, CommandSpec]:
-    """Return all commands of the installed packages, keyed by name, in the order of ``tablut --help``."""
-    found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
-    groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
-    return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
-
-
-class _LazyGroup(TyperGroup):
-    """A command group that imports the module of a command only when the command is used."""
-
-    @cached_property
-    def specs(self) -> dict[str, CommandSpec]:
-        return command_specs()
-
-    def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.specs)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        spec = self.specs.get(cmd_name)
-        if spec is None:
-            return None
-        module, attribute = spec.home
-        target = getattr(import_module(module), attribute)
-        if not isinstance(target, typer.Typer):
-            app = typer.Typer(**_SETTINGS)
-            app.command(spec.name)(target)
-            target = app
-        loaded = get_command(target)
-        loaded.name = cmd_name
-        _complete_help(loaded, cmd_name, spec.examples)
-        return loaded
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        if not ctx.resilient_parsing:
-            if args[:1] == ["help"]:
-                args = [*(name for name in args[1:] if name != "help"), "--help"]
-            if args[:1] and args[0] in _COMPLETION and not (args[1:] and args[1] in _SHELLS):
-                # The name of the shell may be omitted; by default it is the calling shell.
-                args = [args[0], "", *args[1:]]
-        return super().parse_args(ctx, args)
-
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[:1] == ["help"] and ctx.resilient_parsing:
-            return None, None, []
-        if args and args[0] not in self.specs and not args[0].startswith("-") and not ctx.resilient_parsing:
-            hint = did_you_mean(args[0], [*self.specs, "help"], "`tablut --help` lists them")
-            raise TablutError("no such command", subject=f"command {excerpt(args[0])}", remedy=hint)
-        return super().resolve_command(ctx, args)
-
-    def shell_complete(self, ctx: Any, incomplete: str) -> Any:
-        try:
-            from typer._click.shell_completion import CompletionItem
-        except ImportError:  # a version of typer that does not bundle click
-            from click.shell_completion import CompletionItem  # type: ignore[assignment]
-
-        names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
-        found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        # Only the completion of options is inherited; the completion of commands would load all of them.
-        return [*found, *super(TyperGroup, self).shell_complete(ctx, incomplete)]
-
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        _write_examples(_FIRST, ctx, formatter, "Begin with")
-        for group, specs in groupby(self.specs.values(), key=lambda spec: spec.group):
-            with formatter.section(GROUPS.get(group, group)):
-                formatter.write_dl([(spec.name, spec.help) for spec in specs] + [("help", _HELP)] * (group == "check"))
+GROUPS = {
+    "count": "How many positions are there",
+    "reach": "Which can be reached",
+    "solve": "Who wins",
+    "play": "Play, and compare programs",
+    "look": "Look at games",
+    "check": "This installation",
+}
+"""Headings of the groups of commands, in the order of ``tablut --help``; groups of other packages follow."""
 
 
-def _complete_help(command: Any, name: str, examples: Sequence[str]) -> None:
-    """Append the examples to the help of a command and of its sub-commands, and hide the Python types of arguments."""
-    for argument in command.params:
-        if argument.param_type_name == "argument":
-            argument.display_type_rich = lambda **_: None
-    start = ["tablut", *name.split()]
-    command.format_epilog = partial(_write_examples, [line for line in examples if line.split()[: len(start)] == start])
-    for inner, of_group in getattr(command, "commands", {}).items():
-        _complete_help(of_group, f"{name} {inner}", examples)
+class CommandSpec(NamedTuple):
+    """Description of a sub-command whose module is not yet loaded.
+
+    The target is ``module:attribute``, or a module that contains ``NAME_command``. A package lists its
+    commands in a tuple ``COMMANDS`` and registers it under the entry point group ``tablut.commands``.
+    """
+
+    name: str
+    group: str
+    order: int
+    target: str
+    help: str
+    examples: tuple[str, ...] = ()
+
+    @property
+    def home(self) -> tuple[str, str]:
+        """Module that defines the command, and the name of the command's function in it."""
+        module, _, attribute = self.target.partition(":")
+        return module, attribute or f"{self.name}_command"
 
 
-def _write_examples(lines: Sequence[str], _: Any, formatter: Any, title: str = "Examples") -> None:
-    if lines:
-        with formatter.section(title):
-            # Lines are not wrapped, so that the examples can be copied.
-            formatter.write("".join(f"  {line}\n" for line in lines))
+def command_table(beside: str) -> tuple[CommandSpec, ...]:
+    """Read the commands from ``commands.txt`` in the folder of a module.
 
+    Each line contains the name, the group with the position in it, the target, and the help text. Indented lines below
+    a command are examples.
+    """
+    found: list[CommandSpec] = []
+    for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
+        if line.startswith(" "):
+            found[-1] = found[-1]._replace(examples=(*found[-1].examples, line.strip()))
+        else:
+            name, place, target, words = line.split(None, 3)
+            group, _, order = place.partition(":")
+            found.append(CommandSpec(name, group, int(order), target, words))
+    return tuple(found)
+
+
+_SHORT = {"rank": "position rank", "show": "position show", "status": "position status", "unrank": "position unrank"}
+"""Short forms of commands."""
 
 _FIRST = (
     "tablut bounds                    # the published bounds, checked and tightened",
@@ -145,20 +106,86 @@ _FIRST = (
 )
 _HELP = "Explain a command: `tablut help COMMAND`."
 
-app = typer.Typer(cls=_LazyGroup, **_SETTINGS)
+
+def command_specs() -> dict[str, CommandSpec]:
+    """Return all commands of the installed packages, keyed by name, in the order of ``tablut --help``."""
+    found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
+    groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
+    return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
 
 
-@app.callback(invoke_without_command=True)
-def _tablut(
-    ctx: typer.Context,
-    version: bool = typer.Option(False, "--version", help="Print the version and exit."),
-    install_completion: str = typer.Option(
-        None, "--install-completion", metavar="SHELL", help="Install completion for bash, zsh, fish or powershell."
-    ),
-    show_completion: str = typer.Option(
-        None, "--show-completion", metavar="SHELL", help="Print the script that installs completion."
-    ),
-) -> None:
+class _Program(Group):
+    """The group of all commands. It imports the module of a command only when the command is used."""
+
+    @cached_property
+    def specs(self) -> dict[str, CommandSpec]:
+        return command_specs()
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self.specs)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        name, _, inner = _SHORT.get(cmd_name, cmd_name).partition(" ")
+        spec = self.specs.get(name)
+        if spec is None:
+            return None
+        module, attribute = spec.home
+        loaded: click.Command = getattr(import_module(module), attribute)
+        _give_examples(loaded, f"tablut {name}", spec.examples)
+        return loaded.get_command(ctx, inner) if inner and isinstance(loaded, Group) else loaded
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if args[:1] == ["help"] and not ctx.resilient_parsing:
+            args = [*(name for name in args[1:] if name != "help"), "--help"]
+        return super().parse_args(ctx, args)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
+        found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
+        # Only the completion of options is inherited; that of a group would load all commands.
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        write_examples(_FIRST, formatter, "Begin with")
+        for group, specs in groupby(self.specs.values(), key=lambda spec: spec.group):
+            with formatter.section(GROUPS.get(group, group)):
+                formatter.write_dl([(spec.name, spec.help) for spec in specs] + [("help", _HELP)] * (group == "check"))
+
+
+def _give_examples(command: click.Command, path: str, examples: Sequence[str]) -> None:
+    """Give a command and its sub-commands the examples that begin with their names."""
+    if isinstance(command, Command):
+        words = path.split()
+        others = [[*words, name] for name in command.inner]
+        command.examples = [
+            line
+            for line in examples
+            if line.split()[: len(words)] == words and line.split()[: len(words) + 1] not in others
+        ]
+    elif isinstance(command, Group):
+        for name, inner in command.commands.items():
+            _give_examples(inner, f"{path} {name}", examples)
+        if command.own is not None:
+            _give_examples(command.own, path, examples)
+
+
+@click.group(cls=_Program, invoke_without_command=True)
+@click.option("--version", is_flag=True, help="Print the version and exit.")
+@click.option(
+    "--install-completion",
+    metavar="[SHELL]",
+    is_flag=False,
+    flag_value=_CALLING,
+    help="Install completion for bash, zsh, fish or powershell. [default: the calling shell]",
+)
+@click.option(
+    "--show-completion",
+    metavar="[SHELL]",
+    is_flag=False,
+    flag_value=_CALLING,
+    help="Print the script that installs completion. [default: for the calling shell]",
+)
+def program(version: bool, install_completion: str | None, show_completion: str | None) -> None:
     """Find exact answers about Tablut and related tafl games.
 
     With --json, every command prints one JSON object and nothing else.
@@ -170,25 +197,24 @@ def _tablut(
     if version:
         from tablut import __version__
 
-        typer.echo(f"tablut {__version__}")
-        raise typer.Exit
-    for wanted, install in ((install_completion, True), (show_completion, False)):
-        if wanted is not None:
-            typer.echo(_completion(wanted, install=install))
-            raise typer.Exit
-    if ctx.invoked_subcommand is None:
-        typer.echo(ctx.get_help())
-        raise typer.Exit
+        click.echo(f"tablut {__version__}")
+    elif install_completion is not None:
+        click.echo(_install_completion(install_completion))
+    elif show_completion is not None:
+        click.echo(_completion("--show-completion", show_completion).source(), nl=False)
+    else:
+        return
+    click.get_current_context().exit()
 
 
-def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -> int:
+def run(args: Sequence[str], program: click.Command = program, name: str = "tablut") -> int:
     """Run a command line (by default of `tablut`), and return the exit code."""
     try:
-        with get_command(program).make_context(name, list(args), obj=[*name.split(), *args]) as context:
-            context.command.invoke(context)
-    except typer.Exit as end:
+        with program.make_context(name, list(args), obj=[*name.split(), *args], **_SETTINGS) as context:
+            program.invoke(context)
+    except click.exceptions.Exit as end:
         return end.exit_code
-    except (KeyboardInterrupt, typer.Abort):
+    except (KeyboardInterrupt, click.Abort):
         return fail(TablutError("interrupted"), EXIT_INTERRUPTED, args)
     except BrokenPipeError:
         # The process that reads the output has ended, as in `tablut help bounds | head -1`.
@@ -196,18 +222,16 @@ def run(args: Sequence[str], program: typer.Typer = app, name: str = "tablut") -
     except Exception as error:
         if os.environ.get(_TRACE):
             sys.excepthook(type(error), error, error.__traceback__)
-        reported = _reported(error, args, name)
+        reported = _reported(error)
         return fail(reported, reported.exit_code, args)
     return 0
 
 
-def _reported(error: Exception, args: Sequence[str], name: str) -> TablutError:
+def _reported(error: Exception) -> TablutError:
     """Convert an exception of any kind to the error of the toolkit that reports it."""
     match error:
         case TablutError():
             return error
-        case typer.TyperException():
-            return _usage(error, args, name)
         case _ if any(isinstance(one, MemoryError) or _NO_MEMORY.search(str(one)) for one in _causes(error)):
             about = f" ({error})" if isinstance(error, MemoryError) and str(error) else ""
             remedy = "lower the memory limit, or choose a smaller task"
@@ -249,96 +273,64 @@ _MACHINE = frozenset(
 """System errors that count as failures of the machine."""
 
 
-def _usage(error: typer.TyperException, args: Sequence[str], name: str) -> InputError:
-    command = " ".join([name, *args[:1]]) if args and not args[0].startswith("-") else name
-    # Some errors carry the context of the sub-command in which they arose.
-    if (context := getattr(error, "ctx", None)) is not None:
-        command = context.command_path
-    message, known = error.message or error.format_message(), getattr(error, "possibilities", None) or ()
-    if (details := getattr(error.__cause__, "errors", None)) is not None:  # typer reads values with pydantic
-        detail, param = details()[0], error.param  # type: ignore[attr-defined]
-        named = " / ".join(param.opts) if param.param_type_name == "option" else param.metavar
-        subject, problem, word = str(named), problem_of(detail), str(detail["input"])
-        known = param.metavar.split("|") if detail["type"] == "value_error" else ()
-    else:
-        for theirs, ours in _USAGE:
-            message = re.sub(theirs, ours, message)
-        subject, _, problem = message.rpartition(": ") if message.count(": ") == 1 else ("", "", message)
-        word = message.partition(":")[0]
-        extra = re.fullmatch("argument '(.*)': is one too many", message)
-        rules = any("-v" in param.opts for param in context.command.params) if context is not None else False
-        if extra and rules and extra[1] in _variant_names():
-            return InputError(problem, subject=subject, remedy=f"choose the rule set with -v {extra[1]}")
-    hint = _MOVED.get(f"{command}: {word}") or did_you_mean(word, known, f"see `{command} --help`")
-    return InputError(problem.rstrip(".?"), subject=subject, remedy=hint)
-
-
-def _variant_names() -> tuple[str, ...]:
-    from tablut.variants import variant_names
-
-    return variant_names()
-
-
-_USAGE = (
-    ("^No such option: (.*)", r"\1: no such option"),
-    ("^Option '(.*?)' (requires|does)", r"\1: \2"),
-    ("^Missing (argument|option) '(.*?)'", r"\1 \2: is missing"),
-    ("^No such command '(.*?)'", r"command '\1': no such command"),
-    (r"\. Did you mean", "; did you mean"),
-    (r"^Got unexpected extra argument.*? \((.*)\)", r"argument '\1': is one too many"),
-)
-"""Patterns of typer's messages about a command line, with replacements that name the subject first."""
-_MOVED = {
-    "tablut puzzle: command 'make'": "in a checkout, run python -m reports.studies.collection",
-    "tablut tablebase build: --trace": "in a checkout, run python -m reports.studies.scale trace",
-}
-"""Former commands and options, with their replacements."""
-
-
 # -- completion with the tab key ----------------------------------------------------------
 
 
-def _completion(shell: str, *, install: bool) -> str:
-    """Install completion for a shell and return a message, or only return the script that would install it."""
-    typers: Any = import_module("typer.completion")
-    name = shell or _asking()
-    option = "--install-completion" if install else "--show-completion"
-    if name not in _SHELLS:
-        what = f"{name!r} is not a supported shell" if name else "cannot detect your shell"
-        raise InputError(what, subject=option, remedy=f"choose one of {', '.join(_SHELLS)}")
-    if not install:
-        return str(typers.get_completion_script(prog_name="tablut", complete_var=_COMPLETE, shell=name))
+def _completion(option: str, shell: str) -> ShellComplete:
+    """Return click's support for a shell; raise `InputError`, about an option, if there is none."""
+    name = {"pwsh": "powershell"}.get(shell, shell) if shell != _CALLING else Path(os.environ.get("SHELL", "")).stem
+    known = get_completion_class(name)
+    if known is None:
+        what = "cannot detect your shell" if shell == _CALLING else f"{shell!r} is not a supported shell"
+        raise InputError(what, subject=option, remedy=f"choose one of {', '.join(_SCRIPTS)}")
+    return known(program, {}, "tablut", _COMPLETE)
+
+
+def _install_completion(shell: str) -> str:
+    """Write the completion script where the shell reads it, and return a message about that."""
+    script = _completion("--install-completion", shell)
+    place, start, line = _SCRIPTS[script.name]
+    target = Path(place).expanduser()
     try:
-        _, path = typers.install(shell=name, prog_name="tablut", complete_var=_COMPLETE)
-    except OSError as error:
-        raise output_failure(f"{option}: {error.filename or ''}", error) from error
-    return f"completion for {name} is installed in {path}; it takes effect in a new terminal"
+        if script.name == "powershell":
+            asked = ["pwsh" if shell == "pwsh" else script.name, "-NoProfile", "-Command", "echo $profile"]
+            start = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+        write_text(target, script.source())
+        if start:
+            reads = Path(start).expanduser()
+            reads.parent.mkdir(parents=True, exist_ok=True)
+            if not reads.exists() or line not in reads.read_text(encoding="utf-8"):
+                with reads.open("a", encoding="utf-8") as file:
+                    file.write(f"\n{line}\n")
+    except (OSError, subprocess.SubprocessError) as error:
+        raise OutputError(str(error), subject="--install-completion") from error
+    return f"completion for {script.name} is installed in {target}; it takes effect in a new terminal"
 
 
-def _asking() -> str:
-    """Return the name of the shell from which the program was started, or an empty string if it is unknown."""
-    import shellingham  # type: ignore[import-untyped]
+_SCRIPTS = {
+    "bash": ("~/.bash_completions/tablut.sh", "~/.bashrc", ". ~/.bash_completions/tablut.sh"),
+    "zsh": ("~/.zfunc/_tablut", "~/.zshrc", "fpath+=~/.zfunc; autoload -Uz compinit; compinit"),
+    "fish": ("~/.config/fish/completions/tablut.fish", "", ""),
+    "powershell": ("~/.config/tablut/completion.ps1", "", ". ~/.config/tablut/completion.ps1"),
+}
+"""For each shell, the file for its script, and the start file with the line that reads it.
 
-    try:
-        return str(shellingham.detect_shell()[0])
-    except shellingham.ShellDetectionFailure:
-        return ""
+Fish reads the script itself; PowerShell knows its own start file.
+"""
 
 
-def _complete(group: Any) -> NoReturn:
+def _complete(group: click.Command) -> NoReturn:
     """Print the completions that a shell requests, and exit; nothing else is printed."""
-    import_module("typer.completion").completion_init()
     try:
         group.main([], "tablut", complete_var=_COMPLETE)
-        sys.exit(0)
     except Exception:
         # Errors are common in an incomplete line, and are not worth reporting.
-        if os.environ.get("TABLUT_TRACE"):
+        if os.environ.get(_TRACE):
             raise
-        sys.exit(0)
+    sys.exit(0)
 
 
-def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
+def main(program: click.Command = program, name: str = "tablut") -> NoReturn:
     """Run a program with the conventions of ``tablut`` for streams, interrupts, completion and exit codes."""
     try:
         prepare_streams()
@@ -348,7 +340,7 @@ def main(program: typer.Typer = app, name: str = "tablut") -> NoReturn:
         except MachineError as error:
             sys.exit(fail(error, error.exit_code, sys.argv[1:]))
         if _COMPLETE in os.environ:
-            _complete(get_command(app))
+            _complete(program)
         code = run(sys.argv[1:], program, name)
         try:
             write_output("")  # flushes the buffers

@@ -1,6 +1,6 @@
 """Commands about the game itself: positions, moves, rule sets, records, perft."""
 
-from tablut.cli.spec import command_table
+from tablut.cli.shell import command_table
 
 __all__ = ["COMMANDS"]
 

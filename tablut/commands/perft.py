@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import typer
 from rich.text import Text
 
 from tablut.answers import PerftCount, PerftResult, named_moves
 from tablut.board import Board
-from tablut.cli.options import PositionOption, read_position, read_text, threads_option, variant_option
-from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress, tabular
+from tablut.cli.command import command, flag, option, whole
+from tablut.cli.options import position_option, read_position, read_text, threads_option, variant_option
+from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
 from tablut.results import Result
@@ -52,23 +52,16 @@ class _Corpus(Result):
     mismatches: list[_Mismatch]
 
 
-@tabular
+@command(table=True)
+@whole("--depth", "-d", default=3, least=0, most=20, help="Number of plies.")
+@variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]")
+@position_option
+@flag("--divide", help="Also count separately for each first move.")
+@flag("--applied", help="Make every last move and count the outcomes, instead of only counting moves.")
+@threads_option("Number of threads.")
+@option("--corpus", metavar="FILE", help="File of positions with known counts to check instead.")
 def perft_command(
-    depth: Annotated[int, typer.Option("--depth", "-d", min=0, max=20, help="Number of plies.")] = 3,
-    variant: Annotated[
-        str | None,
-        variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]"),
-    ] = None,
-    position: PositionOption = None,
-    divide: Annotated[bool, typer.Option("--divide", help="Also count separately for each first move.")] = False,
-    applied: Annotated[
-        bool,
-        typer.Option("--applied", help="Make every last move and count the outcomes, instead of only counting moves."),
-    ] = False,
-    threads: Annotated[int, threads_option("Number of threads.")] = 1,
-    corpus: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File of positions with known counts to check instead.")
-    ] = None,
+    depth: int, variant: str | None, position: str | None, divide: bool, applied: bool, threads: int, corpus: str | None
 ) -> Reply:
     """Count the move sequences of exactly 1, 2, … DEPTH plies (perft), to test a move generator.
 

@@ -1,39 +1,40 @@
-"""Commands about a single position: ``tablut show``, ``moves``, ``apply``, ``status``, ``rank``, ``unrank``."""
+"""Commands about a position: ``tablut position``, with show, status, rank and unrank; ``moves`` and ``apply``."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
 from rich.text import Text
 
-from tablut.answers import (
-    MoveResult,
-    MovesResult,
-    OutcomeResult,
-    ending,
-    moves_result,
-    outcome_result,
-    push_result,
-)
+from tablut.answers import MoveResult, MovesResult, OutcomeResult, ending, moves_result, outcome_result, push_result
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position
+from tablut.cli.command import Group, argument, choice, command
+from tablut.cli.options import board_options, drawn_board_options, file_option, rules_option
 from tablut.cli.people import PeopleConsole, draw_board, legend
-from tablut.cli.runtime import Reply, command, tabular
+from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.position import Position
+from tablut.position import Position, Side
 from tablut.results import ExactInt, Result
 from tablut.running.progress import plural
 from tablut.status import MEANINGS
 from tablut.store.files import excerpt, write_text
-from tablut.variants import Variant, load_variant
+from tablut.variants import Variant
+
+app = Group(help="Draw a position, find why it is impossible, or find its number.")
 
 
-class _Shown(Result):
+class _Position(Result):
     variant: str
     position: str
+
+
+class _Status(_Position):
+    status: list[str]
+    meanings: dict[str, str]
+
+
+class _Drawn(_Position):
     grid: list[str]
     turn: str
     status: list[str]
@@ -41,35 +42,45 @@ class _Shown(Result):
     svg: str | None
 
 
+class TierRank(Result):
+    """Rank of a placement within its tier, with the size of the tier and the offset of its ranks."""
+
+    attackers: int
+    defenders: int
+    rank: ExactInt
+    size: ExactInt
+    offset: ExactInt
+
+
+class _Ranked(_Position):
+    rank: ExactInt
+    size: ExactInt
+    tier: TierRank
+
+
 class _Applied(MovesResult):
     status: list[str]
 
 
-class _Status(Result):
-    variant: str
-    position: str
-    status: list[str]
-    meanings: dict[str, str]
+def _draw(console: PeopleConsole, variant: Variant, position: Position) -> None:
+    console.print(draw_board(variant, position.rows()))
 
 
-def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
-    return Board(variant, read_position(position, variant, judged=judged))
+def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:
+    console.print(f"{result.variant}  {result.position}", soft_wrap=True)
 
 
-@command
-def show_command(
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    svg: Annotated[Path | None, typer.Option(help="File for an SVG drawing of the position.")] = None,
-) -> Reply:
+@app.command("show")
+@drawn_board_options
+@file_option("--svg", help="File for an SVG drawing of the position.")
+def show_command(board: Board, svg: Path | None) -> Reply:
     """Draw a position, with the side to move or the way in which the game has ended."""
-    board = _board(variant, position, judged=False)
     if svg is not None:
         from tablut.svg import board as draw_svg
 
         write_text(svg, draw_svg(board.variant, board.position))
     status = board.status()
-    shown = _Shown(
+    drawn = _Drawn(
         variant=board.variant.name,
         position=str(board.position),
         grid=list(board.position.rows()),
@@ -79,13 +90,13 @@ def show_command(
         outcome=None if status else outcome_result(board.outcome()),
         svg=None if svg is None else str(svg),
     )
-    return Reply(shown, lambda console: _show(console, board, shown))
+    return Reply(drawn, lambda console: _show(console, board, drawn))
 
 
-def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
-    console.print(draw_board(board.variant, board.position.rows()))
+def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
+    _draw(console, board.variant, board.position)
     console.print(legend(board.variant))
-    console.print(f"{shown.variant}  {shown.position}", soft_wrap=True)
+    _name(console, shown)
     if shown.status:
         console.print("impossible: " + "; ".join(_meanings(board).values()))
     else:
@@ -94,17 +105,17 @@ def _show(console: PeopleConsole, board: Board, shown: _Shown) -> None:
         console.print(f"drawn to {shown.svg}", style="dim", soft_wrap=True)
 
 
-@tabular
-def moves_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+@command(table=True)
+@board_options
+def moves_command(board: Board) -> Reply:
     """List the legal moves, with their captures and the ends of the game that they bring about."""
-    result = moves_result(_board(variant, position))
+    result = moves_result(board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 
 
 def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
-    console.print(
-        f"{result.variant}  {result.position}\n{ending(result.outcome) or f'{result.turn} to move'}", soft_wrap=True
-    )
+    _name(console, result)
+    console.print(ending(result.outcome) or f"{result.turn} to move")
     quiet = [told.move for told in result.moves if not told.captures and not told.outcome]
     for told in result.moves:
         if told.captures or told.outcome:
@@ -114,19 +125,17 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
     console.print(f"{plural(len(result.moves), 'move')}", style="dim")
 
 
-@command
-def apply_command(
-    moves: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="MOVES", help="Moves such as e4-e7, e4e7 or e4-e7xe8, or in another program's notation."
-        ),
-    ],
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-) -> Reply:
+@command()
+@argument(
+    "moves",
+    nargs=-1,
+    required=True,
+    metavar="MOVES...",
+    help="Moves, such as e4-e7, e4e7 or e4-e7xe8, in any notation.",
+)
+@board_options
+def apply_command(moves: tuple[str, ...], board: Board) -> Reply:
     """Make moves from a position, and show the position after them."""
-    board = _board(variant, position)
     told = [push_result(board, text) for text in moves]
     applied = _Applied(
         variant=board.variant.name,
@@ -138,18 +147,18 @@ def apply_command(
     )
 
     def _show_applied(console: PeopleConsole) -> None:
-        console.print(draw_board(board.variant, board.position.rows()))
-        console.print(f"{applied.variant}  {applied.position}", soft_wrap=True)
+        _draw(console, board.variant, board.position)
+        _name(console, applied)
         console.print(" ".join(step.move + "".join(f"x{square}" for square in step.captures) for step in told))
         console.print(ending(applied.outcome) or f"{applied.turn} to move")
 
     return Reply(applied, _show_applied)
 
 
-@command
-def status_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+@app.command("status")
+@drawn_board_options
+def status_command(board: Board) -> Reply:
     """List all reasons why a position is impossible under the rules."""
-    board = _board(variant, position, judged=False)
     result = _Status(
         variant=board.variant.name,
         position=str(board.position),
@@ -158,7 +167,7 @@ def status_command(variant: VariantOption = "ashton", position: PositionOption =
     )
 
     def _show_status(console: PeopleConsole) -> None:
-        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
+        _name(console, result)
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
@@ -172,60 +181,34 @@ def _meanings(board: Board) -> dict[str, str]:
     return {flag.name: meaning for flag, meaning in MEANINGS.items() if flag in status and flag.name}
 
 
-# -- ``tablut rank`` and ``unrank``: integers and undecided placements -------------------
+# -- integers and undecided placements -----------------------------------------------------
 
 
-class TierRank(Result):
-    """Rank of a placement within its tier, with the size of the tier and the offset of its ranks."""
-
-    attackers: int
-    defenders: int
-    rank: ExactInt
-    size: ExactInt
-    offset: ExactInt
-
-
-class _Ranked(Result):
-    variant: str
-    position: str
-    rank: ExactInt
-    size: ExactInt
-    tier: TierRank
-
-
-@command
-def rank_command(variant: VariantOption = "ashton", position: PositionOption = None) -> Reply:
+@app.command("rank")
+@board_options
+def rank_command(board: Board) -> Reply:
     """Find the number (rank) of a placement among all undecided placements.
 
     The ranks are 0, 1, 2, … without gaps; unrank is the inverse.
     """
-    rules = load_variant(variant)
-    return _reply(rules, Board(rules, read_position(position, rules)).position)
+    return _ranked(board.variant, board.position)
 
 
-@command
-def unrank_command(
-    rank: Annotated[
-        str, typer.Argument(metavar="N", help="Rank of the placement, from 0 to the number of placements minus 1.")
-    ],
-    variant: VariantOption = "ashton",
-    side: Annotated[
-        str | None, typer.Option(metavar="w|b", help="Side to move. [default: the side that moves first]")
-    ] = None,
-) -> Reply:
+@app.command("unrank")
+@argument("rank", metavar="N", help="Rank of the placement, from 0 to the number of placements minus 1.")
+@rules_option
+@choice("--side", words=("w", "b"), help="Side to move. [default: the side that moves first]")
+def unrank_command(rank: str, rules: Variant, side: Side | None) -> Reply:
     """Find the undecided placement with a given number; the inverse of rank."""
-    rules = load_variant(variant)
-    if side not in (None, "w", "b"):
-        raise InputError("expected w or b", subject=f"side {excerpt(side or '')}")
     if not (rank.isascii() and rank.isdecimal()):
         raise InputError("expected a decimal number", subject=f"rank {excerpt(rank)}")
     # A number of 100 digits exceeds every rank, and Python refuses to convert a text of thousands of digits.
     number = int(rank) if len(rank) < 100 else 10**100
-    to_move = side or rules.rules.first[0]
-    return _reply(rules, PlacementIndex(rules).unrank(number, "w" if to_move == "w" else "b"))
+    first: Side = "w" if rules.rules.first == "white" else "b"
+    return _ranked(rules, PlacementIndex(rules).unrank(number, side or first))
 
 
-def _reply(variant: Variant, position: Position) -> Reply:
+def _ranked(variant: Variant, position: Position) -> Reply:
     index = PlacementIndex(variant)
     tier, within = index.rank_in_tier(position)
     result = _Ranked(
@@ -239,8 +222,8 @@ def _reply(variant: Variant, position: Position) -> Reply:
     )
 
     def show(console: PeopleConsole) -> None:
-        console.print(draw_board(variant, position.rows()))
-        console.print(f"{result.variant}  {result.position}", soft_wrap=True)
+        _draw(console, variant, position)
+        _name(console, result)
         told = Text.assemble("rank ", (str(result.rank), "bold"), f" of {result.size} undecided placements")
         console.print(told, soft_wrap=True)
         console.print(f"rank {within} of {tier.size} in tier {tier.attackers}v{tier.defenders}", soft_wrap=True)

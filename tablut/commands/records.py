@@ -1,20 +1,20 @@
-"""``tablut convert`` and ``replay``: convert positions and moves between formats, and check game records."""
+"""``tablut convert``, ``replay`` and ``games``: convert positions and moves, and check records and archives."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Final, Literal
+from typing import Final, Literal, get_args
 
-import typer
 from rich.text import Text
 
 from tablut.answers import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.board import Board
+from tablut.cli.command import argument, choice, command, flag, whole
 from tablut.cli.options import (
-    PositionOption,
-    VariantOption,
     check_folder,
+    file_option,
+    position_option,
     read_bytes,
     read_game_record,
     read_position,
@@ -24,15 +24,25 @@ from tablut.cli.options import (
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole, draw_board
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress, tabular
+from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
+from tablut.formats import bologna, opentafl
+from tablut.formats.game import RECORD_BYTES
+from tablut.formats.opentafl import write_game, write_rules
+from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.notation import square_name
-from tablut.position import MoveText
-from tablut.records.archive import ArchivedGame, read_archive, record_of, write_line
-from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import ARCHIVE, NATIVE, decoded, kind_of
-from tablut.records.opentafl import write_game, write_rules
+from tablut.position import MoveText, Side
+from tablut.records import (
+    ARCHIVE,
+    NATIVE,
+    ArchivedGame,
+    GameRecord,
+    decoded,
+    kind_of,
+    read_archive,
+    record_of,
+    write_line,
+)
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
 from tablut.running.progress import plural
@@ -45,7 +55,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "grid": lambda board: board.position.grid(),
     "opentafl": lambda board: opentafl.write_position(board.position),
     "bologna": lambda board: bologna.write_state(board.position),
-    "fen": lambda board: fen.write_position(board.position),
+    "fen": lambda board: write_fen(board.position),
     "otg": lambda board: write_game(board.record()).rstrip(),
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
@@ -61,32 +71,27 @@ class _Converted(Result):
     moves: list[str]
 
 
-@command
-def convert_command(
-    to: Annotated[
-        Format,
-        typer.Option(
-            "--to",
-            help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
-            "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
-        ),
-    ],
-    moves: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="MOVES", help="Legal moves to make from the position, in any notation."),
-    ] = None,
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    side: Annotated[
-        str | None, typer.Option(metavar="w|b", help="Side to move, if the input does not specify it.")
-    ] = None,
-) -> Reply:
+@command()
+@choice(
+    "--to",
+    words=get_args(Format),
+    required=True,
+    help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
+    "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
+)
+@argument(
+    "moves", nargs=-1, required=False, metavar="[MOVES]...", help="Legal moves from the position, in any notation."
+)
+@variant_option(default="ashton")
+@position_option
+@choice("--side", words=("w", "b"), help="Side to move, if the input does not specify it.")
+def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: str | None, side: Side | None) -> Reply:
     """Convert a position, or moves made from it, to the format of another program.
 
     The position may be given in any of the formats. With MOVES, a format of moves writes them one
     on each line; a format of positions writes the position after them.
     """
-    for file in (text for text in moves or [] if "." in text and Path(text).is_file()):
+    for file in (text for text in moves if "." in text and Path(text).is_file()):
         raise InputError(
             "is a file, not a move",
             subject=excerpt(file),
@@ -98,14 +103,14 @@ def convert_command(
     if not moves:
         warn_if_impossible(rules, board.position)
     made = []
-    for text in moves or []:
+    for text in moves:
         mover = board.position.side
         move = board.push_text(text)
         made.append((MoveText(move, frozenset(board.captured()) or None), mover))
     if to == "berkeley":
-        lines = [berkeley.write_move(said.move) for said, _ in made]
+        lines = [write_berkeley(said.move) for said, _ in made]
     elif to == "mcgill":
-        lines = [mcgill.write_move(said.move, mover) for said, mover in made]
+        lines = [write_mcgill(said.move, mover) for said, mover in made]
     else:
         lines = [_WRITERS[to](board)]
     if not lines:
@@ -181,39 +186,32 @@ class _Replayed(Result):
     problems: list[str]
 
 
-@tabular
+@command(table=True)
+@argument("file", metavar="FILE", help="Game record, or - for standard input; an archive with --game.")
+@variant_option("Rules to use instead of the record's own.")
+@whole("--ply", least=0, help="Ply after which to draw the position. [default: the last]")
+@flag("--all", "every", help="Draw the position after every ply.")
+@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all positions.")
+@file_option(
+    "--save",
+    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any other in "
+    "the toolkit's own format.",
+)
+@whole("--game", least=1, help="Line of an archive whose game is replayed.")
 def replay_command(
-    file: Annotated[
-        str, typer.Argument(metavar="FILE", help="Game record or archive of games, or - for standard input.")
-    ],
-    variant: Annotated[
-        str | None,
-        variant_option("Rules to use instead of the record's own."),
-    ] = None,
-    ply: Annotated[
-        int | None, typer.Option(min=0, help="Ply after which to draw the position. [default: the last]")
-    ] = None,
-    every: Annotated[bool, typer.Option("--all", help="Draw the position after every ply.")] = False,
-    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of all positions.")] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any "
-            "other in the toolkit's own format."
-        ),
-    ] = None,
-    game: Annotated[int | None, typer.Option(min=1, help="Line of an archive whose game is replayed.")] = None,
-    repetition: Annotated[
-        Literal["judge", "ignore"],
-        typer.Option(help="Treatment of repetitions in an archive: apply the repetition rule, or ignore it."),
-    ] = "judge",
+    file: str,
+    variant: str | None,
+    ply: int | None,
+    every: bool,
+    svg: Path | None,
+    save: Path | None,
+    game: int | None,
 ) -> Reply:
-    """Check a game record, or an archive of games, against the rules, move by move.
+    """Check a game record against the rules, move by move.
 
     Supported are the toolkit's own records, PGN, OpenTafl's records, the logs of the Bologna
-    server, and archives with one game on each line: its moves, the captures by attackers and by
-    defenders, the result. Exit code 1: a record is wrong, because a move is illegal, or a capture,
-    a position or the result contradicts the rules.
+    server, and single games of an archive. Exit code 1: the record is wrong, because a move is
+    illegal, or a capture, a position or the result contradicts the rules.
     """
     if svg is not None:
         check_folder(svg, "--svg")
@@ -221,32 +219,11 @@ def replay_command(
         check_output(save)
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
     kind = kind_of(text) or NATIVE
-    if kind is ARCHIVE:
-        if variant is None:
-            raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
-        (games, unread), rules = read_archive(text), load_variant(variant)
-        for line, why in unread.items() if not games else ():
-            raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
-        stepping = {"--ply": ply is not None, "--all": every, "--svg": svg is not None, "--save": save is not None}
-        if game is None:
-            for option in (name for name, given in stepping.items() if given):
-                raise InputError("applies to one game of an archive", subject=option, remedy="choose it with --game N")
-            return _replay_archive(rules, games, unread, ignore_repetition=repetition == "ignore")
-        if repetition != "judge":
-            raise InputError(
-                "applies to all games of an archive", subject="--repetition", remedy="leave it out with --game N"
-            )
-        if not same_upside_down(rules):
-            with progress("replay") as observer:
-                games = [one.game for one in replay_archive(rules, games, observer)[0]]
-        if not (found := [one for one in games if one.number == game]):
-            why = unread.get(game, "the archive has no game on this line")
-            raise InputError(f"--game {game}: {why}", subject=f"archive {excerpt(file)}")
-        record = record_of(found[0], rules, len(games) + len(unread) - 1)
-    elif game is not None or repetition != "judge":
-        raise InputError(
-            "is not an archive", subject=f"{kind.name} {excerpt(file)}", remedy="leave out --game and --repetition"
-        )
+    if game is not None:
+        record = _game_of(text, file, variant, game)
+    elif kind is ARCHIVE:
+        remedy = f"check all games with `tablut games {file}`, or choose one with --game N"
+        raise InputError("is an archive", subject=excerpt(file), remedy=remedy)
     else:
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
@@ -292,11 +269,51 @@ def replay_command(
     )
 
 
-def _replay_archive(
-    variant: Variant, games: list[ArchivedGame], unread: dict[int, str], *, ignore_repetition: bool
-) -> Reply:
-    with progress("replay") as observer:
-        replayed, ranks = replay_archive(variant, games, observer, ignore_repetition=ignore_repetition)
+def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedGame], dict[int, str], Variant]:
+    """Return the games of an archive, the lines that cannot be read, and the rules."""
+    if kind_of(text) is not ARCHIVE:
+        raise InputError(
+            "is not an archive",
+            subject=excerpt(file),
+            remedy="check a single game with `tablut replay`, without --game",
+        )
+    if variant is None:
+        raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
+    (games, unread), rules = read_archive(text), load_variant(variant)
+    for line, why in unread.items() if not games else ():
+        raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
+    return games, unread, rules
+
+
+def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
+    """Return the record of one game of an archive."""
+    games, unread, rules = _games_of(text, file, variant)
+    lines = len(games) + len(unread)
+    if not same_upside_down(rules):
+        with progress("replay") as observer:
+            games = [one.game for one in replay_archive(rules, games, observer)[0]]
+    for one in games:
+        if one.number == number:
+            return record_of(one, rules, lines - 1)
+    why = unread.get(number, "the archive has no game on this line")
+    raise InputError(f"--game {number}: {why}", subject=f"archive {excerpt(file)}")
+
+
+@command(table=True)
+@argument("file", metavar="FILE", help="Archive of games, or - for standard input.")
+@variant_option("Rules of the games.", required=True)
+@choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
+def games_command(file: str, variant: str | None, repetition: Literal["judge", "ignore"]) -> Reply:
+    """Check all games of an archive against the rules.
+
+    Each line of an archive has a game: its moves, the captures by attackers and by defenders, the
+    result. `tablut replay --game N` steps through one of them. Exit code 1: a game is wrong, because
+    a move is illegal, or the captures or the result contradict the rules.
+    """
+    text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
+    games, unread, rules = _games_of(text, file, variant)
+    with progress("games") as observer:
+        replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")
     rows = [
         _ArchivedGame(
             number=one.game.number,
@@ -322,7 +339,7 @@ def _replay_archive(
         repeated=sum(row.repeated is not None for row in rows),
     )
     missing = [_Unread(line=line, why=why) for line, why in unread.items()]
-    result = _Archive(variant=variant.name, ranks=ranks, games=rows, unread=missing, summary=summary)
+    result = _Archive(variant=rules.name, ranks=ranks, games=rows, unread=missing, summary=summary)
     holds = not missing and summary.legal == summary.captures_agree == summary.games and not summary.contradicted
     return Reply(
         result, lambda console: _show_archive(console, result), 0 if holds else EXIT_NO, table=(_ArchivedGame, rows)

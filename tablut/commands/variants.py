@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
 from rich.text import Text
-from typer.core import TyperGroup
 
 from tablut.answers import (
     DescribedVariant,
@@ -18,9 +16,10 @@ from tablut.answers import (
     listed_variant,
     outcome_result,
 )
-from tablut.cli.options import check_folder, seed_option, variant_names_from
+from tablut.cli.command import Decorator, Group, argument, flag, whole
+from tablut.cli.options import check_folder, complete_variant, file_option, seed_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
-from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, progress, tabular, with_sub_commands
+from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.records import read_rules
@@ -34,26 +33,12 @@ if TYPE_CHECKING:
     from tablut.differences import Answer, Difference
 
 
-class _Group(TyperGroup):
-    """Command group for ``tablut variants [NAME]``, where the sub-command ``diff`` is not read as NAME."""
-
-    def get_params(self, ctx: Any) -> list[Any]:
-        # The usage of the sub-command must not show NAME.
-        return [param for param in super().get_params(ctx) if ctx.command is self or param.name != "name"]
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        inner = args[:1] == [_DIFF]
-        ctx.allow_interspersed_args = not inner
-        return super().parse_args(ctx, ["", *args] if inner else args)
+app = Group()
 
 
-_DIFF = "diff"
-app = typer.Typer(cls=_Group, rich_markup_mode=None, add_completion=False)
-
-
-def _rules_argument(name: str) -> Any:
+def _rules_argument(name: str, metavar: str, **settings: Any) -> Decorator:
     words = "A shipped rule set, a TOML file, or a rules string of OpenTafl."
-    return typer.Argument(metavar=name, help=words, autocompletion=variant_names_from)
+    return argument(name, metavar=metavar, help=words, shell_complete=complete_variant, **settings)
 
 
 def _rules(text: str) -> Variant:
@@ -69,18 +54,10 @@ class _Field(Result):
     value: str
 
 
-@app.callback(invoke_without_command=True)
-@with_sub_commands
-@tabular
-def variants_command(
-    name: Annotated[
-        str | None,
-        _rules_argument("NAME|FILE"),
-    ] = None,
-    as_toml: Annotated[
-        bool, typer.Option("--toml", help="Print the rule set NAME as a TOML rule file instead.")
-    ] = False,
-) -> Reply:
+@app.default(table=True)
+@_rules_argument("name", "[NAME|FILE]", required=False)
+@flag("--toml", "as_toml", help="Print the rule set NAME as a TOML rule file instead.")
+def variants_command(name: str | None, as_toml: bool) -> Reply:
     """List the shipped rule sets, or show the board and all rules of one."""
     if as_toml and name is None:
         raise InputError(
@@ -183,27 +160,15 @@ class _Diff(Result):
     positions: list[_Difference]
 
 
-@app.command(_DIFF)
-@command
-def diff_command(
-    a: Annotated[str, _rules_argument("A")],
-    b: Annotated[str, _rules_argument("B")],
-    plies: Annotated[int, typer.Option(min=0, max=99, help="Maximum number of plies to search from the start.")] = 3,
-    most: Annotated[
-        int,
-        typer.Option(
-            "--positions",
-            min=1,
-            help="Maximum number of positions of a ply, up to symmetry, in the search from the start.",
-        ),
-    ] = 100_000,
-    samples: Annotated[
-        int,
-        typer.Option(min=0, max=10000000, help="Number of random placements in the search for positions with few men."),
-    ] = 20_000,
-    seed: Annotated[int, seed_option("Seed of the random placements.")] = 0,
-    svg: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder for SVG drawings of the positions.")] = None,
-) -> Reply:
+@app.command("diff")
+@_rules_argument("a", "A")
+@_rules_argument("b", "B")
+@whole("--plies", default=3, least=0, most=99, help="Maximum number of plies to search from the start.")
+@whole("--positions", "most", default=100_000, least=1, help="Maximum number of positions of a ply, up to symmetry.")
+@whole("--samples", default=20_000, least=0, most=10000000, help="Number of random placements with few men.")
+@seed_option("Seed of the random placements.")
+@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of the positions.")
+def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int, svg: Path | None) -> Reply:
     """Find the smallest positions in which two rule sets differ.
 
     They differ in a position if a ply is legal in only one of them, captures different pieces, or

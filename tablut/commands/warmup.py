@@ -10,7 +10,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, command, progress
+from tablut.cli.command import command
+from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
 from tablut.errors import TablutError
 from tablut.results import Result
 from tablut.running.clocks import compiled_kernels, prepared_kernels, quiet
@@ -32,7 +33,7 @@ class _Warmup(Result):
     seconds: float
 
 
-@command
+@command()
 def warmup_command() -> Reply:
     """Compile all kernels for this machine in advance, so that no later command has to wait.
 

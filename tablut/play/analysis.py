@@ -6,28 +6,33 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Final, Literal, NamedTuple
-
-import typer
+from typing import Final, Literal, NamedTuple
 
 from tablut import svg
 from tablut.board import Board
+from tablut.cli.command import argument, bundle, command, option, real, whole
 from tablut.cli.options import read_bytes, read_game_record, save_record, variant_option, warn
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import Reply, interruptible, progress, tabular
+from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
+from tablut.formats.game import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
-from tablut.play.options import DepthOption, HashOption, NodesOption, SettingsOption, TablebaseOption, player_names_from
+from tablut.play.options import (
+    complete_player,
+    depth_option,
+    hash_option,
+    nodes_option,
+    settings_option,
+    tablebase_option,
+)
 from tablut.play.players import PlayerOptions, parse_settings
 from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
-from tablut.records import GameRecord
-from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import decoded, record_text
+from tablut.records import GameRecord, decoded, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
@@ -494,35 +499,39 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 # -- the command ``tablut analyse`` --------------------------------------------------------
 
 
-@tabular
+@command(table=True)
+@argument("record", metavar="RECORD", help="Game record or log; - for standard input.")
+@variant_option("Rule set. [default: the one named in the record]")
+@bundle(
+    "limits",
+    SearchLimits,
+    real("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if there is no other limit."),
+    nodes_option,
+    depth_option,
+)
+@whole("--proof-nodes", default=100_000, least=0, help="Node limit of the proof search for each ply; 0 for none.")
+@tablebase_option
+@hash_option()
+@option(
+    "--player",
+    metavar="NAME",
+    shell_complete=complete_player,
+    help="Player, or program:COMMAND, whose choices are shown as well; not used for grading.",
+)
+@settings_option
+@option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
+@option("--svg", "picture", metavar="FILE", help="File for pictures of the positions with errors.")
 def analyse_command(
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="Game record or log; - for standard input.")],
-    variant: Annotated[str | None, variant_option("Rule set. [default: the one named in the record]")] = None,
-    movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for each ply; 0.5 if there is no other limit.")
-    ] = None,
-    nodes: NodesOption = None,
-    depth: DepthOption = None,
-    proof_nodes: Annotated[
-        int, typer.Option(min=0, help="Node limit of the proof search for each ply; 0 for no proof search.")
-    ] = 100_000,
-    tablebase: TablebaseOption = None,
-    hash_mib: HashOption = 64,
-    player: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Player, or program:COMMAND, whose choices are shown as well; not used for grading.",
-            autocompletion=player_names_from,
-        ),
-    ] = None,
-    option: SettingsOption = None,
-    annotate: Annotated[
-        str | None, typer.Option(metavar="FILE", help="File for the record with a comment on each move.")
-    ] = None,
-    picture: Annotated[
-        str | None, typer.Option("--svg", metavar="FILE", help="File for pictures of the positions with errors.")
-    ] = None,
+    record: str,
+    variant: str | None,
+    limits: SearchLimits,
+    proof_nodes: int,
+    tablebase: str | None,
+    hash_mib: int,
+    player: str | None,
+    option: tuple[str, ...],
+    annotate: str | None,
+    picture: str | None,
 ) -> Reply:
     """Analyse a game: the cost of each move, missed wins, the losing move, and accuracy.
 
@@ -540,21 +549,13 @@ def analyse_command(
     rules = as_variant(game.variant or "")
     if annotate is not None:
         record_text(game, Path(annotate), record)  # rejects, before the analysis, a format that cannot be written
-    if movetime is None and nodes is None and depth is None:
-        movetime = 0.5
-    limits = SearchLimits(movetime, nodes, depth).checked()
-    analyst = Analyst(
-        rules,
-        limits,
-        proof_nodes=proof_nodes,
-        tablebase=tablebase,
-        hash_mib=hash_mib,
-    )
+    limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
+    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib)
     with ExitStack() as held, progress("analyse") as observer:
         observer.begin("plies", len(game.moves))
         ask = None
         if player is not None:
-            made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option or ()))
+            made = PlayerOptions(0, hash_mib, tablebase, settings=parse_settings(option))
             chooser = held.enter_context(player_for(player, rules, made))
 
             def ask(board: Board) -> BestMoveResult:

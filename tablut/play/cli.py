@@ -7,18 +7,17 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal
-
-import typer
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 
 from tablut.board import Board
-from tablut.cli.options import PositionOption, VariantOption, read_position, save_record, variant_option
+from tablut.cli.command import bundle, choice, command, option, real, whole
+from tablut.cli.options import board_options, file_option, position_option, read_position, save_record, variant_option
 from tablut.cli.people import Live, PeopleConsole, draw_board
-from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, command, interruptible
+from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
 from tablut.play.bridges import front_of, name_of, player_for
-from tablut.play.options import Budget, PlayerOption, PlayerSettings
+from tablut.play.options import Budget, PlayerSettings, budget_options, player_option, player_settings
 from tablut.play.players import Player, PlayerOptions, make_player, player_names
 from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import SearchLimits, said_score
@@ -35,18 +34,14 @@ if TYPE_CHECKING:
     from tablut.play.protocol import EngineSession
 
 
-@command
+@command()
+@board_options
+@player_option
+@budget_options
+@option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move played after the position; repeatable.")
+@player_settings
 def bestmove_command(
-    *,
-    variant: VariantOption = "ashton",
-    position: PositionOption = None,
-    player: PlayerOption = "alphabeta",
-    budget: Budget,
-    moves: Annotated[
-        list[str] | None,
-        typer.Option("--move", "-m", metavar="MOVE", help="Move played after the position; repeat it for each move."),
-    ] = None,
-    settings: PlayerSettings,
+    board: Board, player: str, budget: Budget, moves: tuple[str, ...], settings: PlayerSettings
 ) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
@@ -55,12 +50,10 @@ def bestmove_command(
     win or loss is shown as a number of plies instead.
     """
     options = settings.options()
-    rules = load_variant(variant)
-    board = Board(rules, read_position(position, rules))
-    for text in moves or ():
+    for text in moves:
         board.push_text(text)
     limits = budget.limits()
-    with player_for(player, rules, options) as chooser:
+    with player_for(player, board.variant, options) as chooser:
         choice = interruptible(lambda: chooser.choose(board, limits))
     result = bestmove_result(board, player, choice)
     return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
@@ -112,32 +105,59 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
     )
 
 
-@command
+class _Seat(NamedTuple):
+    """Where and how a player takes part in a game on a competition server."""
+
+    server: str | None
+    role: str | None
+    timeout: float | None
+    port: int | None
+    name: str
+    wait: float
+
+    def settings(self, limits: SearchLimits | None) -> ClientSettings:
+        """Return the settings of the client, after checking them."""
+        from tablut.play.competition import ClientSettings
+
+        if self.role is None or self.role.lower() not in _ROLES:
+            problem = "expected white or black, the side to play on the server"
+            raise InputError(problem, subject=f"--role {self.role or '(none)'}")
+        if self.timeout is None:
+            remedy = "give the seconds for a move, such as --timeout 60"
+            raise InputError("is required with --server", subject="--timeout", remedy=remedy)
+        side, host = _ROLES[self.role.lower()], self.server or ""
+        limits = limits or SearchLimits()
+        return ClientSettings(host, side, self.timeout, self.port, self.name, self.wait, limits).checked()
+
+
+@command()
+@variant_option("Shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
+@position_option
+@player_option
+@choice("--side", words=get_args(PlayedSide), default="white", help="Your side; none: watch the player play itself.")
+@budget_options
+@file_option("--save", help="File for the record of the game, written when you leave it.")
+@bundle(
+    "seat",
+    _Seat,
+    option("--server", metavar="HOST", help="Host of a competition server to play on."),
+    option("--role", metavar="white|black", help="The player's side on a server."),
+    real("--timeout", metavar="SECONDS", help="The server's time for a move; strictly enforced."),
+    whole("--port", help="Port of the server. [default: 5800 white, 5801 black]"),
+    option("--name", default="tablut", metavar="TEXT", help="Player's name on the server, which may keep ten letters."),
+    real("--wait", default=5.0, metavar="SECONDS", help="Time limit for connecting."),
+)
+@file_option("--write-script", metavar="DIR", help="Folder for the competition's runmyplayer.sh; write it and exit.")
+@player_settings
 def play_command(
-    *,
-    variant: Annotated[
-        str | None, variant_option("Shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
-    ] = None,
-    position: PositionOption = None,
-    player: PlayerOption = "alphabeta",
-    side: Annotated[
-        PlayedSide, typer.Option(help="Your side; both for two people, none to watch the player play against itself.")
-    ] = "white",
+    variant: str | None,
+    position: str | None,
+    player: str,
+    side: PlayedSide,
     budget: Budget,
-    save: Annotated[
-        Path | None, typer.Option(help="File for the record of the game, written when you leave it.")
-    ] = None,
-    server: Annotated[str | None, typer.Option(metavar="HOST", help="Host of a competition server to play on.")] = None,
-    role: Annotated[str | None, typer.Option(metavar="white|black", help="The player's side on a server.")] = None,
-    timeout: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="The server's time for a move; strictly enforced.")
-    ] = None,
-    port: Annotated[int | None, typer.Option(help="Port of the server. [default: 5800 white, 5801 black]")] = None,
-    name: Annotated[str, typer.Option(help="Player's name on the server, which may keep ten letters.")] = "tablut",
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time limit for connecting.")] = 5.0,
-    write_script: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for the competition's runmyplayer.sh; write it and exit.")
-    ] = None,
+    save: Path | None,
+    seat: _Seat,
+    write_script: Path | None,
     settings: PlayerSettings,
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
@@ -145,21 +165,21 @@ def play_command(
     In the terminal, a line is a move (e4-f4) or a command; `help` lists the commands. Piped
     input is read line by line. On a server, the exit code is 3 if the game ends without a result.
     """
-    from tablut.play.competition import ClientSettings
-
     options = settings.options()
-    rules = load_variant(variant or ("bologna" if server is not None or write_script is not None else "ashton"))
-    given = budget.given
+    on_server = seat.server is not None or write_script is not None
+    rules = load_variant(variant or ("bologna" if on_server else "ashton"))
     if save is not None:
         check_output(save)
-    if server is None and write_script is None:
-        for typed, value in (("--role", role), ("--timeout", timeout), ("--port", port)):
-            if value is not None:
+    if not on_server:
+        for given in ("role", "timeout", "port"):
+            if getattr(seat, given) is not None:
                 raise InputError(
-                    "applies only to a game on a server", subject=typed, remedy="add --server HOST, or leave it out"
+                    "applies only to a game on a server",
+                    subject=f"--{given}",
+                    remedy="add --server HOST, or leave it out",
                 )
         return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
-    if server is not None and write_script is not None:
+    if seat.server is not None and write_script is not None:
         raise InputError(
             "only writes the script",
             subject="--write-script",
@@ -169,18 +189,8 @@ def play_command(
         raise InputError("is not possible, because the server sets it", subject="--position", remedy="leave it out")
     if write_script is not None:
         said = rules.name if rules.name in variant_names() else str(Path(variant or "").resolve())
-        return _script(rules, said, player, options, name, write_script)
-    assert server is not None
-    if role is None or role.lower() not in _ROLES:
-        raise InputError(
-            "expected white or black, the side to play on the server", subject=f"--role {role or '(none)'}"
-        )
-    if timeout is None:
-        raise InputError(
-            "is required with --server", subject="--timeout", remedy="give the seconds for a move, such as --timeout 60"
-        )
-    seat = ClientSettings(server, _ROLES[role.lower()], timeout, port, name, wait, given or SearchLimits())
-    return _on_server(rules, player, options, seat.checked(), save)
+        return _script(rules, said, player, options, seat.name, write_script)
+    return _on_server(rules, player, options, seat.settings(budget.given), save)
 
 
 # -- in the terminal ----------------------------------------------------------------------------
@@ -324,21 +334,20 @@ class _Engine(Result):
     players: list[str]
 
 
-@command
+@command()
+@variant_option(default="ashton")
+@player_option
+@choice(
+    "--protocol",
+    words=("uci", "otep", "taflzero", "htp"),
+    default="uci",
+    help="Protocol: like UCI, or that of OpenTafl, TaflZero or hnefatafl.org.",
+)
+@budget_options
+@player_settings
+@option("--line", "-l", multiple=True, metavar="TEXT", help="Line to execute instead of standard input; repeatable.")
 def engine_command(
-    *,
-    variant: VariantOption = "ashton",
-    player: PlayerOption = "alphabeta",
-    protocol: Annotated[
-        Literal["uci", "otep", "taflzero", "htp"],
-        typer.Option(help="Protocol: similar to UCI, or that of OpenTafl, TaflZero or hnefatafl.org."),
-    ] = "uci",
-    budget: Budget,
-    settings: PlayerSettings,
-    line: Annotated[
-        list[str] | None,
-        typer.Option("--line", "-l", help="Line to execute instead of reading standard input; repeatable."),
-    ] = None,
+    variant: str, player: str, protocol: str, budget: Budget, settings: PlayerSettings, line: tuple[str, ...]
 ) -> Reply:
     """Run the engine with a line protocol similar to UCI, until `quit` or the end of the input.
 
@@ -356,7 +365,7 @@ def engine_command(
         settings.table_mib,
         settings.threads,
         settings.seed,
-        " ".join(settings.option or ()),
+        " ".join(settings.option),
     )
     limits = budget.given
     if limits is not None and protocol not in ("otep", "htp"):

@@ -2,58 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from dataclasses import dataclass
 
-import typer
-
+from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import option_group
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.search.limits import SearchLimits
 from tablut.running.machine import check_memory
 
+complete_player = beginning(player_names)
 
-def player_names_from(incomplete: str) -> list[str]:
-    """Return the players whose names begin with the given text, for ``autocompletion=``."""
-    return [name for name in player_names() if name.startswith(incomplete)]
-
-
-PlayerOption = Annotated[
-    str,
-    typer.Option(
-        "--player",
-        metavar="NAME",
-        help="Player: alphabeta, random, one from the literature, such as heuristic or payoff "
-        "(docs/players.md), or program:COMMAND for an external program.",
-        autocompletion=player_names_from,
-    ),
-]
-NodesOption = Annotated[int | None, typer.Option("--nodes", help="Node limit for a move; repeatable.")]
-DepthOption = Annotated[int | None, typer.Option("--depth", "-d", help="Search depth in plies.")]
-HashOption = Annotated[int, typer.Option("--hash", metavar="MIB", min=1, help="Memory for the transposition table.")]
-TablebaseOption = Annotated[
-    str | None,
-    typer.Option("--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped tables]"),
-]
-
-SettingsOption = Annotated[
-    list[str] | None,
-    typer.Option("--option", metavar="NAME=VALUE", help="Setting of the player; repeat it for each setting."),
-]
+player_option = option(
+    "--player",
+    metavar="NAME",
+    default="alphabeta",
+    shell_complete=complete_player,
+    help="Player: alphabeta, random, one from the literature, such as heuristic or payoff (docs/players.md), or "
+    "program:COMMAND for an external program.",
+)
+nodes_option = whole("--nodes", help="Node limit for a move; repeatable.")
+depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")
+tablebase_option = option(
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+)
+settings_option = option("--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; repeatable.")
 
 
-@option_group
+def hash_option(default: int = 64) -> Decorator:
+    """Declare the option ``--hash``."""
+    return whole(
+        "--hash", "hash_mib", metavar="MIB", least=1, default=default, help="Memory for the transposition table."
+    )
+
+
+@dataclass(frozen=True)
 class Budget:
     """Limits of a player for a move."""
 
-    movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for a move; 2 if there is no other limit.")
-    ] = None
-    nodes: NodesOption = None
-    playouts: Annotated[int | None, typer.Option(help="Playouts of a Monte Carlo player for a move; repeatable.")] = (
-        None
-    )
-    depth: DepthOption = None
+    movetime: float | None
+    nodes: int | None
+    playouts: int | None
+    depth: int | None
 
     @property
     def given(self) -> SearchLimits | None:
@@ -66,27 +55,46 @@ class Budget:
         return self.given or SearchLimits(movetime)
 
 
-@option_group
-class PlayerSettings:
-    """Options with which a player is created."""
+def budget(seconds: str = "2") -> tuple[Decorator, ...]:
+    """Return the declarations of a `Budget`, where a move has so many seconds by default."""
+    return (
+        real("--movetime", metavar="SECONDS", help=f"Time for a move; {seconds} if there is no other limit."),
+        nodes_option,
+        whole("--playouts", help="Playouts of a Monte Carlo player for a move; repeatable."),
+        depth_option,
+    )
 
-    hash_mib: HashOption = 64
-    tablebase: TablebaseOption = None
-    table_mib: Annotated[
-        int,
-        typer.Option(
-            "--table-memory",
-            metavar="MIB",
-            min=0,
-            help="Memory for tables in the search; the shipped tables need at most 32.",
-        ),
-    ] = 512
-    threads: Annotated[int, threads_option("Number of search threads of alphabeta; only one is repeatable.")] = 1
-    seed: Annotated[int, typer.Option(help="Random seed of the player.")] = 0
-    option: SettingsOption = None
+
+budget_options = bundle("budget", Budget, *budget())
+
+
+@dataclass(frozen=True)
+class PlayerSettings:
+    """Settings with which a player is created."""
+
+    hash_mib: int
+    tablebase: str | None
+    table_mib: int
+    threads: int
+    seed: int
+    option: tuple[str, ...]
 
     def options(self) -> PlayerOptions:
         """Return the player's options after checking those that apply to every player."""
         check_memory("hash", self.hash_mib)
-        settings = parse_settings(self.option or ())
+        settings = parse_settings(self.option)
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)
+
+
+player_settings = bundle(
+    "settings",
+    PlayerSettings,
+    hash_option(),
+    tablebase_option,
+    whole(
+        "--table-memory", "table_mib", metavar="MIB", least=0, default=512, help="Memory for tablebases in the search."
+    ),
+    threads_option("Number of search threads of alphabeta; only one is repeatable."),
+    whole("--seed", default=0, help="Random seed of the player."),
+    settings_option,
+)

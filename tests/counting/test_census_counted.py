@@ -349,7 +349,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
 
 def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     store = str(tmp_path / "store")
-    arguments = ["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--count-last"]
+    arguments = ["census", "count", "-v", BOARD.name, "--plies", str(PLY), "--store", store]
 
     def answer(*more: str) -> dict[str, Any]:
         capsys.readouterr()
@@ -373,9 +373,10 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     assert answer("--resume")["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
     capsys.readouterr()
-    for bad in (["--part", "1/10"], ["--again"], ["--count-last", "--all"], ["--count-last", "--plies", "0"]):
-        assert run(["census", *bad]) == 2
-        assert "--count-last" in capsys.readouterr().err
+    for former in (["--count-last"], ["--part", "1/10"], ["--again"]):
+        assert run(["census", *former]) == 2
+        assert "tablut census count" in capsys.readouterr().err
+    assert run(["census", "count", "--plies", "0"]) == 2
 
 
 def test_a_census_that_ends_before(tmp_path: Path) -> None:

@@ -9,8 +9,8 @@ from kills import killed_at
 
 from retrograde.solver.build import build_tablebase
 from retrograde.solver.tiers import generations, tier_graph
-from retrograde.tablebase.store import open_store, standing_of
-from retrograde.verification.verifying import verify
+from retrograde.tablebase.store import open_store
+from retrograde.verification.verifying import standing_of, verify
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
 from tablut.variants import load_variant

@@ -7,10 +7,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
-from typer.main import get_command
 
-from tablut.cli.shell import app, run
+from tablut.cli.command import Group, Number
+from tablut.cli.shell import program, run
 
 _ROOT = Path(__file__).resolve().parents[2]
 _DATA = _ROOT / "tests" / "data"
@@ -62,20 +63,22 @@ def command_tree() -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     def walk(name: str, command: Any) -> None:
-        inner = command.list_commands(None) if hasattr(command, "list_commands") else []
-        for word in inner:
-            walk(f"{name} {word}".lstrip(), command.get_command(None, word))
-        if name and (not inner or command.invoke_without_command):
+        if not isinstance(command, Group):
             found[name] = command
+            return
+        if command.own is not None:
+            found[name] = command.own
+        for word in command.list_commands(context):
+            walk(f"{name} {word}".lstrip(), command.get_command(context, word))
 
-    walk("", get_command(app))
+    context = click.Context(program)
+    walk("", program)
     return found
 
 
 def number_of(item: Any) -> type | None:
     """Return whether a parameter takes an integer or a real number, None if it takes neither."""
-    annotation = item.type_descriptor.annotation if hasattr(item, "type_descriptor") else None
-    return annotation if annotation in (int, float) else None
+    return item.type.kind if isinstance(item.type, Number) else None
 
 
 def example_of(name: str, variant: str, **fills: str) -> list[str]:
@@ -92,15 +95,21 @@ EXAMPLES: dict[str, list[str]] = {
     "bestmove": ["--nodes", "200", "--movetime", "0.5", "--hash", "1"],
     "bounds": [],
     "census": ["--plies", "2", "--against-bounds"],
+    "census count": ["--plies", "2"],
     "census verify": ["{census}"],
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
     "exclusions": ["--pieces", "2"],
+    "games": [str(_DATA / "records" / "games.csv")],
     "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "moves": [],
     "perft": ["-d", "2", "--divide"],
     "play": ["--side", "none", "--player", "random"],
+    "position rank": [],
+    "position show": [],
+    "position status": [],
+    "position unrank": ["17"],
     "probe": [_STORE, "-p", "5/5/2K2/5/2b2 w"],
     "prove": ["-p", WON_IN_ONE, "--claim", "white", "--memory", "1"],
     "puzzle check": ["{proof}"],
@@ -108,16 +117,13 @@ EXAMPLES: dict[str, list[str]] = {
     "puzzle play": ["ashton-10", "-m", "c6-c7", "-m", "c8-a8", "-m", "c7-a7"],
     "puzzle show": ["ashton-01", "--hint"],
     "puzzle solve": ["-p", WON_IN_ONE],
-    "rank": [],
     "reachable check": [str(_DATA / "reachable" / "few.jsonl")],
     "reachable estimate": ["--samples", "1"],
     "referee": ["--white", "random", "--black", "random", "--port-white", "0", "--port-black", "0", "--wait", "1"],
     "replay": [str(_DATA / "records" / "ashton.txt")],
     "report": ["--out", "{folder}"],
     "serve": ["--port", "0", "--no-browser", "--seconds", "0.3"],
-    "show": [],
     "solve": [],
-    "status": [],
     "symmetry show": [],
     "symmetry verify": ["--samples", "20", "--most", "100"],
     "tablebase build": ["--men", "2", "--store", "{folder}/store"],
@@ -125,7 +131,6 @@ EXAMPLES: dict[str, list[str]] = {
     "tablebase query": [_STORE, "--wdl", "loss", "--most", "3"],
     "tablebase verify": [_STORE, "--quick"],
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
-    "unrank": ["17"],
     "variants": [],
     "variants diff": ["ashton-5-4v0", "brandubh-5-4v0", "--plies", "1", "--samples", "200"],
     "warmup": [],

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tablut.cli import runtime, shell
+from tablut.cli.command import command
 from tablut.cli.people import PeopleConsole, Table, label, number, prose, wrapped
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.cli.shell import command_specs, run
@@ -93,12 +94,8 @@ def test_an_interrupted_command_answers_what_it_has(
         reply = Reply(_Count(variant="ashton", counted=7), lambda console: console.print("ashton: 7"))
         raise Interrupted(reply, "tablut show --resume")
 
-    import typer
-
-    app = typer.Typer(rich_markup_mode=None, add_completion=False)
-    app.command("show")(runtime.command(stopped))
-    monkeypatch.setattr(shell, "import_module", lambda name: type("M", (), {"show_command": app}))
-    assert run(["show", *(["--json"] if form == "json" else [])]) == 130
+    monkeypatch.setattr(shell, "import_module", lambda name: type("M", (), {"moves_command": command()(stopped)}))
+    assert run(["moves", *(["--json"] if form == "json" else [])]) == 130
     captured = capsys.readouterr()
     assert captured.err == "tablut: interrupted; the results so far are above; continue with: tablut show --resume\n"
     if form == "json":
@@ -205,33 +202,51 @@ def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: s
 # -- completion ----------------------------------------------------------------------------
 
 
-def completed(words: str, shell_name: str = "bash") -> list[str]:
+def completed(words: str, shell_name: str) -> list[str]:
     environment = {
-        "_TABLUT_COMPLETE": f"complete_{shell_name}",
+        "_TABLUT_COMPLETE": f"{shell_name}_complete",
         "COMP_WORDS": words,
-        "COMP_CWORD": str(len(words.split(" ")) - 1),
-        "_TYPER_COMPLETE_ARGS": words,
-        "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+        "COMP_CWORD": str(len(words.split(" ")) - 1) if shell_name != "fish" else words.split(" ")[-1],
     }
     result = tablut(env=environment)
     assert (result.returncode, result.stderr) == (0, b"")
     return result.stdout.decode().split("\n")[:-1]
 
 
-def test_the_tab_key() -> None:
-    assert set(completed("tablut ")) >= {*command_specs(), "help"}
-    assert completed("tablut bounds -v brandubh-5") == ["brandubh-5-4v0", "brandubh-5-4v4"]
-    assert '"bounds":"Regenerate' in completed("tablut b", "zsh")[0]
+@pytest.mark.parametrize(
+    ("words", "found"),
+    [
+        ("tablut b", ["bounds", "bestmove", "bench"]),
+        ("tablut bounds -v brandubh-5", ["brandubh-5-4v0", "brandubh-5-4v4"]),
+        ("tablut census ver", ["verify"]),
+        ("tablut census --all --against", ["--against-bounds"]),
+        ("tablut position sta", ["status"]),
+        ("tablut reachable estimate --space d", ["decided"]),
+    ],
+)
+def test_the_tab_key(words: str, found: list[str]) -> None:
+    assert [line.removeprefix("plain,") for line in completed(words, "bash")] == found
 
 
-@pytest.mark.parametrize("name", ["bash"])
+def test_each_shell_gets_names_with_what_they_are_for() -> None:
+    assert {*command_specs(), "help"} <= {line.removeprefix("plain,") for line in completed("tablut ", "bash")}
+    assert completed("tablut bou", "zsh")[:2] == ["plain", "bounds"]
+    assert completed("tablut bou", "fish")[0].startswith("plain,bounds\tRegenerate")
+    assert completed("tablut bou", "powershell")[2].startswith("Regenerate")
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
 def test_completion_is_shown_and_installed(name: str, tmp_path: Path, capsys: Captured) -> None:
     assert run(["--show-completion", name]) == 0
-    assert "_TABLUT_COMPLETE=complete_" + name in capsys.readouterr().out
-    result = tablut("--install-completion", name, env={"HOME": str(tmp_path)})
-    assert result.returncode == 0, result.stderr
-    scripts = [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*tablut*") if path.is_file()]
-    assert any("_TABLUT_COMPLETE" in script for script in scripts)
+    script = capsys.readouterr().out
+    assert f"_TABLUT_COMPLETE={name}_complete" in script
+    for _ in range(2):
+        result = tablut("--install-completion", env={"HOME": str(tmp_path), "SHELL": f"/bin/{name}"})
+        assert result.returncode == 0, result.stderr
+    assert script in [path.read_text(encoding="utf-8") for path in tmp_path.rglob("*tablut*") if path.is_file()]
+    # The start file of the shell reads it once, whatever it contained.
+    starts = [path.read_text(encoding="utf-8").split() for path in tmp_path.glob(".*rc")]
+    assert all(len(words) == len(set(words)) for words in starts)
 
 
 # -- interrupts ----------------------------------------------------------------------------

@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
-from reports.studies.rendered import CheckOption, rendered
-from tablut.cli.options import check_folder, threads_option
-from tablut.cli.runtime import Interrupted, Reply, command, progress, typed
+from reports.studies.rendered import check_option, rendered
+from tablut.cli.command import Group, option, whole
+from tablut.cli.options import check_folder, file_option, threads_option
+from tablut.cli.runtime import Interrupted, Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
 from tablut.provenance import commit, origin
@@ -22,13 +21,9 @@ from tablut.store.files import store_path, write_text
 if TYPE_CHECKING:
     from reports.studies.balance.cells import Cell
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Balance of the tafl games, rule by rule.")
+app = Group(help="Balance of the tafl games, rule by rule.")
 NAME = "python -m reports.studies.balance"
 _KINDS: Final = "Only cells whose name matches, such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
-
-StoreOption = Annotated[str, typer.Option("--store", metavar="DIR", help="Folder of the game records.")]
-OnlyOption = Annotated[str, typer.Option("--only", metavar="PATTERN", help=_KINDS, show_default=False)]
-NodesOption = Annotated[list[int] | None, typer.Option("--nodes", min=1, help="Nodes for each move; may be repeated.")]
 
 
 class _Played(Result):
@@ -47,14 +42,12 @@ def _chosen(only: str) -> list[Cell]:
 
 
 @app.command("play")
-@command
-def play_command(
-    store: StoreOption,
-    only: OnlyOption = "*",
-    nodes: NodesOption = None,
-    games: Annotated[int, typer.Option("--games", "-n", min=2, max=10_000, help="Number of games in each cell.")] = 200,
-    threads: Annotated[int, threads_option("Number of parallel games.")] = 1,
-) -> Reply:
+@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
+@option("--only", default="*", metavar="PATTERN", help=_KINDS)
+@whole("--nodes", multiple=True, least=1, help="Nodes for each move; may be repeated.")
+@whole("--games", "-n", default=200, least=2, most=10_000, help="Number of games in each cell.")
+@threads_option("Number of parallel games.")
+def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, threads: int) -> Reply:
     """Play the games that are missing from the store, cell by cell.
 
     After an interruption, the same command continues.
@@ -83,12 +76,10 @@ def play_command(
 
 
 @app.command("gather")
-@command
-def gather_command(
-    store: StoreOption,
-    only: OnlyOption = "*",
-    out: Annotated[Path | None, typer.Option(metavar="DIR", help="Folder; by default the data of the study.")] = None,
-) -> Reply:
+@option("--store", required=True, metavar="DIR", help="Folder of the game records.")
+@option("--only", default="*", metavar="PATTERN", help=_KINDS)
+@file_option("--out", metavar="DIR", help="Folder; by default the data of the study.")
+def gather_command(store: str, only: str, out: Path | None) -> Reply:
     """Summarise all games in a store, however many there are. Every record is replayed first."""
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
@@ -120,8 +111,8 @@ def gather_command(
 
 
 @app.command("page")
-@command
-def page_command(check: CheckOption = False) -> Reply:
+@check_option
+def page_command(check: bool) -> Reply:
     """Render the page and its figure from the stored data."""
     from reports.studies.balance.page import FOLDER, artefacts
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
-import typer
 from rich.text import Text
 
 from reports.studies.collection.making import Made, Wanted, from_almost, from_placements, from_self_play
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
-from retrograde.cli.puzzle_solving import MemoryOption, NodesOption, StoreOption
-from retrograde.proofs.solution import ProofLimits
+from retrograde.cli.proving import nodes_option
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import format_puzzles
-from tablut.cli.options import VariantOption, seed_option
-from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, interruptible, progress
+from tablut.cli.command import choice, command, option, whole
+from tablut.cli.options import file_option, seed_option, variant_option
+from tablut.cli.runtime import EXIT_UNKNOWN, Reply, interruptible, progress
 from tablut.cli.shell import main
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
@@ -29,7 +29,6 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
 NAME = "python -m reports.studies.collection"
 
 
@@ -42,30 +41,44 @@ class _Made(Result):
     interrupted: bool
 
 
-@app.command()
-@command
+@command()
+@variant_option(default="ashton")
+@whole("--count", "-n", default=5, least=1, most=10**6, help="Number of puzzles.")
+@seed_option("Seed of all random choices.", 1)
+@whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum plies of the win.")
+@whole("--max-plies", "longest", default=99, least=1, most=1000, help="Maximum plies of the win.")
+@choice(
+    "--from",
+    "source",
+    words=("self-play", "placements", "shapes", "tablebase"),
+    default="self-play",
+    help="Source of the positions.",
+)
+@choice("--theme", words=get_args(Theme), help="Only puzzles with this theme.")
+@choice("--winner", words=("white", "black"), help="Only wins of this side.")
+@nodes_option(1_000_000)
+@whole("--memory", least=1, most=1 << 24, default=64, metavar="MIB", help="Memory for the transposition tables in MiB.")
+@whole("--games", default=1000, least=1, most=10**9, help="Maximum number of games.")
+@whole("--samples", least=1, most=10**12, help="Number of placements [default: 100000] or tablebase positions [all].")
+@whole("--men", default=7, least=2, most=121, help="Maximum number of men, including the king.")
+@option("--tablebase", metavar="STORE", help="Folder of a tablebase.")
+@file_option("--out", "-o", help="Puzzle file to write.")
 def make_command(
-    variant: VariantOption = "ashton",
-    count: Annotated[int, typer.Option("--count", "-n", min=1, max=10**6, help="Number of puzzles.")] = 5,
-    seed: Annotated[int, seed_option("Seed of all random choices.")] = 1,
-    shortest: Annotated[int, typer.Option("--min-plies", min=1, max=1000, help="Minimum plies of the win.")] = 3,
-    longest: Annotated[int, typer.Option("--max-plies", min=1, max=1000, help="Maximum plies of the win.")] = 99,
-    source: Annotated[
-        Literal["self-play", "placements", "shapes", "tablebase"],
-        typer.Option("--from", help="Source of the positions."),
-    ] = "self-play",
-    theme: Annotated[Theme | None, typer.Option(help="Only puzzles with this theme.")] = None,
-    winner: Annotated[Literal["white", "black"] | None, typer.Option(help="Only wins of this side.")] = None,
-    nodes: NodesOption = 1_000_000,
-    memory: MemoryOption = 64,
-    games: Annotated[int, typer.Option(min=1, max=10**9, help="Maximum number of games.")] = 1000,
-    samples: Annotated[
-        int | None,
-        typer.Option(min=1, max=10**12, help="Number of placements [default: 100000] or tablebase positions [all]."),
-    ] = None,
-    men: Annotated[int, typer.Option(min=2, max=121, help="Maximum number of men, including the king.")] = 7,
-    tablebase: StoreOption = None,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Puzzle file to write.")] = None,
+    variant: str,
+    count: int,
+    seed: int,
+    shortest: int,
+    longest: int,
+    source: Literal["self-play", "placements", "shapes", "tablebase"],
+    theme: Theme | None,
+    winner: Literal["white", "black"] | None,
+    nodes: int,
+    memory: int,
+    games: int,
+    samples: int | None,
+    men: int,
+    tablebase: str | None,
+    out: Path | None,
 ) -> Reply:
     """Find new puzzles: graded wins with exactly one winning first move. The same seed gives the same puzzles.
 
@@ -138,4 +151,4 @@ def _show_made(console: PeopleConsole, result: _Made) -> None:
 
 
 if __name__ == "__main__":
-    main(app, NAME)
+    main(make_command, NAME)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from reports.studies.explained.explaining import explain
-from tablut.cli.options import ResumeOption, VariantOption, threads_option
+from tablut.cli.command import command, flag, option, whole
+from tablut.cli.options import threads_option, variant_option
 from tablut.cli.people import Table, label, number
-from tablut.cli.runtime import EXIT_NO, Reply, command, progress
+from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.cli.shell import main
 from tablut.variants import load_variant
 
@@ -18,21 +18,16 @@ if TYPE_CHECKING:
     from reports.reachable import Amount, Explanation
     from tablut.cli.people import PeopleConsole
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
 NAME = "python -m reports.studies.explained"
 
 
-@app.command()
-@command
-def explain_command(
-    variant: VariantOption = "ashton",
-    store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for the census. [default: a temporary one]")
-    ] = None,
-    resume: ResumeOption = False,  # noqa: ARG001
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory limit for the census in MiB.")] = 4096,
-    threads: Annotated[int, threads_option("Number of parallel tasks of the census.")] = 1,
-) -> Reply:
+@command()
+@variant_option(default="ashton")
+@option("--store", metavar="DIR", help="Folder for the census. [default: a temporary one]")
+@flag("--resume", hidden=True, expose_value=False)
+@whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
+@threads_option("Number of parallel tasks of the census.")
+def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
     """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
 
     A complete census is made first. Exit code 1: census, lemmas and un-moves contradict each other.
@@ -82,4 +77,4 @@ def _show_explained(console: PeopleConsole, result: Explanation) -> None:
 
 
 if __name__ == "__main__":
-    main(app, NAME)
+    main(explain_command, NAME)

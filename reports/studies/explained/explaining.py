@@ -20,12 +20,12 @@ from counting.census.expansion import DECIDED
 from counting.census.rows import read_rows, spans
 from counting.census.store import StoredCensus
 from counting.reachable.checker import LEMMAS
-from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
 from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow
 from reports.studies.explained.classes import ClassMarks, close, predecessors_within
 from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.running.progress import Observer

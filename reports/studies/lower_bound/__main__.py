@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
 from rich.text import Text
 
 from reports.studies.lower_bound.bound import BUDGET, prove_lower_bound
-from tablut.cli.runtime import EXIT_NO, Reply, command, interruptible, progress
+from tablut.cli.command import command, option, whole
+from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.cli.shell import main
 from tablut.results import scientific
 
@@ -17,27 +17,21 @@ if TYPE_CHECKING:
     from reports.studies.lower_bound.bound import ProvedBound
     from tablut.cli.people import PeopleConsole
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
 NAME = "python -m reports.studies.lower_bound"
 _SHOWN = 20
 
 
-@app.command()
-@command
-def lower_command(
-    budget: Annotated[
-        int,
-        typer.Option(
-            "--placements",
-            min=1,
-            max=10**11,
-            help="Number of placements of the outer ranks to examine (a microsecond each); more raise the bound.",
-        ),
-    ] = BUDGET,
-    store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for finished counts, from which a run resumes.")
-    ] = None,
-) -> Reply:
+@command()
+@whole(
+    "--placements",
+    "budget",
+    default=BUDGET,
+    least=1,
+    most=10**11,
+    help="Number of placements of the outer ranks to examine (a microsecond each); more raise the bound.",
+)
+@option("--store", metavar="DIR", help="Folder for finished counts, from which a run resumes.")
+def lower_command(budget: int, store: str | None) -> Reply:
     """Prove a lower bound on the number of reachable positions of ashton, without samples.
 
     Every step of the proof is checked again. Exit code 1: a step does not hold.
@@ -63,4 +57,4 @@ def _show_lower(console: PeopleConsole, result: ProvedBound) -> None:
 
 
 if __name__ == "__main__":
-    main(app, NAME)
+    main(lower_command, NAME)

@@ -7,9 +7,7 @@ import json
 import math
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
-
-import typer
+from typing import TYPE_CHECKING, Final
 
 from reports.studies.openings.deciding import (
     DATA,
@@ -24,17 +22,17 @@ from reports.studies.openings.deciding import (
 )
 from reports.studies.openings.guided import GuidedWork, given_moves
 from reports.studies.openings.outline import LEAST, read_outline, write_outline
-from reports.studies.rendered import CheckOption, rendered
+from reports.studies.rendered import check_option, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, run_task
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.table import INFINITE
 from retrograde.proofs.tree import PARTS
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
+from tablut.cli.command import Group, flag, option, real, whole
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import Reply, command, progress, typed
+from tablut.cli.runtime import Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
@@ -49,7 +47,7 @@ if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
     from tablut.running.progress import Observer
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Brandubh's openings: searched, proved, checked.")
+app = Group(help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
 CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
@@ -58,16 +56,6 @@ _SMALL: Final = 64 << 10
 """Maximum size in bytes of a certificate for an opening about which there is no claim."""
 _SHORT: Final = 2_000_000
 """Maximum number of moves in the search that excludes short wins."""
-
-
-StoreOption = Annotated[str, typer.Option(metavar="DIR", help="Folder of the searches.")]
-OnlyOption = Annotated[str, typer.Option(metavar="PATTERN", help="Only openings whose moves match.")]
-NodesOption = Annotated[int, typer.Option(metavar="N", min=1, help="Number of moves made by each task.")]
-MemoryOption = Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory for a table in MiB.")]
-GuideOption = Annotated[int, typer.Option(metavar="N", min=0, help="Moves that the engine makes to choose for white.")]
-LineOption = Annotated[
-    str, typer.Option(metavar="MOVES", help="Moves from the start, used for white before the engine's.")
-]
 
 
 class _Verdicts(Result):
@@ -79,16 +67,16 @@ class _Outlines(Result):
 
 
 @app.command("decide")
-@command
+@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@real("--hours", default=1.0, least=0, metavar="H", help="Time limit in hours for each opening.")
+@whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
+@whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
+@threads_option("Number of threads for each task; they share one table.")
+@whole("--guide", default=0, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
+@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
 def decide_command(
-    store: StoreOption,
-    only: OnlyOption = "*",
-    hours: Annotated[float, typer.Option(metavar="H", min=0, help="Time limit in hours for each opening.")] = 1.0,
-    nodes: NodesOption = 20_000_000,
-    memory: MemoryOption = 2048,
-    threads: Annotated[int, threads_option("Number of threads for each task; they share one table.")] = 1,
-    guide: GuideOption = 0,
-    line: LineOption = "",
+    store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
 ) -> Reply:
     """Search each opening for a win of white, and record the results. Small certificates are kept with the study.
 
@@ -113,18 +101,27 @@ def decide_command(
 
 
 @app.command("join")
-@command
+@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
+@real("--hours", default=0.0, least=0, metavar="H", help="Hours for starting new searches.")
+@whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
+@whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
+@threads_option("Number of parallel tasks, each with its own table.")
+@flag("--share", help="Run one task at a time, with all threads.")
+@whole("--guide", default=60_000_000, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
+@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
+@option("--outline", default="", metavar="FILE", help="Outline of the proof, which saves searches.")
 def join_command(
-    store: StoreOption,
-    only: OnlyOption,
-    hours: Annotated[float, typer.Option(metavar="H", min=0, help="Hours for starting new searches.")] = 0.0,
-    nodes: NodesOption = 20_000_000,
-    memory: MemoryOption = 2048,
-    threads: Annotated[int, threads_option("Number of parallel tasks, each with its own table.")] = 1,
-    share: Annotated[bool, typer.Option("--share", help="Run one task at a time, with all threads.")] = False,
-    guide: GuideOption = 60_000_000,
-    line: LineOption = "",
-    outline: Annotated[str, typer.Option(metavar="FILE", help="Outline of the proof, which saves searches.")] = "",
+    store: str,
+    only: str,
+    hours: float,
+    nodes: int,
+    memory: int,
+    threads: int,
+    share: bool,
+    guide: int,
+    line: str,
+    outline: str,
 ) -> Reply:
     """Combine the proofs in the store into proofs of the openings that lead to them.
 
@@ -223,12 +220,10 @@ def _join(
 
 
 @app.command("outline")
-@command
-def outline_command(
-    store: StoreOption,
-    only: OnlyOption,
-    least: Annotated[int, typer.Option(metavar="N", min=5, help="Minimum plies of the outlined wins.")] = LEAST,
-) -> Reply:
+@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
+@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum plies of the outlined wins.")
+def outline_command(store: str, only: str, least: int) -> Reply:
     """Write the outline of a proof: the moves of the long wins that the store contains for an opening.
 
     `join --outline` finds the other moves from it. The outline is kept with the study, in two files of at most 5 MB.
@@ -247,10 +242,10 @@ def outline_command(
 
 
 @app.command("check")
-@command
-def check_command(
-    store: StoreOption, only: OnlyOption = "*", threads: Annotated[int, threads_option("Number of processes.")] = 1
-) -> Reply:
+@option("--store", required=True, metavar="DIR", help="Folder of the searches.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@threads_option("Number of processes.")
+def check_command(store: str, only: str, threads: int) -> Reply:
     """Check the certificates by the plain rules, and record the results."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
@@ -268,8 +263,9 @@ def check_command(
 
 
 @app.command("count")
-@command
-def count_command(only: OnlyOption = "*", threads: Annotated[int, threads_option("Number of processes.")] = 1) -> Reply:
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@threads_option("Number of processes.")
+def count_command(only: str, threads: int) -> Reply:
     """Count the longest play by the certificates that are kept with the study, by the plain rules."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
@@ -360,8 +356,8 @@ def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, le
 
 
 @app.command("page")
-@command
-def page_command(check: CheckOption = False) -> Reply:
+@check_option
+def page_command(check: bool) -> Reply:
     """Render the page and its boards from the stored data."""
     from reports.studies.openings.page import artefacts
 
@@ -369,7 +365,6 @@ def page_command(check: CheckOption = False) -> Reply:
 
 
 @app.command("walk")
-@command
 def walk_command() -> Reply:
     """Print the openings as a graph to explore. With --json, the output is the file that the site reads."""
     from reports.studies.openings.walking import walk

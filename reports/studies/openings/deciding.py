@@ -10,9 +10,9 @@ import numpy as np
 from pydantic import Field
 
 from reports.rendering import STUDIES
-from retrograde.proofs.certificate import PackedStrategy
-from retrograde.proofs.solution import keys_of
+from retrograde.proofs.strategy import PackedStrategy
 from tablut.board import Board
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Move, Position
@@ -127,13 +127,13 @@ class _Packed:
     """Lookup by a position's text in a packed certificate. It is used if a dictionary would be too large."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
-        self._strategy, self._keys = strategy, keys_of(strategy.words)
+        self._strategy, self._keys = strategy, position_keys(strategy.words)
 
     def get(self, text: str) -> tuple[int, str] | None:
         """Return plies and move of a position, or None, like ``dict.get``."""
         engine = self._strategy.engine
         size, position = engine.variant.size, Position.parse(text, engine.variant.size)
-        key = keys_of(engine.words(engine.board(position.cells, position.side)))
+        key = position_keys(engine.words(engine.board(position.cells, position.side)))
         at = int(np.searchsorted(self._keys, key)[0])
         if at == len(self._keys) or self._keys[at] != key[0]:
             return None

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import typer
-
 from reports.studies.players import measures, tables
-from reports.studies.rendered import CheckOption, rendered
-from tablut.cli.runtime import Reply, command
+from reports.studies.rendered import check_option, rendered
+from tablut.cli.command import command
+from tablut.cli.runtime import Reply
 from tablut.cli.shell import main
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False)
 NAME = "python -m reports.studies.players"
 
 
-@app.command()
-@command
-def page_command(check: CheckOption = False) -> Reply:
+@command()
+@check_option
+def page_command(check: bool) -> Reply:
     """Render both pages and their figures from the stored data."""
     return rendered(tables.FOLDER, [*tables.artefacts(), *measures.artefacts()], check)
 
 
 if __name__ == "__main__":
-    main(app, NAME)
+    main(page_command, NAME)

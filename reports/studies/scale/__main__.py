@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from reports.studies.rendered import CheckOption, rendered
-from tablut.cli.options import SchedulerOption, VariantOption
+from reports.studies.rendered import check_option, rendered
+from tablut.cli.command import Group, argument, whole
+from tablut.cli.options import file_option, scheduler_option, variant_option
 from tablut.cli.people import Table, number, safe_text
-from tablut.cli.runtime import Reply, command, interruptible
+from tablut.cli.runtime import Reply, interruptible
 from tablut.cli.shell import main
 from tablut.results import Result
 from tablut.store.files import check_output, write_text
@@ -19,7 +20,7 @@ from tablut.variants import load_variant
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
-app = typer.Typer(rich_markup_mode=None, add_completion=False, help="Effort of solving brandubh completely.")
+app = Group(help="Effort of solving brandubh completely.")
 NAME = "python -m reports.studies.scale"
 _MOST = 4096
 """Maximum number of workers that can be simulated."""
@@ -53,15 +54,13 @@ class _Traced(Result):
 
 
 @app.command("trace")
-@command
-def trace_command(
-    store: Annotated[Path, typer.Option(metavar="STORE", help="Folder for the tablebase.")],
-    out: Annotated[Path, typer.Option(help="JSON file for the trace.")],
-    men: Annotated[int, typer.Option(min=2, max=121, help="Maximum number of men, including the king.")],
-    variant: VariantOption = "brandubh",
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="MiB of a worker; larger tiers are sliced.")] = 4096,
-    scheduler: SchedulerOption = None,
-) -> Reply:
+@file_option("--store", required=True, metavar="STORE", help="Folder for the tablebase.")
+@file_option("--out", required=True, help="JSON file for the trace.")
+@whole("--men", required=True, least=2, most=121, help="Maximum number of men, including the king.")
+@variant_option(default="brandubh")
+@whole("--memory", default=4096, least=1, metavar="MIB", help="MiB of a worker; larger tiers are sliced.")
+@scheduler_option
+def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, scheduler: str | None) -> Reply:
     """Build a tablebase like `tablut tablebase build`, and record the cost of each task.
 
     The tiers are built by one worker, or by the workers of a cluster.
@@ -77,19 +76,10 @@ def trace_command(
 
 
 @app.command("schedule")
-@command
-def schedule_command(
-    trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="File written by `trace` with one worker.", show_default=False)
-    ],
-    workers: Annotated[
-        list[int] | None, typer.Option(min=1, max=_MOST, help="Workers; may be repeated. [default: 1, 2, 4, 8, 16]")
-    ] = None,
-    cores: Annotated[
-        int | None,
-        typer.Option(min=1, max=_MOST, help="Number of shared processors. [default: one for each]", show_default=False),
-    ] = None,
-) -> Reply:
+@argument("trace", metavar="TRACE", type=click.Path(path_type=Path), help="File written by `trace` with one worker.")
+@whole("--workers", multiple=True, least=1, most=_MOST, help="Workers; may be repeated. [default: 1, 2, 4, 8, 16]")
+@whole("--cores", least=1, most=_MOST, help="Number of shared processors. [default: one for each]")
+def schedule_command(trace: Path, workers: tuple[int, ...], cores: int | None) -> Reply:
     """Predict how long a build in slices would take with more workers, from the trace of one worker.
 
     The prediction is a model: the tasks in their order, each with its processor time, an overhead, and the time for the
@@ -130,8 +120,8 @@ def _show(console: PeopleConsole, result: _Schedule) -> None:
 
 
 @app.command("page")
-@command
-def page_command(check: CheckOption = False) -> Reply:
+@check_option
+def page_command(check: bool) -> Reply:
     """Render the page and its figures from the measurements."""
     from reports.studies.scale.page import FOLDER, artefacts
 
@@ -144,16 +134,12 @@ class _Measured(Result):
 
 
 @app.command("measure")
-@command
-def measure_command(
-    store: Annotated[Path, typer.Option(help="JSON file for the result.")],
-    variant: VariantOption = "brandubh",
-    men: Annotated[int, typer.Option(min=4, max=20, help="Number of men of the timed tiers.")] = 6,
-    memory: Annotated[int, typer.Option(metavar="MIB", min=1, help="Memory of a worker in MiB.")] = 64,
-    workers: Annotated[
-        list[int] | None, typer.Option(min=1, max=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
-    ] = None,
-) -> Reply:
+@file_option("--store", required=True, help="JSON file for the result.")
+@variant_option(default="brandubh")
+@whole("--men", default=6, least=4, most=20, help="Number of men of the timed tiers.")
+@whole("--memory", default=64, least=1, metavar="MIB", help="Memory of a worker in MiB.")
+@whole("--workers", multiple=True, least=1, most=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
+def measure_command(store: Path, variant: str, men: int, memory: int, workers: tuple[int, ...]) -> Reply:
     """Build tiers with one, two and four workers on this machine, which takes ten minutes in all, and store the costs.
 
     Do not run other programs meanwhile. Before each build, the predicted wall time is printed for comparison.

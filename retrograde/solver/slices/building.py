@@ -34,8 +34,7 @@ from retrograde.solver.slices.files import (
 )
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
 from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.store import TablebaseError, open_store, tier_name
 from tablut.errors import InputError, output_failure
 from tablut.indexing.values import ALIAS, code_of
 from tablut.position import SIDES

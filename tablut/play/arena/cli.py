@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Final, TypeVar
+from typing import Final, TypeVar
 
-import typer
-
+from tablut.cli.command import Decorator, argument, bundle, command, option, real, whole
 from tablut.cli.options import (
-    PositionOption,
-    VariantOption,
     check_folder,
+    position_option,
     read_position,
     seed_option,
     threads_option,
+    variant_option,
     warn,
 )
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
-from tablut.cli.runtime import Interrupted, Reply, command, option_group, progress, tabular
+from tablut.cli.runtime import Interrupted, Reply, progress
 from tablut.errors import InputError
 from tablut.play.arena.match import MatchReport, MatchSummary, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
@@ -35,7 +35,7 @@ from tablut.play.arena.tournament import (
     play_tournament,
     write_games,
 )
-from tablut.play.options import Budget, HashOption
+from tablut.play.options import Budget, budget, hash_option
 from tablut.play.players import PlayerOptions
 from tablut.position import Position
 from tablut.results import Result
@@ -57,34 +57,26 @@ PLAYER_HELP = (
     "protocol of tablut engine; otep:, taflzero: or htp:COMMAND for one with another protocol."
 )
 
-GamesOption = Annotated[
-    int,
-    typer.Option("--games", "-n", min=1, max=10**6, help="Number of games; each opening is played with both colours."),
-]
+
+def games_option(default: int) -> Decorator:
+    """Declare the option ``--games``."""
+    words = "Number of games; each opening is played with both colours."
+    return whole("--games", "-n", least=1, most=10**6, default=default, help=words)
 
 
-@option_group
+@dataclass(frozen=True)
 class GameOptions(Budget):
     """Options about games that all three commands share."""
 
-    movetime: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Time for each move; 0.1 if there is no other limit.")
-    ] = None
-    variant: VariantOption = "ashton"
-    opening: Annotated[
-        int, typer.Option(min=0, max=100, help="Number of random plies at the start of a game; 0 for none.")
-    ] = 4
-    seed: Annotated[int, seed_option("Random seed of openings and players.")] = 1
-    threads: Annotated[int, threads_option("Number of games played simultaneously.")] = 1
-    hash_mib: HashOption = 16
-    most_plies: Annotated[int, typer.Option(min=1, max=20000, help="Plies after which a game is drawn (ply_cap).")] = (
-        500
-    )
-    store: Annotated[
-        str | None, typer.Option(metavar="DIR", help="Folder for a record of each game; games already there count.")
-    ] = None
+    variant: str
+    opening: int
+    seed: int
+    threads: int
+    hash_mib: int
+    most_plies: int
+    store: str | None
 
-    def contestants(self, players: list[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
+    def contestants(self, players: Sequence[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
         """Return the rules and the players, after checking that they can play by these rules from ``start``."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
@@ -108,27 +100,29 @@ class GameOptions(Budget):
         return reply(report)
 
 
-@option_group
+_GAMES = (
+    *budget("0.1"),
+    variant_option(default="ashton"),
+    whole("--opening", least=0, most=100, default=4, help="Number of random plies at the start of a game; 0 for none."),
+    seed_option("Random seed of openings and players.", 1),
+    threads_option("Number of games played simultaneously."),
+    hash_option(16),
+    whole("--most-plies", least=1, most=20000, default=500, help="Plies after which a game is drawn (ply_cap)."),
+    option("--store", metavar="DIR", help="Folder for a record of each game; games already there count."),
+)
+game_options = bundle("options", GameOptions, *_GAMES)
+
+
+@dataclass(frozen=True)
 class PairedOptions(GameOptions):
     """Additional options for games between different players."""
 
-    position: PositionOption = None
-    candidates: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=100,
-            help="Random openings tried for each pair; the most balanced one, by a short search, is played.",
-        ),
-    ] = 4
-    grace: Annotated[
-        float, typer.Option(metavar="SECONDS", min=0, help="Overrun of the move time that does not lose the game.")
-    ] = 0.1
-    parquet: Annotated[str | None, typer.Option(metavar="FILE", help="File for a table with a row for each game.")] = (
-        None
-    )
+    position: str | None
+    candidates: int
+    grace: float
+    parquet: str | None
 
-    def plan(self, players: list[str], games: int) -> tuple[list[Contestant], MatchPlan]:
+    def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return the players, and the match between the first two of them."""
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start)
@@ -159,20 +153,37 @@ class PairedOptions(GameOptions):
             write_games(Path(self.parquet), reports)
 
 
-@command
+paired_options = bundle(
+    "options",
+    PairedOptions,
+    *_GAMES,
+    position_option,
+    whole(
+        "--candidates",
+        least=1,
+        most=100,
+        default=4,
+        help="Random openings tried for each pair; the most balanced is played.",
+    ),
+    real("--grace", metavar="SECONDS", least=0, default=0.1, help="Overrun of the move time without loss."),
+    option("--parquet", metavar="FILE", help="File for a table with a row for each game."),
+)
+
+
+@command()
+@argument("first", metavar="A", help=PLAYER_HELP)
+@argument("second", metavar="B", help="Opponent of A.")
+@games_option(100)
+@paired_options
+@real("--sprt", nargs=2, metavar="ELO0 ELO1", help="Elo differences; the match ends when one is clearly likelier.")
+@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of that test.")
 def match_command(
-    *,
-    first: Annotated[str, typer.Argument(metavar="A", help=PLAYER_HELP)],
-    second: Annotated[str, typer.Argument(metavar="B", help="Opponent of A.")],
-    games: GamesOption = 100,
+    first: str,
+    second: str,
+    games: int,
     options: PairedOptions,
-    sprt: Annotated[
-        tuple[float, float] | None,
-        typer.Option(metavar="ELO0 ELO1", help="Two Elo differences; the match ends when one is clearly more likely."),
-    ] = None,
-    errors: Annotated[
-        tuple[float, float], typer.Option(metavar="ALPHA BETA", help="Error probabilities of that test.")
-    ] = _ERRORS,
+    sprt: tuple[float, float] | None,
+    errors: tuple[float, float],
 ) -> Reply:
     """Play a match between two players, and estimate which is better by how much.
 
@@ -191,13 +202,11 @@ def match_command(
     return options.play("match", games, partial(play_match, plan, sprt=test), _reply)
 
 
-@tabular
-def tournament_command(
-    *,
-    players: Annotated[list[str], typer.Argument(metavar="NAMES", help=PLAYER_HELP)],
-    games: GamesOption = 20,
-    options: PairedOptions,
-) -> Reply:
+@command(table=True)
+@argument("players", nargs=-1, required=True, metavar="NAMES...", help=PLAYER_HELP)
+@games_option(20)
+@paired_options
+def tournament_command(players: tuple[str, ...], games: int, options: PairedOptions) -> Reply:
     """Play a match between every two players, and rate them.
 
     --games is the number of games in each match. Elo is relative to the mean of the players, with 95 % intervals.
@@ -215,13 +224,11 @@ def tournament_command(
     return options.play("tournament", games * matches, partial(play_tournament, everyone, plan), _reply)
 
 
-@tabular
-def measure_command(
-    *,
-    player: Annotated[str, typer.Argument(metavar="PLAYER", help=PLAYER_HELP)] = "random",
-    games: GamesOption = 100,
-    options: GameOptions,
-) -> Reply:
+@command(table=True)
+@argument("player", default="random", metavar="[PLAYER]", help=f"{PLAYER_HELP} [default: random]")
+@games_option(100)
+@game_options
+def measure_command(player: str, games: int, options: GameOptions) -> Reply:
     """Let a player play itself, and measure the game: branching factor, length, tree size, balance.
 
     The 95 % intervals are over the games. The first plies are random, so that games differ.

@@ -37,7 +37,7 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
     return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
 
-def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
+def front_of(protocol: str) -> type[Front]:
     """Return the class that implements a third-party protocol for our engine."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront

@@ -8,23 +8,23 @@ import threading
 from contextlib import ExitStack
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
-
-import typer
+from typing import Final, Literal
 
 from tablut.board import Board
-from tablut.cli.options import VariantOption, warn
+from tablut.cli.command import Decorator, bundle, command, option, real, whole
+from tablut.cli.options import file_option, variant_option, warn
 from tablut.cli.people import Live, PeopleConsole
-from tablut.cli.runtime import Interrupted, Reply, command
+from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, TablutError
+from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.competition.wire import PORTS
-from tablut.play.options import HashOption, NodesOption, SettingsOption, player_names_from
+from tablut.play.options import complete_player, hash_option, nodes_option, settings_option
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
+from tablut.running.progress import plural
 from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
 
@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 """Time in seconds in which our own players must receive the end of the last game."""
 
 
-class _Game(Result):
+class _RefereedGame(Result):
     white: str
     black: str
     result: str | None
@@ -51,36 +51,45 @@ class _Refereed(Result):
     result: str | None
     termination: str | None
     moves: list[str]
-    games: list[_Game]
+    games: list[_RefereedGame]
 
 
-def _own_player(side: str) -> Any:
+def _own_player(side: str) -> Decorator:
     what = f"Player of this program for {side}, or program:COMMAND."
-    return typer.Option(f"--{side}", metavar="NAME", help=what, autocompletion=player_names_from)
+    return option(f"--{side}", metavar="NAME", help=what, shell_complete=complete_player)
 
 
-@command
+@command()
+@variant_option(default="bologna")
+@whole("--games", default=1, least=1, help="Number of games, one after the other.")
+@bundle(
+    "settings",
+    RefereeSettings,
+    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time for a move."),
+    whole("--repeats", default=0, least=0, help="Extra repetitions of a position before a draw."),
+    whole("--errors", default=0, least=0, help="Illegal moves allowed to each player in a game."),
+    file_option("--logs", metavar="DIR", help="Folder for a log of each game; `tablut replay` reads it."),
+    real("--wait", default=300.0, metavar="SECONDS", help="Time to wait for both players of a game."),
+    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; the default is local."),
+    whole("--port-white", default=PORTS["w"], help="Port for white; 0 for any free port."),
+    whole("--port-black", default=PORTS["b"], help="Port for black; 0 for any free port."),
+)
+@_own_player("white")
+@_own_player("black")
+@nodes_option
+@settings_option
+@hash_option()
+@whole("--seed", default=0, help="Random seed of the players of this program.")
 def referee_command(
-    timeout: Annotated[float, typer.Option("--timeout", "-t", metavar="SECONDS", help="Time for a move.")] = 60.0,
-    variant: VariantOption = "bologna",
-    games: Annotated[int, typer.Option(min=1, help="Number of games, one after the other.")] = 1,
-    repeats: Annotated[int, typer.Option(min=0, help="Extra repetitions of a position before a draw.")] = 0,
-    errors: Annotated[int, typer.Option(min=0, help="Illegal moves allowed to each player in a game.")] = 0,
-    logs: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Folder for a log of each game; `tablut replay` reads it.")
-    ] = None,
-    white: Annotated[str | None, _own_player("white")] = None,
-    black: Annotated[str | None, _own_player("black")] = None,
-    nodes: NodesOption = None,
-    option: SettingsOption = None,
-    wait: Annotated[float, typer.Option(metavar="SECONDS", help="Time to wait for both players of a game.")] = 300.0,
-    host: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Address to listen on; by default only for this machine.")
-    ] = "127.0.0.1",
-    port_white: Annotated[int, typer.Option(help="Port for white; 0 for any free port.")] = PORTS["w"],
-    port_black: Annotated[int, typer.Option(help="Port for black; 0 for any free port.")] = PORTS["b"],
-    hash_mib: HashOption = 64,
-    seed: Annotated[int, typer.Option(help="Random seed of the players of this program.")] = 0,
+    variant: str,
+    games: int,
+    settings: RefereeSettings,
+    white: str | None,
+    black: str | None,
+    nodes: int | None,
+    option: tuple[str, ...],
+    hash_mib: int,
+    seed: int,
 ) -> Reply:
     """Referee games of the Bologna competition, for tests, local tournaments and third-party clients.
 
@@ -88,13 +97,13 @@ def referee_command(
     game, even after a timeout. Invalid input of a client can end its game, but never the server.
     """
     rules = load_variant(variant)
-    if logs is not None and rules.size not in _LOG_SIZES:
+    if settings.logs is not None and rules.size not in _LOG_SIZES:
         raise InputError(f"needs a board of side 7 or 9, but that of {rules.name} has {rules.size}", subject="--logs")
-    settings = RefereeSettings(timeout, host, port_white, port_black, wait, repeats, errors, logs).checked()
+    settings = settings.checked()
     if option and white is None and black is None:
         raise InputError("needs --white or --black", subject="--option")
     live = Live()
-    options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option or ()))
+    options = PlayerOptions(seed=seed, hash_mib=hash_mib, settings=parse_settings(option))
     limits = SearchLimits(nodes=nodes) if nodes is None else SearchLimits(nodes=nodes).checked()
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
@@ -113,7 +122,7 @@ def referee_command(
             # A command may be longer than a name is allowed to be. If it were refused, the other side would wait in
             # vain.
             called = name_of(player, name)[:100]
-            client = ClientSettings(there[0], side, timeout, there[1], called, limits=limits).checked()
+            client = ClientSettings(there[0], side, settings.timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
@@ -157,7 +166,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
     games = [
-        _Game(
+        _RefereedGame(
             white=game.white,
             black=game.black,
             result=None if game.verdict is None else game.verdict.result,
@@ -183,8 +192,7 @@ def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
 def _show(console: PeopleConsole, result: _Refereed) -> None:
     for number, game in enumerate(result.games, 1):
         how = f"{game.result or 'no result'} ({game.termination.replace('_', ' ')})"
-        plies = len(game.moves)
-        console.print(f"game {number}  {game.white} - {game.black}  {how}, {plies} {'ply' if plies == 1 else 'plies'}")
+        console.print(f"game {number}  {game.white} - {game.black}  {how}, {plural(len(game.moves), 'ply')}")
         if game.log is not None:
             console.print(f"log     {game.log}", soft_wrap=True)
     console.print(f"rules   {result.variant}", style="dim")

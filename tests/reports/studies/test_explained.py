@@ -14,7 +14,8 @@ from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
 from reports.reachable import explanations
 from reports.rendering import REDUCED_BOARDS
-from reports.studies.explained.__main__ import NAME, app
+from reports.studies.explained.__main__ import NAME
+from reports.studies.explained.__main__ import explain_command as app
 from reports.studies.explained.classes import ClassMarks, Predecessors, close, predecessors_within
 from reports.studies.explained.explaining import explain
 from tablut.cli.shell import run

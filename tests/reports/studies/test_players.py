@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binom
 
 from reports.studies.players import measures, tables
-from reports.studies.players.__main__ import NAME, app
+from reports.studies.players.__main__ import NAME
+from reports.studies.players.__main__ import page_command as app
 from reports.studies.players.measures import GAMES, PLAYERS
 from reports.studies.players.tables import CLOCK, FOLDER, LEVEL, PAIRINGS, cells, noticed, own_matches, results
 from tablut.cli.shell import run

@@ -1,0 +1,303 @@
+"""Commands, their parameters and the errors of their use: click, with the conventions of this program.
+
+A command is a function under `command` (or under a method of a `Group`) that returns a `Reply`. Its parameters are
+declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`; a `bundle` declares options that
+several commands share, and passes them as one object.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+from click.shell_completion import CompletionItem
+
+from tablut.errors import InputError, did_you_mean
+from tablut.store.files import excerpt
+
+if TYPE_CHECKING:
+    from tablut.cli.runtime import Reply
+
+Decorator = Callable[[Any], Any]
+
+MOVED: Final = {
+    "tablut census --again": "use `tablut census count`",
+    "tablut census --count-last": "use `tablut census count`",
+    "tablut census --part": "use `tablut census count`",
+    "tablut puzzle make": "in a checkout, run python -m reports.studies.collection",
+    "tablut replay --repetition": "use `tablut games`",
+    "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
+}
+"""Former commands and options, with their replacements."""
+
+
+# -- parameters ----------------------------------------------------------------------------
+
+
+_NUMBERS: Final = {
+    int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}"), 2**63 - 1),
+    float: ("a number", re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?"), 1e9),
+}
+"""Names of the kinds of number, the permitted notations, and the largest values that kernels and clocks can handle.
+
+The notations are stricter than those of Python, which include ``1_0``, blanks and the digits of all scripts.
+"""
+
+
+class Number(click.ParamType[Any]):
+    """Type of a parameter that takes a number within limits."""
+
+    name = "number"
+
+    def __init__(self, kind: type[int] | type[float], least: float | None, most: float | None) -> None:
+        self.kind, self.least, self.most = kind, least, most
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number that a word denotes; raise `InputError` if it denotes none, or one beyond the limits."""
+        name, written, largest = _NUMBERS[self.kind]
+        most = largest if self.most is None else self.most
+        number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
+        if number is not None and (-largest if self.least is None else self.least) <= number <= most:
+            return number
+        limits = [f"{self.least:,} or more"] * (self.least is not None)
+        if self.most is not None or (number is not None and number > most):
+            limits.append(f"{most:,} at most")
+        problem = f"expected {', '.join([name, *limits])}, not {excerpt(str(value))}"
+        raise InputError(problem, subject=name_of(param), remedy=f"see `{ctx.command_path} --help`" if ctx else "")
+
+
+class Choice(click.ParamType[Any]):
+    """Type of a parameter that takes one of several words."""
+
+    name = "choice"
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.words = words
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the word; raise `InputError` for any other."""
+        if value in self.words:
+            return value
+        problem = f"expected {', '.join(self.words[:-1])} or {self.words[-1]}, not {excerpt(value)}"
+        raise InputError(problem, subject=name_of(param), remedy=did_you_mean(value, self.words))
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the words that begin with a text."""
+        return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
+
+
+def name_of(param: click.Parameter | None) -> str:
+    """Return the name by which users know a parameter: its options, or the placeholder of an argument."""
+    if isinstance(param, click.Option):
+        return " / ".join(param.opts)
+    return "" if param is None else (param.metavar or str(param.name).upper()).strip("[].")
+
+
+def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
+    """Return a function that completes a word to the names that begin with it, for ``shell_complete=``."""
+    return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
+
+
+option = click.option
+argument = click.argument
+flag = partial(click.option, is_flag=True)
+
+
+def whole(
+    *names: str, least: int | None = None, most: int | None = None, metavar: str = "N", **settings: Any
+) -> Decorator:
+    """Declare an option that takes a whole number: a count, or an amount in the unit that is its placeholder."""
+    return click.option(*names, type=Number(int, least, most), metavar=metavar, **settings)
+
+
+def real(
+    *names: str, metavar: str, least: float | None = None, most: float | None = None, **settings: Any
+) -> Decorator:
+    """Declare an option that takes a number in the unit that is its placeholder."""
+    return click.option(*names, type=Number(float, least, most), metavar=metavar, **settings)
+
+
+def choice(*names: str, words: Sequence[str], **settings: Any) -> Decorator:
+    """Declare an option that takes one of several words."""
+    return click.option(*names, type=Choice(words), metavar="|".join(words), **settings)
+
+
+def bundle(name: str, kind: Callable[..., Any], *options: Decorator) -> Decorator:
+    """Return a decorator that declares options and passes them, as an object of a kind, in one parameter."""
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(function)
+        def bundled(**values: Any) -> Any:
+            own = {field: values.pop(field) for field in fields}
+            return function(**values, **{name: kind(**own)})
+
+        fields = [str(param.name) for param in declared(*options)]
+        for declare in reversed(options):
+            bundled = declare(bundled)
+        return bundled
+
+    return decorate
+
+
+def declared(*options: Decorator) -> list[click.Parameter]:
+    """Return the parameters that decorators declare, in this order."""
+
+    @click.command()
+    def command() -> None:
+        """Hold the parameters."""
+
+    for declare in reversed(options):
+        command = declare(command)
+    return command.params[::-1]
+
+
+# -- the errors of their use ---------------------------------------------------------------
+
+
+class _Refusing(click.Command):
+    """A command whose errors of use are those of the toolkit."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words after the command."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            raise self._reported(error, ctx) from error
+
+    def _reported(self, error: click.UsageError, ctx: click.Context) -> InputError:
+        known: Iterable[str] = ()
+        subject, problem = "", error.message
+        words = {word: param for param in self.params for word in (*param.opts, *param.secondary_opts)}
+        match error:
+            case click.NoSuchOption():
+                subject, problem, known = error.option_name, "no such option", words
+            case click.MissingParameter():
+                subject, problem = name_of(error.param), "is missing"
+            case click.BadOptionUsage():
+                subject, param = error.option_name, words.get(error.option_name)
+                flagged = isinstance(param, click.Option) and param.is_flag
+                problem = "takes no value" if flagged else f"needs a value, {param.metavar if param else ''}"
+        return InputError(problem, subject=subject, remedy=way_out(ctx, subject, known))
+
+
+def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
+    """Return what to do about an unknown word: its replacement, the nearest known word, or the help to read."""
+    moved = MOVED.get(f"{ctx.command_path} {word}")
+    return moved or did_you_mean(word, known, f"see `{ctx.command_path} --help`")
+
+
+# -- commands ------------------------------------------------------------------------------
+
+
+class Command(_Refusing):
+    """A command that answers with a `Reply`: it adds ``--json`` and, with ``table``, ``--csv``."""
+
+    allow_extra_args = True  # they are refused below, with a hint
+
+    def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples: Sequence[str] = ()
+        self.inner: dict[str, click.Command] = {}
+        if table:
+            self.params.append(click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."))
+        form = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else.")
+        self.params.append(form)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words after the command; refuse those that are too many."""
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            hint = f"see `{ctx.command_path} --help`"
+            if rest[0] in self.inner:
+                hint = f"its options follow it: `{ctx.command_path} {rest[0]} --help` lists them"
+            elif any("-v" in param.opts for param in self.params):
+                from tablut.variants import variant_names
+
+                if rest[0] in variant_names():
+                    hint = f"choose the rule set with -v {rest[0]}"
+            raise InputError("is one too many", subject=f"argument {excerpt(rest[0])}", remedy=hint)
+        return rest
+
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the command, print its reply, and end with its exit code."""
+        from tablut.cli.runtime import respond
+
+        ctx.exit(respond(ctx))
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sub-commands and the examples."""
+        write_commands(self.inner, formatter)
+        write_examples(self.examples, formatter)
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
+        """Return the sub-commands and options that begin with a text."""
+        names = [CompletionItem(name) for name in self.inner if name.startswith(incomplete)]
+        return names + super().shell_complete(ctx, incomplete)
+
+
+command = partial(click.command, cls=Command)
+
+
+class Group(_Refusing, click.Group):
+    """A group of commands, which are listed if none of them is named."""
+
+    command_class = Command
+    own: Command | None = None
+    """Command that runs if no other one of the group is named."""
+
+    def default(self, **settings: Any) -> Callable[[Callable[..., Reply]], Command]:
+        """Return a decorator for the command that runs if no other one of the group is named."""
+
+        def decorate(function: Callable[..., Reply]) -> Command:
+            self.own = command(**settings)(function)
+            self.own.inner = self.commands
+            return self.own
+
+        return decorate
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options of the group; without any word, print its help."""
+        if not args and not ctx.resilient_parsing:
+            click.echo(ctx.get_help())
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that the words name, with its name and the other words."""
+        name, *rest = args
+        found = self.get_command(ctx, name)
+        if isinstance(found, Group) and found.own is not None and (not rest or rest[0] not in found.commands):
+            found = found.own
+        if found is None and not ctx.resilient_parsing:
+            remedy = way_out(ctx, name, self.list_commands(ctx))
+            raise InputError("no such command", subject=f"command {excerpt(name)}", remedy=remedy)
+        return name, found, rest
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands of the group, and their examples."""
+        write_commands(self.commands, formatter)
+        write_examples([line for inner in self.commands.values() for line in getattr(inner, "examples", ())], formatter)
+
+
+def write_commands(commands: Mapping[str, click.Command], formatter: click.HelpFormatter) -> None:
+    """Write a list of commands, each with the first sentence of its help."""
+    if commands:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, _summary(inner)) for name, inner in commands.items()])
+
+
+def _summary(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "").partition("\n")[0]
+
+
+def write_examples(lines: Sequence[str], formatter: click.HelpFormatter, title: str = "Examples") -> None:
+    """Write command lines; they are not wrapped, so that they can be copied."""
+    if lines:
+        with formatter.section(title):
+            formatter.write("".join(f"  {line}\n" for line in lines))
