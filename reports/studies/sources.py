@@ -36,10 +36,10 @@ from retrograde.tablebase.probing import Tablebase, best_line
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
-from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import SIDES, Position, SideName
+from tablut.provenance import commit, origin
 from tablut.results import Result
 
 _FORMAT: Final = "tablut-published-tables"

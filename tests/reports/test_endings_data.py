@@ -5,14 +5,14 @@ from typing import Any
 import pytest
 
 import reports.endings
-import reports.stored
+import reports.rendering
 from retrograde.answers import tier_result
 from retrograde.tablebase.probing import open_tablebase, shipped_store
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.position import Position
 from tests.support.effort import slow_but
 
-GAMES = sorted(path.stem for path in (reports.stored.DATA / "endings").glob("*.json"))
+GAMES = sorted(path.stem for path in (reports.rendering.DATA / "endings").glob("*.json"))
 SHIPPED = [name for name in GAMES if shipped_store(name) is not None]
 SOME = slow_but(["ashton", "brandubh"], SHIPPED)
 

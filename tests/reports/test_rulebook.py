@@ -6,9 +6,8 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from reports.rulebook.deciding import deciding_rules
-from reports.rulebook.playing import rulebook
-from reports.rulebook.points import game_of, points, with_field
+from reports.explorer.jobs import deciding_rules
+from reports.rulebook import game_of, points, rulebook, with_field
 from retrograde.proofs import ProofLimits
 from retrograde.puzzles.puzzle_file import read_puzzles
 from tablut import Board
@@ -37,8 +36,8 @@ def test_every_value_of_every_field_is_told_of() -> None:
     for name, values in values_of(Rules).items():
         if name not in ("camps.inert", "move_limit", "repetition.times"):
             assert sorted(map(str, told[name].values)) == sorted(map(str, values)), name
-        assert len(told[name].said) == max(len(told[name].values), 1)
-        assert len(set(told[name].said)) == len(told[name].said)
+        assert len(told[name].texts) == max(len(told[name].values), 1)
+        assert len(set(told[name].texts)) == len(told[name].texts)
 
 
 def test_a_rulebook_has_the_points_of_its_game_with_its_values() -> None:

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reports.stored import Provenance
 from reports.studies.openings.deciding import (
     DATA,
     FOLDER,
@@ -33,10 +32,11 @@ from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.command import Group, flag, option, real, whole
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import Reply, commit, origin, progress, typed
+from tablut.cli.runtime import Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
 from tablut.running.clocks import wall_clock
 from tablut.running.scheduling import LocalScheduler

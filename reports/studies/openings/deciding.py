@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pydantic import Field
 
-from reports.stored import STUDIES, Provenance
+from reports.rendering import STUDIES
 from retrograde.proofs.strategy import PackedStrategy
 from tablut.board import Board
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Move, Position
+from tablut.provenance import Provenance
 from tablut.results import Result
 from tablut.store.files import read_text
 from tablut.variants import load_variant

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from reports.explorer.asked import rules_of_text
-from reports.explorer.facts import layers_of, position_facts
-from reports.explorer.tables import NamedTables
+from reports.explorer.facts import NamedTables, layers_of, position_facts
+from reports.explorer.requests import rules_of_text
 from reports.solutions import results as solved_boards
 from retrograde import solve_game
 from retrograde.puzzles.puzzle_file import read_puzzles

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from reports.rulebook.points import with_field
+from reports.rulebook import with_field
 from reports.studies.balance.__main__ import NAME, app
 from reports.studies.balance.cells import (
     CHANGED,

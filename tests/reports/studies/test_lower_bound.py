@@ -13,7 +13,6 @@ import pytest
 from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
-from reports.stored import Provenance
 from reports.studies.lower_bound import plies, summing
 from reports.studies.lower_bound.bound import ProvedBound, closures_within
 from reports.studies.lower_bound.building import build_game
@@ -36,6 +35,7 @@ from reports.studies.lower_bound.plies import Region, find_path, is_mobile, is_q
 from reports.studies.lower_bound.steps import OPENINGS, check_openings, check_steps
 from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material
 from tablut.engine import engine_for
+from tablut.provenance import Provenance
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 

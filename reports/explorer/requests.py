@@ -1,7 +1,7 @@
 """Request models: a rule set by name or as text, a position, moves.
 
-A valid request becomes a `Board`; an invalid one is refused with a one-line message. No file is ever opened: a name
-must be that of a shipped rule set, and anything else is read as the content itself.
+A valid request becomes a `Board`; an invalid one is refused with a one-line message. A request never opens a file: rule
+sets are shipped ones, given by name, or texts, and positions and records are texts.
 """
 
 from __future__ import annotations
@@ -55,15 +55,15 @@ def known_players() -> dict[str, str]:
     return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 
-REPEATED: Final = ("moves",)
+_LISTS: Final = ("moves",)
 """Query fields that may occur more than once, because they are lists."""
 
 
-async def given_once(request: Request) -> None:
+async def refuse_repeated_fields(request: Request) -> None:
     """Refuse a request that contains a field twice, in its query or in its JSON, since only one value would be used."""
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
-        if names.count(name) > 1 and name not in REPEATED:
+        if names.count(name) > 1 and name not in _LISTS:
             raise InputError(f"field {excerpt(name)} is given twice")
     try:
         read_json(await request.body())
@@ -73,21 +73,21 @@ async def given_once(request: Request) -> None:
         pass  # validation of the request model reports the error
 
 
-class Asked(BaseModel):
+class ApiRequest(BaseModel):
     """Base of the request models: refuses unknown fields, and booleans where a number is expected."""
 
     model_config = ConfigDict(extra="forbid")
 
     @field_validator("*", mode="before")
     @classmethod
-    def _no_truth_as_number(cls, value: Any, info: ValidationInfo) -> Any:
+    def _refuse_boolean_as_number(cls, value: Any, info: ValidationInfo) -> Any:
         kind = cls.model_fields[str(info.field_name)].annotation
-        if isinstance(value, bool) and (named := {int, float}.intersection(get_args(kind) or [kind])):
-            raise PydanticKnownError("int_type" if int in named else "float_type")
+        if isinstance(value, bool) and (numbers := {int, float}.intersection(get_args(kind) or [kind])):
+            raise PydanticKnownError("int_type" if int in numbers else "float_type")
         return value
 
 
-class GameAsked(Asked):
+class GameRequest(ApiRequest):
     """A request about a game: a shipped rule set, or the text of another one."""
 
     variant: Annotated[
@@ -103,7 +103,7 @@ class GameAsked(Asked):
         return shipped_variant(self.variant) if self.rules is None else rules_of_text(self.rules)
 
 
-class PositionAsked(GameAsked):
+class PositionRequest(GameRequest):
     """A request about a position of a game."""
 
     position: Annotated[
@@ -125,7 +125,7 @@ class PositionAsked(GameAsked):
             return Board(variant)
         return Board(variant, read_position(self.position, variant.size, self.side))
 
-    def searched(self) -> Board:
+    def search_board(self) -> Board:
         """Return the board for a search.
 
         Rules that the compiled engine does not support are refused here, before the request queues for a worker.
@@ -135,7 +135,7 @@ class PositionAsked(GameAsked):
         return board
 
 
-class MovesAsked(PositionAsked):
+class MovesRequest(PositionRequest):
     """A request about a position and the moves made from there."""
 
     moves: Annotated[
@@ -155,7 +155,7 @@ class MovesAsked(PositionAsked):
         return board
 
 
-class SaveAsked(MovesAsked):
+class SaveRequest(MovesRequest):
     """A request to write a game as a record."""
 
     tags: Annotated[
@@ -173,7 +173,7 @@ class SaveAsked(MovesAsked):
         return write_record(record) if self.form == "tablut" else write_game(record)
 
 
-class BestMoveAsked(MovesAsked):
+class BestMoveRequest(MovesRequest):
     """A request for a player's move in a position."""
 
     player: Annotated[str, Field(max_length=80, description="A name from /api/players.")] = "alphabeta"
@@ -184,7 +184,7 @@ class BestMoveAsked(MovesAsked):
     seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Seed for players that use random numbers.")] = 0
 
 
-class SolveAsked(PositionAsked):
+class SolveRequest(PositionRequest):
     """A request to prove a position, or to solve a whole board if no position is given."""
 
     plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
@@ -192,20 +192,20 @@ class SolveAsked(PositionAsked):
     seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
 
 
-class PerftAsked(PositionAsked):
+class PerftRequest(PositionRequest):
     """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
     divide: Annotated[bool, Field(description="Whether to count the sequences for each first move, too.")] = False
 
 
-class ThinkAsked(MovesAsked):
+class ThinkRequest(MovesRequest):
     """A request to search a position and report progress."""
 
     movetime: float = Field(5.0, gt=0, description="Time limit in seconds.")
 
 
-class EndingsAsked(Asked):
+class EndingsRequest(ApiRequest):
     """A request to list positions of a tablebase. A filter that is omitted does not apply."""
 
     wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
@@ -221,13 +221,13 @@ class EndingsAsked(Asked):
     skip: Annotated[int, Field(ge=0, le=100_000, description="Number of positions to skip.")] = 0
 
 
-class TryAsked(Asked):
+class TryRequest(ApiRequest):
     """A puzzle in progress: the solver's moves and the replies to them."""
 
     moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
 
 
-class RecordAsked(GameAsked):
+class RecordRequest(GameRequest):
     """A request about a game record: in this toolkit's format, in OpenTafl's, or a log of the Bologna server."""
 
     variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
@@ -238,7 +238,7 @@ class RecordAsked(GameAsked):
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
         """Return the record and its rules; rules given in the request take precedence."""
-        given = self.game() if self.rules is not None or self.variant else None
+        chosen = self.game() if self.rules is not None or self.variant else None
         content: str | bytes
         if self.record_base64 is not None:
             try:
@@ -249,7 +249,7 @@ class RecordAsked(GameAsked):
             content = self.record
         else:
             raise InputError("give the record as 'record' or as 'record_base64'")
-        record = read_record(content, given)
+        record = read_record(content, chosen)
         if record.variant is None:
             raise InputError("the record does not name a rule set", remedy="choose one above the record")
         if len(record.moves) > MOST_MOVES:
@@ -257,7 +257,7 @@ class RecordAsked(GameAsked):
         return record, as_variant(record.variant)
 
 
-class AnalysisAsked(RecordAsked):
+class AnalysisRequest(RecordRequest):
     """A request to analyse a game."""
 
     movetime: Annotated[float, Field(gt=0, le=5, description="Time for each position in seconds.")] = 0.2

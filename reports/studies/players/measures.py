@@ -1,6 +1,6 @@
 """Page on the size of the games as they are played in practice, and on the side that they favour.
 
-It is rendered from the output of ``tablut measure --json``, stored in ``reports/data/measures``: each shipped game,
+It is rendered from the output of ``tablut measure --json``, stored in ``data/measures``: each shipped game,
 played by random moves, by the heuristic of the McGill paper and by this toolkit's search. A test repeats the
 measurement for small games.
 
@@ -15,11 +15,13 @@ from __future__ import annotations
 import math
 from typing import Any, Final, NamedTuple
 
-from reports.rendering import Artefact, Figure, axes_of, figure, page
-from reports.stored import Provenance, hold, quoted, read_stored
+from reports.rendering import STUDIES, Artefact, Figure, axes_of, figure, hold, page, quoted, read_stored
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.play.arena.tournament import GameMeasures
+from tablut.provenance import Provenance
 from tablut.variants import load_variant
+
+_FOLDER: Final = STUDIES / "players"
 
 GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 """The full games, in the order of the page."""
@@ -68,14 +70,14 @@ class KnownGame(NamedTuple):
     source: str
 
 
-KNOWN: Final = tuple(KnownGame(**one) for one in quoted("games"))
+KNOWN: Final = tuple(KnownGame(**one) for one in quoted("games", _FOLDER))
 """Values quoted from the literature, each with its source."""
 
 
 def results() -> dict[tuple[str, str], dict[str, Any]]:
     """Return the stored measures by player and variant, in the order of the page; all of them must exist."""
     return {
-        (player.name, game): read_stored("measures", f"{player.name}-{game}", _Stored, _check)
+        (player.name, game): read_stored(_FOLDER / "data" / "measures", f"{player.name}-{game}", _Stored, _check)
         for player in (*PLAYERS, *_OTHERS)
         for game in player.variants
     }
@@ -120,6 +122,7 @@ def artefacts() -> list[Artefact]:
         page(
             "measures.md",
             "measures.md.j2",
+            "studies/players",
             players=[(one, [row for row in rows if row["player"] == one.text]) for one in PLAYERS],
             balance=[(game, [(one, found.get((one.name, game))) for one in PLAYERS]) for game in GAMES],
             first={game: load_variant(game).rules.first for game in GAMES},

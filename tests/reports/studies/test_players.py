@@ -1,20 +1,25 @@
-"""The pages on players and measures: stored games come out again, verdicts are exact, claims hold."""
+"""The study of the players: stored games come out again, verdicts are exact, claims hold, pages are current."""
 
 import json
 import re
+import shutil
+from pathlib import Path
 
 import pytest
 from scipy.stats import binom
 
-import reports.matches
-import reports.measures
-import reports.players
-from reports.measures import GAMES, PLAYERS
-from reports.players import CLOCK, LEVEL, PAIRINGS, cells, noticed, results
-from reports.stored import DATA
+from reports.studies.players import measures, tables
+from reports.studies.players.__main__ import NAME
+from reports.studies.players.__main__ import page_command as app
+from reports.studies.players.measures import GAMES, PLAYERS
+from reports.studies.players.tables import CLOCK, FOLDER, LEVEL, PAIRINGS, cells, noticed, own_matches, results
 from tablut.cli.shell import run
+from tablut.errors import InputError
 from tablut.play.arena.statistics import same_chances
 
+pytestmark = pytest.mark.study
+
+DATA = FOLDER / "data"
 TABLES = {"I": 10, "II": 10, "III": 10, "IV": 10, "V": 10}
 
 
@@ -33,7 +38,7 @@ def test_every_published_cell_has_its_games() -> None:
 
 def test_how_often_the_test_notices_a_difference(monkeypatch: pytest.MonkeyPatch) -> None:
     """Against a sum over all results, each judged by the test that judges the cells."""
-    monkeypatch.setattr(reports.players, "PER_CELL", 9)
+    monkeypatch.setattr(tables, "PER_CELL", 9)
     for games, theirs, ours in ((4, 0.9, 0.2), (5, 0.3, 0.3), (6, 1.0, 0.1)):
         expected = sum(
             binom.pmf(k, games, theirs) * binom.pmf(m, 9, ours)
@@ -53,14 +58,14 @@ def test_what_is_incompatible_has_a_reason_and_nothing_else_has() -> None:
 
 
 def test_our_player_is_shown_as_it_is_stored() -> None:
-    (page,) = [one for one in reports.players.artefacts() if one.path == "players.md"]
-    text, docs = page.render().decode(), (DATA.parents[1] / "docs" / "players.md").read_text(encoding="utf-8")
-    found = reports.matches.results()
-    assert list(found) == [one.name for one in reports.matches.OPPONENTS]
+    (page,) = [one for one in tables.artefacts() if one.path == "players.md"]
+    text, docs = page.render().decode(), (FOLDER.parents[2] / "docs" / "players.md").read_text(encoding="utf-8")
+    found = own_matches()
+    assert list(found) == [one.name for one in tables.OPPONENTS]
     for name, match in found.items():
         games = (match["a_wins"], match["draws"], match["b_wins"])
         assert sum(games) == match["games"] == 400
-        verdict = "reached" if match["score"] >= reports.matches.WANTED else "**missed**"
+        verdict = "reached" if match["score"] >= tables.WANTED else "**missed**"
         (row,) = re.findall(rf"^\| `{name}` \| {match['variant']} \|.*$", text, re.MULTILINE)
         assert f"| {games[0]} | {games[1]} | {games[2]} |" in row
         assert f"| {verdict} |" in row
@@ -94,7 +99,37 @@ def test_stored_games_come_out_again(folder: str, name: str, capsys: pytest.Capt
 
 
 def test_every_game_is_measured_by_every_player() -> None:
-    found = reports.measures.results()
+    found = measures.results()
     assert {(player.name, game) for player in PLAYERS for game in GAMES} <= set(found)
     for row in found.values():
         assert row["white"] + row["black"] + row["draws"] == row["games"] >= 100
+
+
+def test_the_pages_are_current(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--check", "--json"], app, NAME) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "from_", "damage"),
+    [
+        ("table-1", "table-2", None),
+        ("ours-heuristic", "ours-payoff", None),
+        ("table-3", "table-3", ("draws", 1)),
+        ("table-3", "table-3", ("score", 0.1)),
+    ],
+)
+def test_a_match_in_anothers_place_or_with_other_counts_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, from_: str, damage: tuple[str, float] | None
+) -> None:
+    folder = Path(shutil.copytree(DATA / "players", tmp_path / "players"))
+    stored = json.loads((folder / f"{from_}.json").read_text(encoding="utf-8"))
+    if damage is not None:
+        stored[damage[0]] += damage[1]
+    (folder / f"{name}.json").write_text(json.dumps(stored), encoding="utf-8")
+    monkeypatch.setattr(tables, "_MATCHES", folder)
+    with pytest.raises(InputError) as refused:
+        (own_matches if name.startswith("ours") else results)()
+    assert f"{name}.json" in refused.value.subject
+    (folder / f"{name}.json").unlink()
+    with pytest.raises(InputError):
+        (own_matches if name.startswith("ours") else results)()
