@@ -34,12 +34,12 @@ from retrograde.solver.kernels.cursor import (
     symmetry_order,
 )
 from tablut.engine.attacks import wins_afar
-from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import cell_on_cross, coordinates, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import arrivals
-from tablut.indexing.tier_kernels import men_of, orbit_of, set_board
+from tablut.indexing.tier_kernels import men_of, set_board, split_entry
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
 from tablut.rules.outcome import UNDECIDED
@@ -72,8 +72,7 @@ def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: 
 @called
 def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
     """Return whether the row of an entry has a residual group."""
-    by_king = tier * index.square.kings + orbit_of(index, tier, entry)
-    row = index.tier.first_row[by_king] + (entry - index.tier.base[by_king]) // index.tier.width[by_king]
+    _, row, _ = split_entry(index, tier, entry)
     return index.row.residual[index.tier.meta_at[tier] + row] != 1
 
 
@@ -90,18 +89,13 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
     """Return how many quiet moves of a parent lead to the class of a successor, by making all of them."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
-    board = context.spare.board
-    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(rules, board, moves)
-    count = I64(0)
-    for number in range(found):
-        undo, outcome = make(rules, board, I64(moves[number]))
+    board, count = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) == 0:
             _, entry = entry_on(context, board)
             count += I64(entry == successor)
         unmake(rules, board, undo)
-    keep(scratch_moves)
     return count
 
 
@@ -110,20 +104,16 @@ def _longest_capture(context: Context, task: Pass, parent: int) -> int:
     """Return after how many plies the slowest capture loses, in a position in which every move loses."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
-    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(rules, context.spare.board, moves)
-    worst = I64(0)
-    for number in range(found):
-        undo, outcome = make(rules, context.spare.board, I64(moves[number]))
+    board, worst = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) != 0:
-            item = capture_item(context, context.spare.board, task.lower)
+            item = capture_item(context, board, task.lower)
             if item < 0 or not is_decided(item) or is_loss(item):
                 context.cursor.head[ERRORS] += 1
             else:
                 worst = max(worst, plies_of(item) + 1)
-        unmake(rules, context.spare.board, undo)
-    keep(scratch_moves)
+        unmake(rules, board, undo)
     return worst
 
 
@@ -176,10 +166,9 @@ def _is_known(context: Context, parent: int) -> bool:
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
     """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
-    by_king = task.tier * index.square.kings + orbit_of(index, task.tier, parent)
-    base, width, messages = index.tier.base[by_king], index.tier.width[by_king], task.messages
-    row, count = (parent - base) // width, messages.place[1]
-    messages.entries[count] = messages.starts[index.tier.first_row[by_king] + row] + parent - base - row * width
+    _, row, column = split_entry(index, task.tier, parent)
+    messages, count = task.messages, task.messages.place[1]
+    messages.entries[count] = messages.starts[row] + column
     messages.moves[count] = moves
     messages.place[1] = count + 1
 
