@@ -225,15 +225,16 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
     return numbers[1] if column_men > 1 else width
 
 
+@inlined
+def _rank_men(context: Context, tier: int, king: int) -> int:
+    """Return the entry of a king's cell and the current lists of soldiers, or -1 if there is none."""
+    return entry_of(context.index, tier, king, context.here.black, context.here.white, context.scratch)
+
+
 @called
 def is_alias(context: Context, tier: int, entry: int) -> bool:
     """Return whether the current position is ranked at an entry other than the given one."""
-    return (
-        entry_of(
-            context.index, tier, context.cursor.head[KING], context.here.black, context.here.white, context.scratch
-        )
-        != entry
-    )
+    return _rank_men(context, tier, context.cursor.head[KING]) != entry
 
 
 # -- symmetries ----------------------------------------------------------------------------
@@ -352,14 +353,12 @@ def entry_after(context: Context, tier: int, side: int, man: int, target: int) -
 @called
 def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
     """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
-    index = context.index
-    black, white, king = context.here.black, context.here.white, context.cursor.head[KING]
-    if side == 0 and man == index.tier.defenders[tier]:
-        return entry_of(index, tier, target, black, white, context.scratch)
-    men = black if side == 1 else white
+    if side == 0 and man == context.index.tier.defenders[tier]:
+        return _rank_men(context, tier, target)
+    men = context.here.black if side == 1 else context.here.white
     cell = men[man]
     men[man] = target
-    entry = entry_of(index, tier, king, black, white, context.scratch)
+    entry = _rank_men(context, tier, context.cursor.head[KING])
     men[man] = cell
     return entry
 
