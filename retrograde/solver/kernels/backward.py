@@ -195,7 +195,10 @@ def _count_once(context: Context, task: Pass, parent: int, successor: int) -> in
 
 @inlined
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
-    """Return whether every ply that leads to the current position ends the game, so that it has no parents."""
+    """Return whether no ply that leads to the current position has a value to propagate, because it ends the game.
+
+    Unlike in `tablut.engine.unmoves`, a position whose side to move has no move has parents: it is lost in 0 plies.
+    """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
     return stuck or wins_afar(rules, context.here.board, task.side, context.cursor.head[KING])
