@@ -57,7 +57,7 @@ _BLOCK = 512
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
     """Return whether the current position would have a symmetry if one man of a side stood on another cell."""
-    index = context.index
+    index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:
         return symmetry_order(index, tier, cell, black, white) > 1
@@ -80,8 +80,8 @@ def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
 def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
     """Put the position of an entry on the spare board."""
     spare = context.spare
-    king = men_of(context.index, tier, entry, spare.black, spare.white, context.scratch)
-    set_board(context.rules, context.index, tier, king, spare.black, spare.white, side, spare.board)
+    king = men_of(context.tiers, tier, entry, spare.black, spare.white, context.scratch)
+    set_board(context.rules, context.tiers, tier, king, spare.black, spare.white, side, spare.board)
 
 
 @called
@@ -176,7 +176,7 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
     """Return whether the parent that has one man on another cell than the current position is symmetric."""
-    index = context.index
+    index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
     # Only a row with a residual group has symmetric positions. Black moves within the current row. For a move of white,
@@ -210,7 +210,7 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
 
     In the parents, the side of the pass is to move. They are found by taking back the slides of each man.
     """
-    rules, index, here = context.rules, context.index, context.here
+    rules, index, here = context.rules, context.tiers, context.here
     if _is_decided_by_last_ply(context, task):
         return
     king, men, sends = context.cursor.head[KING], count_men(index, task.tier, task.side), task.messages.room > 0
@@ -263,7 +263,7 @@ def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, firs
     If messages are written, the pass stops when their buffer is nearly full, and the next call continues at that place.
     """
     context, task = record_at(directory, Context), flat(arguments)
-    index, cursor = context.index, context.cursor
+    index, cursor = context.tiers, context.cursor
     messages = task.messages
     column_men, wanted = index.tier.column_men[task.tier], np.uint16(item)
     # Leave space for all messages of one position: at most 2 * size for each of white's men.

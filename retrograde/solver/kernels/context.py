@@ -329,7 +329,7 @@ class Context(NamedTuple):
 
     Attributes
     ----------
-    rules, origins, index
+    rules, origins, tiers
         The rules, the tables of the cells from which pieces can have come, and the index of the tiers.
     cursor : Cursor
         The current row and column.
@@ -361,7 +361,7 @@ class Context(NamedTuple):
 
     rules: Tables
     origins: OriginTables
-    index: TierTables
+    tiers: TierTables
     cursor: Cursor
     here: Men
     spare: Men
@@ -379,7 +379,7 @@ class Context(NamedTuple):
 
 
 def new_context(
-    variant: Variant, rules: Tables, index: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
+    variant: Variant, rules: Tables, tiers: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
 ) -> Context:
     """Return tables and memory for one thread, for tiers of up to ``defenders`` defenders.
 
@@ -398,7 +398,7 @@ def new_context(
     return Context(
         rules=rules,
         origins=build_origins(variant),
-        index=index,
+        tiers=tiers,
         cursor=Cursor(
             head=np.zeros(8, np.int64),
             row_cells=np.zeros(cells, np.int64),

@@ -169,7 +169,7 @@ class _Slice(TierPasses):
             (before(self._white, self.shift, self.total), self._black),
             self._lower(window),
             (first, first + rows[1] - rows[0]),
-            [workspace_of(self.whole)._replace(index=index)],
+            [workspace_of(self.whole)._replace(tiers=index)],
         )
         self.size = size
         self.sent: dict[str, dict[int, int]] = {"wins": {}, "losses": {}}
