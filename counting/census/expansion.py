@@ -25,7 +25,7 @@ from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_o
 from tablut.engine.canonical import ImageTables, least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import generate, judge, make, toggle, toggle_captured, unmake
+from tablut.engine.kernels import generate, make, outcome_of_ply, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     board_items,
     captured_cell,
@@ -266,7 +266,7 @@ def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, 
             toggle_captured(rules, work.board, target, captures, 16 - shift)
             left -= 0 if parent.side == 1 else popcount(captures)
         stays_open = parent.way_out and captures == 0 and not may_part(rules.distant, work.board, target)
-        outcome = judge(rules, work.board, parent.side, target, king, left, stays_open)
+        outcome = outcome_of_ply(rules, work.board, parent.side, target, king, left, stays_open)
         if captures != 0:
             toggle_captured(rules, work.board, target, captures, 16 - shift)
         if is_king:

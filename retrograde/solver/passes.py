@@ -115,7 +115,7 @@ class TierPasses:
     ) -> None:
         self.name, self.tier, self.stride = name, tier, stride
         self.sides, self.lower, self.rows = sides, lower, rows
-        self.index = contexts[0].index
+        self.index = contexts[0].tiers
         self.size = len(sides[BLACK])
         # Numbers of items that were given each code, by side. An item whose value was improved counts twice.
         self.found = np.zeros((2, CODES), dtype=np.int64)

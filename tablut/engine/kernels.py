@@ -198,7 +198,9 @@ def toggle_captured(rules: Tables, board: BoardArray, target: int, captures: int
 
 
 @inlined
-def judge(rules: Tables, board: BoardArray, side: int, target: int, king: int, attackers: int, stays_open: bool) -> int:
+def outcome_of_ply(
+    rules: Tables, board: BoardArray, side: int, target: int, king: int, attackers: int, stays_open: bool
+) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
     All compiled code decides here whether a ply has ended the game. ``stays_open`` is true if it is already known that
@@ -244,7 +246,7 @@ def make(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
     if captures != 0:
         toggle_captured(rules, board, target, captures, shift_of(board, side ^ 1))
         put_count(rules, board, side ^ 1, count_of(rules, board, side ^ 1) - popcount(captures))
-    outcome = judge(rules, board, side, target, king, count_of(rules, board, 1), False)
+    outcome = outcome_of_ply(rules, board, side, target, king, count_of(rules, board, 1), False)
     put_side(rules, board, side ^ 1)
     return undo_of(move, captures), outcome
 
@@ -319,8 +321,8 @@ def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> i
     """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under
-    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made and
-    judged.
+    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made to
+    find its outcome.
     """
     size = rules.size
     king = king_of(rules, board)

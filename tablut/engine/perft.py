@@ -20,9 +20,9 @@ from tablut.engine.kernels import (
     captured_key,
     count_moves,
     generate,
-    judge,
     key_change,
     make,
+    outcome_of_ply,
     position_key,
     toggle,
     toggle_captured,
@@ -132,7 +132,7 @@ def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
 def _apply_every_move(
     rules: Tables, board: BoardArray, key: np.uint64, threats: NDArray[np.uint32], counters: NDArray[np.uint64]
 ) -> int:
-    """Make, judge and take back every legal move; update the counters and return the number of moves.
+    """Make every legal move, find its outcome and take it back; update the counters and return the number of moves.
 
     Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on each target in
     turn. Captures are computed only on targets marked by `mark_threats`.
@@ -188,7 +188,7 @@ def _apply_every_move(
                     if is_king:
                         put_king(rules, board, target)
                     stays_open = way_out and captures == 0 and not may_part(rules.distant, board, target)
-                    outcome = judge(rules, board, side, target, king, left, stays_open)
+                    outcome = outcome_of_ply(rules, board, side, target, king, left, stays_open)
                     if outcome != UNDECIDED:
                         decided += 1
                         counters[2 + outcome] += U64(1)
@@ -211,7 +211,7 @@ def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters:
 
     Notes
     -----
-    Every ply is made, judged and taken back. Memory O(depth · C).
+    Every ply is made with its outcome and taken back. Memory O(depth · C).
     """
     rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * rules.size, dtype=np.uint32)

@@ -35,13 +35,15 @@ def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
 
 
 @inlined
-def orbit_of(index: TierTables, tier: int, entry: int) -> int:
-    """Return the number of the king's orbit for an entry, in O(kings) time."""
-    by_king = tier * index.square.kings
-    orbit = I64(0)
+def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int]:
+    """Return the king's orbit of an entry, its row within the tier, and its column, in O(kings) time."""
+    by_king, orbit = tier * index.square.kings, I64(0)
     while orbit + 1 < index.square.kings and index.tier.base[by_king + orbit + 1] <= entry:
         orbit += 1
-    return orbit
+    by_king += orbit
+    within, width = entry - index.tier.base[by_king], index.tier.width[by_king]
+    row = within // width
+    return orbit, index.tier.first_row[by_king] + row, within - row * width
 
 
 @inlined
@@ -172,14 +174,11 @@ def men_of(
 ) -> int:
     """Write the soldiers' cells of an entry in ascending order and return the king's cell; this inverts `entry_of`."""
     square = index.square
-    orbit = orbit_of(index, tier, entry)
-    by_king = tier * square.kings + orbit
-    row = (entry - index.tier.base[by_king]) // index.tier.width[by_king]
-    column = entry - index.tier.base[by_king] - row * index.tier.width[by_king]
+    orbit, row, column = split_entry(index, tier, entry)
     kind, row_men, column_men = index.tier.row_kind[tier], index.tier.row_men[tier], index.tier.column_men[tier]
     row_cells = white if kind == 1 else black
     column_cells = black if kind == 1 else white
-    combination = I64(index.row.combination[index.tier.meta_at[tier] + index.tier.first_row[by_king] + row])
+    combination = I64(index.row.combination[index.tier.meta_at[tier] + row])
     unrank_places(square.binomial, square.most, combination, row_men, square.cells, scratch)
     for k in range(row_men):
         row_cells[k] = square.spot[kind * square.cells + scratch[k]]

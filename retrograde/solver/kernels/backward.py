@@ -34,12 +34,12 @@ from retrograde.solver.kernels.cursor import (
     symmetry_order,
 )
 from tablut.engine.attacks import wins_afar
-from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import cell_on_cross, coordinates, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.engine.unmoves import arrivals
-from tablut.indexing.tier_kernels import men_of, orbit_of, set_board
+from tablut.indexing.tier_kernels import men_of, set_board, split_entry
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
 from tablut.rules.outcome import UNDECIDED
@@ -57,7 +57,7 @@ _BLOCK = 512
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
     """Return whether the current position would have a symmetry if one man of a side stood on another cell."""
-    index = context.index
+    index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:
         return symmetry_order(index, tier, cell, black, white) > 1
@@ -72,8 +72,7 @@ def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: 
 @called
 def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
     """Return whether the row of an entry has a residual group."""
-    by_king = tier * index.square.kings + orbit_of(index, tier, entry)
-    row = index.tier.first_row[by_king] + (entry - index.tier.base[by_king]) // index.tier.width[by_king]
+    _, row, _ = split_entry(index, tier, entry)
     return index.row.residual[index.tier.meta_at[tier] + row] != 1
 
 
@@ -81,8 +80,8 @@ def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
 def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
     """Put the position of an entry on the spare board."""
     spare = context.spare
-    king = men_of(context.index, tier, entry, spare.black, spare.white, context.scratch)
-    set_board(context.rules, context.index, tier, king, spare.black, spare.white, side, spare.board)
+    king = men_of(context.tiers, tier, entry, spare.black, spare.white, context.scratch)
+    set_board(context.rules, context.tiers, tier, king, spare.black, spare.white, side, spare.board)
 
 
 @called
@@ -90,18 +89,13 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
     """Return how many quiet moves of a parent lead to the class of a successor, by making all of them."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
-    board = context.spare.board
-    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(rules, board, moves)
-    count = I64(0)
-    for number in range(found):
-        undo, outcome = make(rules, board, I64(moves[number]))
+    board, count = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) == 0:
             _, entry = entry_on(context, board)
             count += I64(entry == successor)
         unmake(rules, board, undo)
-    keep(scratch_moves)
     return count
 
 
@@ -110,20 +104,16 @@ def _longest_capture(context: Context, task: Pass, parent: int) -> int:
     """Return after how many plies the slowest capture loses, in a position in which every move loses."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
-    scratch_moves = np.empty(4 * rules.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(rules, context.spare.board, moves)
-    worst = I64(0)
-    for number in range(found):
-        undo, outcome = make(rules, context.spare.board, I64(moves[number]))
+    board, worst = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) != 0:
-            item = capture_item(context, context.spare.board, task.lower)
+            item = capture_item(context, board, task.lower)
             if item < 0 or not is_decided(item) or is_loss(item):
                 context.cursor.head[ERRORS] += 1
             else:
                 worst = max(worst, plies_of(item) + 1)
-        unmake(rules, context.spare.board, undo)
-    keep(scratch_moves)
+        unmake(rules, board, undo)
     return worst
 
 
@@ -176,10 +166,9 @@ def _is_known(context: Context, parent: int) -> bool:
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
     """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
-    by_king = task.tier * index.square.kings + orbit_of(index, task.tier, parent)
-    base, width, messages = index.tier.base[by_king], index.tier.width[by_king], task.messages
-    row, count = (parent - base) // width, messages.place[1]
-    messages.entries[count] = messages.starts[index.tier.first_row[by_king] + row] + parent - base - row * width
+    _, row, column = split_entry(index, task.tier, parent)
+    messages, count = task.messages, task.messages.place[1]
+    messages.entries[count] = messages.starts[row] + column
     messages.moves[count] = moves
     messages.place[1] = count + 1
 
@@ -187,7 +176,7 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
     """Return whether the parent that has one man on another cell than the current position is symmetric."""
-    index = context.index
+    index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
     # Only a row with a residual group has symmetric positions. Black moves within the current row. For a move of white,
@@ -206,7 +195,10 @@ def _count_once(context: Context, task: Pass, parent: int, successor: int) -> in
 
 @inlined
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
-    """Return whether every ply that leads to the current position ends the game, so that it has no parents."""
+    """Return whether no ply that leads to the current position has a value to propagate, because it ends the game.
+
+    Unlike in `tablut.engine.unmoves`, a position whose side to move has no move has parents: it is lost in 0 plies.
+    """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
     return stuck or wins_afar(rules, context.here.board, task.side, context.cursor.head[KING])
@@ -218,7 +210,7 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
 
     In the parents, the side of the pass is to move. They are found by taking back the slides of each man.
     """
-    rules, index, here = context.rules, context.index, context.here
+    rules, index, here = context.rules, context.tiers, context.here
     if _is_decided_by_last_ply(context, task):
         return
     king, men, sends = context.cursor.head[KING], count_men(index, task.tier, task.side), task.messages.room > 0
@@ -271,7 +263,7 @@ def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, firs
     If messages are written, the pass stops when their buffer is nearly full, and the next call continues at that place.
     """
     context, task = record_at(directory, Context), flat(arguments)
-    index, cursor = context.index, context.cursor
+    index, cursor = context.tiers, context.cursor
     messages = task.messages
     column_men, wanted = index.tier.column_men[task.tier], np.uint16(item)
     # Leave space for all messages of one position: at most 2 * size for each of white's men.

@@ -329,7 +329,7 @@ class Context(NamedTuple):
 
     Attributes
     ----------
-    rules, origins, index
+    rules, origins, tiers
         The rules, the tables of the cells from which pieces can have come, and the index of the tiers.
     cursor : Cursor
         The current row and column.
@@ -349,6 +349,8 @@ class Context(NamedTuple):
         Sums for `retrograde.solver.kernels.cursor.attacker_entry`.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
+    moves : ndarray of int32, shape (4 * C,)
+        Moves of a position.
     seen : ndarray of int64
         Number of parents of the current position whose moves have been counted, followed by these parents.
     traits : ndarray of uint8, shape (C,)
@@ -359,7 +361,7 @@ class Context(NamedTuple):
 
     rules: Tables
     origins: OriginTables
-    index: TierTables
+    tiers: TierTables
     cursor: Cursor
     here: Men
     spare: Men
@@ -370,13 +372,14 @@ class Context(NamedTuple):
     quiet: NDArray[np.int64]
     others: NDArray[np.int64]
     scratch: NDArray[np.int64]
+    moves: NDArray[np.int32]
     seen: NDArray[np.int64]
     traits: NDArray[np.uint8]
     run: NDArray[np.int64]
 
 
 def new_context(
-    variant: Variant, rules: Tables, index: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
+    variant: Variant, rules: Tables, tiers: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
 ) -> Context:
     """Return tables and memory for one thread, for tiers of up to ``defenders`` defenders.
 
@@ -389,13 +392,13 @@ def new_context(
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max
     assert 4 * cells <= COUNTER
-    moves = (defenders + 1) * cells
+    white_moves = (defenders + 1) * cells
     here, spare, below = (Men(new_board(size), np.zeros(cells, cell), np.zeros(cells, cell)) for _ in range(3))
     no_sources = LineSources(np.zeros(0, np.uint16), np.zeros(0, np.uint32))
     return Context(
         rules=rules,
         origins=build_origins(variant),
-        index=index,
+        tiers=tiers,
         cursor=Cursor(
             head=np.zeros(8, np.int64),
             row_cells=np.zeros(cells, np.int64),
@@ -406,7 +409,9 @@ def new_context(
         here=here,
         spare=spare,
         below=below,
-        row_moves=RowMoves(np.zeros(moves, np.int64), np.zeros(moves, np.int64), np.zeros(moves * cells, cell)),
+        row_moves=RowMoves(
+            np.zeros(white_moves, np.int64), np.zeros(white_moves, np.int64), np.zeros(white_moves * cells, cell)
+        ),
         row_arrays=RowArrays(
             men=sizes.men,
             sources=line_sources(variant) if sizes.men else no_sources,
@@ -421,6 +426,7 @@ def new_context(
         quiet=np.zeros(2 * cells, np.int64),
         others=np.zeros(3 * ROOM, np.int64),
         scratch=np.zeros(SCRATCH, np.int64),
+        moves=np.zeros(4 * cells, np.int32),
         seen=np.zeros(1 + 4 * cells, np.int64),
         traits=np.zeros(cells, np.uint8),
         run=np.zeros(cells, np.int64),

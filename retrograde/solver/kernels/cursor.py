@@ -70,7 +70,7 @@ def are_all_rows(index: TierTables, tier: int, orbit: int, begin: int, end: int)
 @called
 def set_row(context: Context, tier: int, row: int, side: int) -> None:
     """Make a row of a tier the current row, without column soldiers on the board; O(cells)."""
-    rules, index, here = context.rules, context.index, context.here
+    rules, index, here = context.rules, context.tiers, context.here
     square, cursor, board = index.square, context.cursor, here.board
     by_king = tier * square.kings
     orbit = I64(0)
@@ -110,7 +110,7 @@ def set_row(context: Context, tier: int, row: int, side: int) -> None:
 @inlined
 def number_cells(context: Context, row_men: int) -> None:
     """Assign numbers to the cells that the current row leaves to column soldiers."""
-    square, cursor = context.index.square, context.cursor
+    square, cursor = context.tiers.square, context.cursor
     count = I64(0)
     for cell in range(square.cells):
         cursor.number[cell] = -1
@@ -132,7 +132,7 @@ def set_later_row(context: Context, tier: int, row: int, before: int, side: int)
     Without column soldiers a row is a single position, and the next one differs little from it, so it is reached by
     moving a few soldiers.
     """
-    index = context.index
+    index = context.tiers
     if before < 0 or index.tier.column_men[tier] > 0:
         set_row(context, tier, row, side)
         return
@@ -154,7 +154,7 @@ def set_later_row(context: Context, tier: int, row: int, before: int, side: int)
 @inlined
 def columns_of_row(context: Context, column_men: int) -> int:
     """Return the number of columns of the current row: the ways to place the column soldiers."""
-    return context.index.square.binomial[context.cursor.head[CELLS] * context.index.square.most + column_men]
+    return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + column_men]
 
 
 @inlined
@@ -162,7 +162,7 @@ def put_column(context: Context, column_men: int, column: int) -> None:
     """Put the column soldiers of the current row on the cells of a column; O(cells)."""
     here = context.here
     if column_men > 0:
-        cursor, square = context.cursor, context.index.square
+        cursor, square = context.cursor, context.tiers.square
         unrank_places(square.binomial, square.most, column, column_men, square.cells, cursor.numbers)
         for k in range(column_men):
             here.black[k] = cursor.spot[cursor.numbers[k]]
@@ -225,15 +225,16 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
     return numbers[1] if column_men > 1 else width
 
 
+@inlined
+def _rank_men(context: Context, tier: int, king: int) -> int:
+    """Return the entry of a king's cell and the current lists of soldiers, or -1 if there is none."""
+    return entry_of(context.tiers, tier, king, context.here.black, context.here.white, context.scratch)
+
+
 @called
 def is_alias(context: Context, tier: int, entry: int) -> bool:
     """Return whether the current position is ranked at an entry other than the given one."""
-    return (
-        entry_of(
-            context.index, tier, context.cursor.head[KING], context.here.black, context.here.white, context.scratch
-        )
-        != entry
-    )
+    return _rank_men(context, tier, context.cursor.head[KING]) != entry
 
 
 # -- symmetries ----------------------------------------------------------------------------
@@ -277,7 +278,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
     If the moved attacker has j of the others below it, these contribute ``others[ROOM + j]`` to the rank, and those
     above it contribute ``others[2 * ROOM + j]``.
     """
-    others, binomial, most = context.others, context.index.square.binomial, context.index.square.most
+    others, binomial, most = context.others, context.tiers.square.binomial, context.tiers.square.most
     for k in range(men - 1):
         others[k] = context.cursor.numbers[k + (1 if k >= man else 0)]
     total = I64(0)
@@ -295,7 +296,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
     """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none; O(men)."""
-    index = context.index
+    index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
     if column_men > 0 and head[RESIDUAL] != 1:
@@ -318,7 +319,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
     """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none; O(men * men)."""
-    index = context.index
+    index = context.tiers
     column_men = index.tier.column_men[tier]
     if column_men == 0:
         return _moved_entry(context, tier, 0, man, target)
@@ -352,14 +353,12 @@ def entry_after(context: Context, tier: int, side: int, man: int, target: int) -
 @called
 def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
     """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
-    index = context.index
-    black, white, king = context.here.black, context.here.white, context.cursor.head[KING]
-    if side == 0 and man == index.tier.defenders[tier]:
-        return entry_of(index, tier, target, black, white, context.scratch)
-    men = black if side == 1 else white
+    if side == 0 and man == context.tiers.tier.defenders[tier]:
+        return _rank_men(context, tier, target)
+    men = context.here.black if side == 1 else context.here.white
     cell = men[man]
     men[man] = target
-    entry = entry_of(index, tier, king, black, white, context.scratch)
+    entry = _rank_men(context, tier, context.cursor.head[KING])
     men[man] = cell
     return entry
 
@@ -367,9 +366,9 @@ def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) 
 @called
 def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
     """Find the row to which a move of a defender or the king leads from the current row, and store it in `RowMoves`."""
-    key, cursor = man * context.index.square.cells + target, context.cursor
+    key, cursor = man * context.tiers.square.cells + target, context.cursor
     context.row_moves.stamp[key] = cursor.head[STAMP]
-    if man == context.index.tier.row_men[tier]:
+    if man == context.tiers.tier.row_men[tier]:
         _write_row_move(context, tier, key, target)
         return
     here = cursor.row_cells[man]
@@ -381,7 +380,7 @@ def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
 @inlined
 def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
     """Store the first entry of the row of a king and the given row soldiers, and its numbers of the cells."""
-    index = context.index
+    index = context.tiers
     square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
     row_moves.base[key] = _MISSING
     at = row_at(index, tier, king, cursor.row_cells, context.scratch)
@@ -435,12 +434,12 @@ def count_men(index: TierTables, tier: int, side: int) -> int:
 def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
     """Return the tier and the entry of the position on a board, each -1 if it does not exist."""
     rules = context.rules
-    tier = tier_at(context.index, count_of(rules, board, 1), count_of(rules, board, 0))
+    tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:
         return tier, I64(-1)
     men_of_board(rules, board, context.below.black, context.below.white)
     return tier, entry_of(
-        context.index, tier, king_of(rules, board), context.below.black, context.below.white, context.scratch
+        context.tiers, tier, king_of(rules, board), context.below.black, context.below.white, context.scratch
     )
 
 

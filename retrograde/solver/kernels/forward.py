@@ -73,7 +73,7 @@ def _has_move(context: Context, task: Pass) -> bool:
     """Return whether the side to move has a legal move in the current position."""
     if task.side == 0:
         return can_move(context.rules, context.here.board, 0)
-    men = count_men(context.index, task.tier, 1)
+    men = count_men(context.tiers, task.tier, 1)
     for man in range(men):
         _, targets = moves_of(context, 1, man, men)
         if targets != 0:
@@ -93,7 +93,7 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
         return I64(0)
     # The king's ways that a column soldier blocks, by the number of the soldier's cell.
     closed = context.traits
-    for cell in range(context.index.square.cells):
+    for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
         if number >= 0:
             found = I64(0)
@@ -127,7 +127,7 @@ def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: in
     # move.
     rules, here = context.rules, context.here
     free = context.traits
-    for cell in range(context.index.square.cells):
+    for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
         if number >= 0:
             along_rank, along_file = slides_from(rules, here.board, rules.attacker_slides, cell)
@@ -165,7 +165,7 @@ def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
 
     Return whether the first pass is complete for them.
     """
-    index = context.index
+    index = context.tiers
     if task.side == 0 and context.rules.either_after_ply != 0:
         return False
     set_king(context, task, orbit)
@@ -239,7 +239,7 @@ def _wins_at_once(context: Context, task: Pass) -> bool:
         along_rank, along_file = escape_targets(rules, board, king)
         if (along_rank | along_file) != 0:
             return True
-    men, afar = count_men(context.index, task.tier, 0), may_end_afar(rules, board, I64(0))
+    men, afar = count_men(context.tiers, task.tier, 0), may_end_afar(rules, board, I64(0))
     for man in range(men):
         royal = man == men - 1
         start, targets = moves_of(context, 0, man, men)
@@ -259,7 +259,7 @@ def _wins_at_once(context: Context, task: Pass) -> bool:
 def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
     """Mark aliases, positions without a legal move, and white's wins in one ply, in the given rows of a tier."""
     context, task = record_at(directory, Context), flat(arguments)
-    index, cursor = context.index, context.cursor
+    index, cursor = context.tiers, context.cursor
     column_men = index.tier.column_men[task.tier]
     cursor.head[ERRORS] = 0
     for orbit in range(index.square.kings):
@@ -489,7 +489,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 
     In the modes `LOSSES` and `WINS`, the result is 0 if the position is not known to be lost or won, respectively.
     """
-    men = count_men(context.index, task.tier, task.side)
+    men = count_men(context.tiers, task.tier, task.side)
     lets_escape = _sort_targets(context, task, men)
     summary = MoveSummary(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
     # Mode `FULL` examines each move once. In the other modes a single move, mostly a quiet one, often settles the item.
@@ -510,7 +510,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
     """Examine the moves of all positions in some rows whose items are not final; O(examined entries * moves)."""
     context, task = record_at(directory, Context), flat(arguments)
-    index = context.index
+    index = context.tiers
     column_men, items = index.tier.column_men[task.tier], task.mine
     final = won_in(task.limit + 2)
     men = index.tier.attackers[task.tier]

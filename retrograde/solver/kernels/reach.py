@@ -45,7 +45,7 @@ DONE: Final = 2
 def _mark_one(context: Context, marking: Marking) -> int:
     """Mark the successors of the current position; return how many marks are new in this tier."""
     rules, board, side = context.rules, context.here.board, marking.side
-    men, fresh = count_men(context.index, marking.tier, side), I64(0)
+    men, fresh = count_men(context.tiers, marking.tier, side), I64(0)
     for man in range(men):
         start, targets = moves_of(context, side, man, men)
         prepare_moves(context, side, man, men)
@@ -78,7 +78,7 @@ def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int
     Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
     """
     context, task = record_at(directory, Context), flat(arguments)
-    index = context.index
+    index = context.tiers
     column_men = index.tier.column_men[task.tier]
     context.cursor.head[ERRORS] = 0
     fresh = 0
@@ -110,7 +110,7 @@ def count_values(
 ) -> None:
     """Count the marked entries of a tier by their codes; O(entries)."""
     context = record_at(directory, Context)
-    index = context.index
+    index = context.tiers
     own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
     for orbit in range(index.square.kings):
         begin, end, at_begin, width = rows_of_king(index, tier, orbit, I64(0), I64(1) << 62)
@@ -161,7 +161,7 @@ def copy_runs(
 @inlined
 def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) -> int:
     """Return the row of a king and row soldiers, counted over all kings, or -1 if there is none; O(men * men)."""
-    index = context.index
+    index = context.tiers
     at = row_at(index, tier, king, cells, context.scratch)
     if at < 0:
         return I64(-1)
@@ -172,7 +172,7 @@ def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) ->
 def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
     """Mark all rows to which one man's move along its rank or file leads from the current row, ignoring obstacles."""
     rules = context.rules
-    cells, men, king = context.cursor.row_cells, context.index.tier.row_men[tier], context.cursor.head[KING]
+    cells, men, king = context.cursor.row_cells, context.tiers.tier.row_men[tier], context.cursor.head[KING]
     start = king if man == men else cells[man]
     rank, file = I64(rules.rank[start]), I64(rules.file[start])
     for step in range(2 * rules.size):
@@ -203,7 +203,7 @@ def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, ma
     for row in range(first, last):
         near[row] = 1
         set_row(context, tier, row, 0)
-        for man in range(context.index.tier.row_men[tier] + 1):
+        for man in range(context.tiers.tier.row_men[tier] + 1):
             _mark_moved(context, tier, man, near)
 
 
@@ -213,7 +213,7 @@ def mark_captured(
 ) -> None:
     """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
     context, met = record_at(directory, Context), pointer(marks)
-    men, left = context.index.tier.row_men[tier], context.index.tier.row_men[below]
+    men, left = context.tiers.tier.row_men[tier], context.tiers.tier.row_men[below]
     for row in range(first, last):
         set_row(context, tier, row, 0)
         for chosen in range(1 << men):

@@ -66,7 +66,7 @@ def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 @inlined
 def _choices(context: Context, men: int) -> int:
     """Return the number of choices of the current row: the ways to place all column soldiers but one."""
-    return context.index.square.binomial[context.cursor.head[CELLS] * context.index.square.most + men - 1]
+    return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + men - 1]
 
 
 @inlined
@@ -94,7 +94,7 @@ def _find_open_cells(context: Context, theirs: NDArray[np.uint16], men: int, lim
     won = won_in(limit)
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        staying = _without_lowest(context.index, numbers, men)
+        staying = _without_lowest(context.tiers, numbers, men)
         for low in range(run):
             item = I64(theirs[column + low])
             if is_decided(item) and not is_loss(item) and item <= won:
@@ -103,7 +103,7 @@ def _find_open_cells(context: Context, theirs: NDArray[np.uint16], men: int, lim
             rank = staying
             for k in range(men):
                 if k > 0:
-                    rank = _exchanged(context.index, rank, numbers, k)
+                    rank = _exchanged(context.tiers, rank, numbers, k)
                 _add_cell(
                     context.rules, advance(context.row_arrays.masks, rank * lines), I64(context.cursor.spot[numbers[k]])
                 )
@@ -217,7 +217,7 @@ def _find_marks(context: Context, men: int) -> None:
 @inlined
 def _gather_marks(context: Context, men: int, run: int) -> None:
     """Combine the marks of all soldiers for each column of a run, and write them to `RowArrays.found`."""
-    index = context.index
+    index = context.tiers
     numbers, found, choices = context.run, context.row_arrays.found, context.cursor.head[STRIDE]
     binomial, most = index.square.binomial, index.square.most
     rank = _without_lowest(index, numbers, men)
@@ -284,7 +284,7 @@ def evaluate_row(
 @called
 def set_king(context: Context, task: Pass, orbit: int) -> None:
     """Put a king alone on the board, in O(cells) time."""
-    index = context.index
+    index = context.tiers
     set_row(context, task.tier, index.tier.first_row[task.tier * index.square.kings + orbit], task.side)
     clear_column(context, index.tier.row_men[task.tier])
     number_cells(context, 0)
@@ -293,7 +293,7 @@ def set_king(context: Context, task: Pass, orbit: int) -> None:
 @inlined
 def has_merged_choices(context: Context, task: Pass) -> bool:
     """Return whether the current king has fewer rows than there are choices of cells, because of its symmetries."""
-    index = context.index
+    index = context.tiers
     rows = index.tier.row_count[task.tier * index.square.kings + context.cursor.head[ORBIT]]
     return rows != columns_of_row(context, index.tier.row_men[task.tier])
 
@@ -301,7 +301,7 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
     """Return the number of a cell among all cells of attackers, given its number among those other than the king's."""
-    king = I64(context.index.square.king_place[context.cursor.head[ORBIT]])
+    king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
 
@@ -310,8 +310,8 @@ def _combination_of_run(context: Context, men: int) -> int:
     """Return the rank that the soldiers of a run contribute to a combination, without the lowest one."""
     rank = I64(0)
     for k in range(1, men):
-        rank += context.index.square.binomial[
-            _place_of_number(context, context.run[k]) * context.index.square.most + k + 1
+        rank += context.tiers.square.binomial[
+            _place_of_number(context, context.run[k]) * context.tiers.square.most + k + 1
         ]
     return rank
 
@@ -319,7 +319,7 @@ def _combination_of_run(context: Context, men: int) -> int:
 @called
 def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
     """Write the item of every choice of cells, given the items of a king's rows; O(choices)."""
-    index = context.index
+    index = context.tiers
     men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
     width = columns_of_row(context, men)
     rows = advance(index.row.number, index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier])
@@ -336,7 +336,7 @@ def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], ever
 @called
 def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
     """Write the items of a king's rows, given those of every choice of cells, and count the new ones; O(choices)."""
-    index = context.index
+    index = context.tiers
     men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
     width = columns_of_row(context, men)
     at = index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier]
@@ -361,7 +361,7 @@ def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], eve
 @called
 def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
     """Write those items of all rows of a king, with black to move, that `evaluate_row` can decide."""
-    index = context.index
+    index = context.tiers
     set_king(context, task, orbit)
     men, base = index.tier.row_men[task.tier], index.tier.base[task.tier * index.square.kings + orbit]
     mine, theirs = advance(task.mine, base), advance(task.theirs, base)

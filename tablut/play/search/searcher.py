@@ -399,7 +399,7 @@ class Searcher(Stoppable):
     def _choice_of(self, score: int, depth: int, line: list[int]) -> Choice:
         counters, crew = self._state.counters, self._crew
         selective = max(int(counters.selective_depth), depth)
-        nodes, hits = (int(counters[name]) + crew.count(name) for name in ("nodes", "tablebase_hits"))
+        nodes, hits = (int(getattr(counters, name)) + crew.count(name) for name in ("nodes", "tablebase_hits"))
         pv = tuple(Move.from_code(code, self.variant.size) for code in line)
         return Choice(pv[0], score, mate_in(score), depth, nodes, pv, hits, selective_depth=selective)
 
@@ -540,7 +540,7 @@ class Crew:
 
     def count(self, name: str) -> int:
         """Return the sum of a counter over the helpers of the last search."""
-        return sum(int(worker.state.counters[name]) for worker in self._busy)
+        return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:
