@@ -136,7 +136,10 @@ def test_bounds_and_boards_need_no_numba() -> None:
 
 
 # How boards, moves and undo records are laid out is known to one module.
-LAYOUT = re.compile(r"\[2 \* (?:\w+\.)*size(?: \+ \d)?\] *(?:[-^|+]?=|\))|>> 14\) & 15|undo >> 14|& 127|<< 7\b(?!``)")
+LAYOUT = re.compile(
+    r"\[2 \* (?:\w+\.)*size\] *(?:[-^|+]?=|\))|2 \* (?:\w+\.)*size \+ \d"
+    r"|>> 14\) & 15|undo >> 14|undo & 0x3FFF|& 127|<< 7\b(?!``)"
+)
 
 
 def test_layout_is_known_to_one_module() -> None:

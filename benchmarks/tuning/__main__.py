@@ -16,7 +16,8 @@ import typer
 
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
-from tablut.play.search.weights import Family, hand_weights, load_weights
+from benchmarks.tuning.storing import hand_weights
+from tablut.play.search.weights import Family, load_weights
 from tablut.store.files import write_text
 from tablut.variants import load_variant
 

@@ -82,10 +82,11 @@ class HomeTables(NamedTuple):
 
 
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
-    """Return, for each cell, the number of slides needed to reach a home, or 9 if there is no path.
+    """Return, for each cell, an estimate of the number of slides back to a home; 9 if the piece can never return.
 
-    All other pieces are assumed to stand as at the start, because this is so when the last pieces return home. If there
-    is no path past them, the result is the distance on an empty board plus 3.
+    All other pieces are assumed to stand as at the start, as is the case when the last pieces return home. If they
+    block every path, the estimate is the number of slides on an empty board plus 3, an allowance for moving a blocking
+    piece away and back. The search only compares costs, so no proof depends on this number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -270,26 +271,32 @@ class HomesOf(NamedTuple):
 @inlined
 def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
     """Return the costs and homes of a side, 0 white or 1 black."""
-    h, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
+    tables, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
     own, victims = advance(memory.costs, side * cells), advance(memory.costs, (side ^ 1) * cells)
-    return HomesOf(own, victims, advance(h.homes, first), advance(h.ways, first * cells), I64(h.counts[side]))
+    return HomesOf(
+        own,
+        victims,
+        advance(tables.homes, first),
+        advance(tables.ways, first * cells),
+        I64(tables.counts[side]),
+    )
 
 
 @inlined
-def _soldier_costs(t: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
+def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
     """Write the cost of a soldier on each cell, by the nearest free home; return the number of free homes."""
-    king = king_of(t, board)
-    for cell in range(t.cells):
+    king = king_of(rules, board)
+    for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
     free = I64(0)
     for number in range(homes.places):
         home = I64(homes.homes[number])
-        rank, file = coordinates(t, home)
+        rank, file = coordinates(rules, home)
         if (own_pieces(line_of(board, rank), side) >> file) & 1 != 0 and not (side == 0 and home == king):
             continue
         free += 1
-        way = advance(homes.ways, number * t.cells)
-        for cell in range(t.cells):
+        way = advance(homes.ways, number * rules.cells)
+        for cell in range(rules.cells):
             homes.own[cell] = min(homes.own[cell], way[cell])
     for number in range(homes.places):
         homes.own[I64(homes.homes[number])] = np.int32(0)
@@ -324,17 +331,19 @@ class PricedPosition(NamedTuple):
 @inlined
 def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
     """Write the costs of soldiers by cell for a position, and return the position with its total cost."""
-    t, h = beam.lemmas.rules, beam.homes
-    board = advance(memory.boards, place * board_items(t.size))
-    side, king = side_of(t, board) ^ 1, king_of(t, board)
+    rules, tables = beam.lemmas.rules, beam.homes
+    board = advance(memory.boards, place * board_items(rules.size))
+    side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     # The cost of pieces away from home is the same for all predecessors of this position but differs between positions
     # of the ply, so it is included in the scores.
-    black_away = _soldier_costs(t, board, 1, _homes_of(beam, memory, 1))
-    white_away = _soldier_costs(t, board, 0, _homes_of(beam, memory, 0))
-    base = MISSING * (I64(h.counts[0]) + I64(h.counts[1]) - count_of(t, board, 1) - count_of(t, board, 0))
+    black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
+    white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
+    base = MISSING * (
+        I64(tables.counts[0]) + I64(tables.counts[1]) - count_of(rules, board, 1) - count_of(rules, board, 0)
+    )
     strays = I64(0)
-    for cell in range(t.cells):
-        rank, file = coordinates(t, cell)
+    for cell in range(rules.cells):
+        rank, file = coordinates(rules, cell)
         content = line_of(board, rank)
         colour = I64(-1)
         if (own_pieces(content, 1) >> file) & 1:
@@ -342,12 +351,12 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
         elif (own_pieces(content, 0) >> file) & 1 and cell != king:
             colour = I64(0)
         if colour >= 0:
-            cost = I64(memory.costs[colour * t.cells + cell])
+            cost = I64(memory.costs[colour * rules.cells + cell])
             base += cost
             if colour == side and cost != 0:
                 memory.strays[strays] = np.int32(cell)
                 strays += 1
-    if h.king_costs[king] != 0:
+    if tables.king_costs[king] != 0:
         white_away += 1
     return PricedPosition(place, side, king, base, strays, black_away, white_away)
 
@@ -389,8 +398,8 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 @inlined
 def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return the cost of the position before a ply; it is lower if the pieces are nearer to their homes."""
-    t = beam.lemmas.rules
-    start, target, captures = start_of(t, record), target_of(t, record), undo_captured(record)
+    rules = beam.lemmas.rules
+    start, target, captures = start_of(rules, record), target_of(rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
         score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
@@ -401,7 +410,7 @@ def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, 
         if homes.own[target] == 0:
             score -= _gain_of_home(beam, memory, priced, homes, start, target)
     while captures:
-        score += I64(homes.victims[captured_cell(t, target, captures)]) - MISSING
+        score += I64(homes.victims[captured_cell(rules, target, captures)]) - MISSING
         captures &= captures - 1
     return royal + (score >> CALM) if royal != 0 else score
 
@@ -411,17 +420,19 @@ def _add_candidates(
     beam: BeamTables, memory: BeamMemory, place: int, count: int, state: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of a position as candidates; return the new count and the state of the generator."""
-    t, p = beam.lemmas.rules, _priced(beam, memory, place)
-    s = _homes_of(beam, memory, p.side)
-    board = advance(memory.boards, place * board_items(t.size))
-    written = unmoves(t, beam.lemmas.origins, board, advance(memory.moves, count))
+    rules, priced = beam.lemmas.rules, _priced(beam, memory, place)
+    homes = _homes_of(beam, memory, priced.side)
+    board = advance(memory.boards, place * board_items(rules.size))
+    written = unmoves(rules, beam.lemmas.origins, board, advance(memory.moves, count))
     kept = count
     for number in range(count, count + written):
         record = I64(memory.moves[number])
-        target = target_of(t, record)
-        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(t, record), target):
+        target = target_of(rules, record)
+        if not (priced.side == 0 and target == priced.king) and _goes_nowhere(
+            beam, priced, homes, start_of(rules, record), target
+        ):
             continue
-        score = _score_before(beam, memory, p, s, record)
+        score = _score_before(beam, memory, priced, homes, record)
         state ^= state << U64(13)
         state ^= state >> U64(7)
         state ^= state << U64(17)
@@ -461,12 +472,12 @@ def _add_child(
     The position is written to the place ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
     no place is left (``there`` is -1).
     """
-    t = beam.lemmas.rules
-    stride = board_items(t.size)
+    rules = beam.lemmas.rules
+    stride = board_items(rules.size)
     source, record = I64(memory.origins[number]), I64(memory.moves[number])
     board = advance(memory.boards, source * stride)
-    side, target = side_of(t, board) ^ 1, target_of(t, record)
-    key = memory.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
+    side, target = side_of(rules, board) ^ 1, target_of(rules, record)
+    key = memory.keys[source] ^ key_change(rules, side, side == 0 and target == king_of(rules, board), record)
     if _known_before(memory.known, memory.mask, key):
         return False, False
     if there < 0:
@@ -474,7 +485,7 @@ def _add_child(
     child = advance(memory.boards, there * stride)
     for place in range(stride):
         child[place] = board[place]
-    unmake(t, child, record)
+    unmake(rules, child, record)
     if board_lemma(beam.lemmas, child, left) != 0:
         return True, False
     memory.keys[there], memory.nodes[there] = key, np.int32(total)
@@ -500,13 +511,13 @@ def _search(
     game: NDArray[np.int32],
 ) -> int:
     """Search from the first board; write the game and return its length, or else `EXHAUSTED` or `GAVE_UP`."""
-    t = beam.lemmas.rules
-    stride = board_items(t.size)
+    rules = beam.lemmas.rules
+    stride = board_items(rules.size)
     for place in range(memory.mask + 1):
         memory.known[place] = U64(0)
     if is_start(beam.lemmas, memory.boards):
         return 0
-    memory.keys[0] = position_key(t, memory.boards)
+    memory.keys[0] = position_key(rules, memory.boards)
     _known_before(memory.known, memory.mask, memory.keys[0])
     memory.nodes[0] = 0
     here, there, held, total = I64(0), I64(memory.width), I64(1), I64(1)
@@ -514,7 +525,7 @@ def _search(
     for ply in range(1, memory.plies + 1):
         count = I64(0)
         for place in range(held):
-            if count + MOST_UNMOVES * t.cells > memory.candidates:
+            if count + MOST_UNMOVES * rules.cells > memory.candidates:
                 complete = False
                 break
             count, state = _add_candidates(beam, memory, here + place, count, state, ply <= shake)
@@ -549,13 +560,13 @@ def find_games(
     plies: NDArray[np.int32],
 ) -> None:
     """Search for a game to each board; visit at most O(width * plies) positions for each."""
-    x, memory = flat(tables), flat(arrays)
-    stride = board_items(x.lemmas.rules.size)
+    beam, memory = flat(tables), flat(arrays)
+    stride = board_items(beam.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)
     for index in range(len(boards)):
         for place in range(stride):
             memory.boards[place] = boards[index, place]
         state = seed ^ (U64(index + 1) * U64(0x9E3779B97F4A7C15))
         game = advance(pointer(games), index * games.shape[1])
-        plies[index] = _search(x, memory, shake, pointer(scratch), state | U64(1), game)
+        plies[index] = _search(beam, memory, shake, pointer(scratch), state | U64(1), game)
     keep(scratch)

@@ -16,7 +16,6 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.codes import is_empty, join, set_at, without
 from counting.exclusions.counts import published_exclusions
 from counting.exclusions.sets import parse_set
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, new_beam_memory
@@ -37,6 +36,7 @@ from counting.reachable.drawing import (
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
+from tablut.engine.cells import is_empty, join, set_at, without
 from tablut.engine.engine import position_keys, words_of_keys
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake

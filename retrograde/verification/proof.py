@@ -21,8 +21,9 @@ from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import cells_dtype, count_of, king_of, new_board, put_side, start_of, target_of, undo_captured
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
+from tablut.indexing.combinations import rank_places, sort_in
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
-from tablut.indexing.tier_tables import TierTables, code_at, combination_rank, is_loss, plies_of, sort_in
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -305,7 +306,7 @@ def _entry_after(d: ProofData, change: int, king: int) -> int:
         if number < 0:
             return I64(-1)
         sort_in(w.scratch, k, number)
-    return first + combination_rank(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
+    return first + rank_places(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
 
 
 # -- the proof ---------------------------------------------------------------------------------

@@ -64,10 +64,13 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
 
 def excerpt(text: str, most: int = 80) -> str:
     """Return a quotation of a text for an error message, on one line. The middle of a long text is left out."""
-    if len(text) <= most:
-        return repr(text)
+    if len(text) <= most and len(quoted := repr(text)) <= 2 * most:
+        return quoted
     half = most // 2
-    return f"{text[:half] + '...' + text[-half:]!r} ({len(text):,} characters)"
+    # Control characters take four signs each in a quotation.
+    while len(quoted := repr(text[:half] + "..." + text[-half:])) > 2 * most:
+        half //= 2
+    return f"{quoted} ({len(text):,} characters)"
 
 
 def beside(path: Path) -> list[Path]:

@@ -19,7 +19,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
-from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.kernels.context import row_array_sizes
 from retrograde.solver.slices import files, tasks
 from retrograde.solver.slices.building import scratch_folder
 from retrograde.solver.slices.files import DamagedSliceError, record_path
@@ -162,9 +162,9 @@ def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
 
 def test_the_room_to_judge_a_row_is_known_beforehand() -> None:
     for material in ((3, 1), (3, 0), (4, 2)):
-        judged = SlicedTier(GAME, material).solver.solving_desk(material).workspace.judged
-        taken = sum(array.nbytes for array in (judged.masks, judged.marks, judged.mine, judged.theirs))
-        assert judging_room(GAME, material).bytes == taken
+        arrays = SlicedTier(GAME, material).solver.solving_context(material).row_arrays
+        taken = sum(array.nbytes for array in (arrays.masks, arrays.marks, arrays.mine, arrays.theirs))
+        assert row_array_sizes(GAME, material).bytes == taken
 
 
 def test_the_least_memory_is_enough_for_every_tier() -> None:

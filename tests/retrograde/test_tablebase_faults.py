@@ -28,12 +28,11 @@ from retrograde.verification.verifying import verify
 from tablut.cli.shell import run
 from tablut.errors import MachineError
 from tablut.indexing.values import value_of
-from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.faults import damage
 from tests.support.effort import examples, slow_but
-from tests.support.endings import GAME, MEN, POSITIONS, TIERS, contents
+from tests.support.endings import GAME, MEN, POSITIONS, contents
 from tests.support.observing import Heard
 from tests.support.waiting import PATIENCE, eventually
 
@@ -104,29 +103,12 @@ def test_a_name_in_a_record_is_never_a_path(tmp_path: Path, sound: Path, name: s
         open_store(root).tier(2, 0)
 
 
-@pytest.mark.parametrize("link", ["zarr.json", "2v0", "2v0/white", "2v0/black/c/0"])
-def test_links_out_of_a_store_are_not_followed(tmp_path: Path, sound: Path, link: str) -> None:
-    root = shutil.copytree(sound, tmp_path / "s")
-    (root / link).rename(tmp_path / "outside")
-    (root / link).symlink_to(tmp_path / "outside")
-    with pytest.raises(TablebaseError, match="is a link"):
-        open_tablebase(root).probe(Position.parse("5/1b3/2K2/3b1/5 w", 5))
-
-
 def test_a_record_that_drops_a_tier_does_not_pass(tmp_path: Path, sound: Path, capsys) -> None:
     root = shutil.copytree(sound, tmp_path / "s")
     record = open_store(root).record
     write_record(root, record.model_copy(update={"tiers": ((1, 0),)}))
     assert run(["tablebase", "verify", str(root)]) == 1
     assert "2v0" in capsys.readouterr().out
-
-
-def test_a_giant_or_nested_record_is_refused(tmp_path: Path, sound: Path) -> None:
-    for number, text in enumerate(["[" * 100_000, '{"a":' * 100_000, "1" * 10_000, "\0", ""]):
-        root = shutil.copytree(sound, tmp_path / str(number))
-        (root / "zarr.json").write_text(text)
-        with pytest.raises(TablebaseError, match=r"damaged|not written by tablut"):
-            open_store(root)
 
 
 # -- format versions -----------------------------------------------------------------------
@@ -189,16 +171,6 @@ def test_other_values_than_the_published_fail(tmp_path: Path, sound: Path, monke
 
 
 # -- unfinished ----------------------------------------------------------------------------
-
-
-def test_a_store_with_nothing_in_it_is_no_success(tmp_path: Path, capsys) -> None:
-    from retrograde.tablebase.writer import create
-
-    for tiers, words in (([], "has no tiers"), (list(TIERS), "not complete: it lacks 1v0, 2v0")):
-        create(tmp_path / "s", GAME, tiers)
-        for options in ([], ["--quick"]):
-            assert run(["tablebase", "verify", str(tmp_path / "s"), *options]) == 2
-            assert words in capsys.readouterr().err
 
 
 def test_what_a_kill_leaves_locks_nothing_out(tmp_path: Path, sound: Path) -> None:

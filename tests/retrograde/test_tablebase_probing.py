@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from retrograde.tablebase import MissingTableError, Tablebase, TablebaseError, batch, open_tablebase, writer
+from retrograde.tablebase import Tablebase, TablebaseError, batch, open_tablebase, writer
 from retrograde.tablebase.probing import prober_for
 from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import create, write_tier
@@ -175,30 +175,6 @@ def test_what_no_table_knows_is_missing_in_a_batch(tablebase) -> None:
     with pytest.raises(InputError, match="uint64"):
         tablebase.probe_words(np.zeros((3, 2), dtype=np.uint64))
     assert tablebase.probe_words(np.zeros((0, 1), dtype=np.uint64)).shape == (0,)
-
-
-def test_what_cannot_be_probed_is_named(tablebase) -> None:
-    four = Position.parse("5/1b3/2K2/3b1/b2b1 b", 5)
-    for probe in (tablebase.probe, tablebase.probe_wdl, tablebase.probe_dtm):
-        with pytest.raises(MissingTableError, match="4v0"):
-            probe(four)
-    assert (tablebase.get_wdl(four), tablebase.get_dtm(four, -1)) == (None, -1)
-    bare = Position.parse(BARE, 5)
-    verdict = tablebase.probe(bare)
-    assert (tablebase.get_wdl(bare), tablebase.get_dtm(bare)) == tuple(verdict)
-    for text, message in {
-        "K4/1b3/5/3b1/5 b": "not an undecided position",
-        "5/5/2K2/5/5 w": "no soldier left",
-        "5/1b3/5/3b1/5 b": "one king",
-        "1K3/1b3/2K2/5/5 b": "one king",
-    }.items():
-        with pytest.raises(InputError, match=message):
-            tablebase.get_wdl(Position.parse(text, 5))
-    assert (tablebase.covers(2, 1), tablebase.covers(4, 0), tablebase.max_men) == (True, False, 4)
-    with pytest.raises(InputError, match="has 9 rows"):
-        tablebase.probe(Position.parse("9/9/9/4w4/2K6/9/5b3/9/4b4 b", 9))
-    with pytest.raises(InputError, match=r"brandubh-5-4v0.*ashton-5-4v2"):
-        tablebase.best_moves(Board("brandubh-5-4v0", BARE))
 
 
 # -- moves ---------------------------------------------------------------------------------

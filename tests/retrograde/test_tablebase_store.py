@@ -13,7 +13,7 @@ from retrograde.tablebase import (
     TablebaseError,
     open_tablebase,
 )
-from retrograde.tablebase.store import TierRecord, open_store, read_record
+from retrograde.tablebase.store import open_store
 from retrograde.tablebase.writer import code_histogram, create
 from retrograde.verification.verifying import verify
 from tablut.indexing.tiers import tier_index
@@ -121,19 +121,3 @@ def test_a_tier_in_the_wrong_place_is_named(copied, tmp_path, solve_codes, write
     shutil.copytree(tmp_path / "other" / "1v0", copied / "1v0")
     with pytest.raises(TablebaseError, match=r"1v0.*of another game than ashton-5-4v2"):
         open_store(copied).tier(1, 0)
-
-
-def test_what_is_no_tablebase_is_named(tmp_path) -> None:
-    with pytest.raises(TablebaseError, match="no such folder"):
-        open_tablebase(tmp_path / "nowhere")
-    with pytest.raises(TablebaseError, match="it is shipped: `tablut probe` uses it by default") as told:
-        open_tablebase("ashton-5")
-    open_tablebase(str(told.value).rpartition("folder is ")[2].strip("'"))
-    with pytest.raises(TablebaseError, match="choose a tablebase"):
-        open_tablebase(tmp_path)
-    zarr.create_group(tmp_path / "other")
-    with pytest.raises(TablebaseError, match="not written by tablut"):
-        open_tablebase(tmp_path / "other")
-    (tmp_path / "zarr.json").write_text("{")
-    with pytest.raises(DamagedTableError, match="damaged"):
-        read_record(tmp_path, TierRecord)

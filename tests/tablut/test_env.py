@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -209,12 +208,6 @@ def test_games_are_named_by_a_mask_or_by_numbers() -> None:
         assert (batch.planes() == before).all(), chosen
 
 
-@pytest.mark.parametrize("game", [-1, 3])
-def test_a_game_that_is_none_has_no_position(game: int) -> None:
-    with pytest.raises(InputError, match=f"game {game}"):
-        Batch("brandubh", 3).position(game)
-
-
 # -- the environment of PettingZoo ---------------------------------------------------------
 
 
@@ -274,18 +267,6 @@ def test_what_it_draws() -> None:
     assert len({tuple(colour) for colour in picture.reshape(-1, 3)}) == 7
 
 
-def test_what_it_refuses(monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="render mode 'x'"):
-        env("brandubh", render_mode="x")
-    game = env("brandubh")
-    game.reset()
-    game.step(0)
-    assert game.rewards == {"white": 0, "black": -1}
-    monkeypatch.setitem(sys.modules, "pettingzoo.utils", None)
-    with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
-        env("brandubh")
-
-
 # -- a game of OpenSpiel -------------------------------------------------------------------
 
 
@@ -326,20 +307,3 @@ def test_its_games_are_those_of_the_batch_in_open_spiel_too() -> None:
     assert ends == {-1, 0, 1}
     assert spiel("leiden", plies=7).max_game_length() == 7
     assert spiel("mcgill").max_game_length() == 100
-
-
-def test_what_open_spiel_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    import pyspiel
-
-    for plies in (0, -5):
-        for load in (
-            lambda: spiel("brandubh", plies=plies),  # noqa: B023
-            lambda: pyspiel.load_game(f"tablut(variant=brandubh,plies={plies})"),  # noqa: B023
-        ):
-            with pytest.raises(InputError, match=f"plies {plies}:"):
-                load()
-    with pytest.raises(InputError, match="'brandub'"):
-        spiel("brandub")
-    monkeypatch.setitem(sys.modules, "pyspiel", None)
-    with pytest.raises(InputError, match=r"pip install 'tablut\[env\]'\Z"):
-        spiel("brandubh")

@@ -136,18 +136,6 @@ def test_a_game_that_is_over(turn: bologna.Turn, result: str) -> None:
         state.position()
 
 
-def test_what_is_wrong_with_a_board_is_named() -> None:
-    def refused(rows: object, message: str) -> None:
-        with pytest.raises(InputError, match=message):
-            bologna.read_state(json.dumps({"board": rows, "turn": "WHITE"}))
-
-    refused([*board()[:8], ["EMPTY"] * 8], r"^state: board row 8 \(rank 9\): expected 9 cells, not 8 cells")
-    refused([*board()[:8], "EMPTY"], r"board row 8 \(rank 9\): expected 9 cells, not 'EMPTY'")
-    refused(board(c2="white"), r"board row 1 column 2 \(c2\): 'white': expected one of EMPTY WHITE BLACK KING THRONE")
-    refused([[None] * 9, *board()[1:]], r"board row 0 column 0 \(a1\): null: expected one of")
-    refused(board(d5="THRONE"), "THRONE on d5: the castle is on e5")
-
-
 def test_a_clients_move() -> None:
     move, side = bologna.read_move('{"to": "F4", "from": "E4", "turn": "BLACK", "more": 1}')
     assert (str(move), side) == ("e4-f4", "b")
@@ -188,35 +176,6 @@ def test_several_games_in_one_log() -> None:
     assert games[1].moves == games[0].moves
     assert read_log(both).notes[-1] == "the file contains 1 more game; only the first was read"
     assert len(read_logs(ITALIAN + ENGLISH + ITALIAN)) == 3
-
-
-HEADER = "x Domain.GameAshtonTablut checkMove\nFINE: "
-
-
-@pytest.mark.parametrize(
-    ("body", "message"),
-    [
-        (f"{HEADER}Stato:\nOOX\n-\nW\n{HEADER}Inizio partita\n", "^game log line 2: state: expected rows of O W B K T"),
-        (f"{HEADER}Stato:\nOOO\nOOO\nOOO\n-\nW\n", "state: has 9 cells; expected 81"),
-        (
-            f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 49}-\nW\n",
-            "line 6: state: has 49 cells, but the previous one has 81",
-        ),
-        (
-            f"{HEADER}Stato:\n{'O' * 81}-\nW\n{HEADER}Stato:\n{'O' * 80}B-\nW\n",
-            "line 6: state: differs from the previous one",
-        ),
-        (
-            f"{HEADER}Turn: W Pawn from j1 to a1\n{HEADER}Stato:\n{'O' * 81}-\nB\n",
-            "line 2: square 'j1': expected a1 to i9",
-        ),
-        (f"{HEADER}hello\n", "^game log: contains no game"),
-    ],
-)
-def test_what_is_no_log(body: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read_log(body)
-    assert "\n" not in str(caught.value)
 
 
 # -- openTafl's positions and moves ------------------------------------------------------
@@ -270,20 +229,6 @@ NINE = "start:/3ttt3/4t4/4T4/t3T3t/ttTTKTTtt/t3T3t/4T4/4t4/3ttt3/"
 
 def rules(fields: str, start: str = RULES_START, dim: int = 7) -> str:
     return f"dim:{dim} surf:n {fields} {start}"
-
-
-def test_the_defaults() -> None:
-    variant = read_rules(rules(""))
-    assert variant.name == "opentafl"
-    assert variant.terrain == load_variant("brandubh").terrain
-    assert variant.start_position == load_variant("brandubh").start_position
-    fields = variant.rules
-    assert (fields.first, fields.no_moves, fields.repetition.result) == ("black", "side_to_move_loses", "draw")
-    assert (fields.castle.passable, fields.castle.stop) == ("everyone", "king")
-    assert (fields.castle.hostile_to_white, fields.castle.hostile_to_black) == ("empty", "always")
-    assert fields.corners.hostile
-    assert fields.king.armed
-    assert (fields.king.on_castle, fields.king.beside_castle, fields.king.elsewhere) == ("four", "as_on_castle", "four")
 
 
 def test_brandubh_as_we_ship_it() -> None:
@@ -358,25 +303,4 @@ def test_what_fields_say() -> None:
 def test_what_no_field_can_say(fields: str, rule: str) -> None:
     with pytest.raises(InputError, match=f"^rules 'dim:7 .*': rule fields cannot express {rule}") as caught:
         read_rules(rules(fields))
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "expected dim:SIZE first and start:POSITION last"),
-        (f"dim:8 {RULES_START}", "'dim:8': boards have an odd side from 3 to 19"),
-        (f"dim:9 {RULES_START}", "start: position '.*': has 7 rows, but the board has 9"),
-        (f"dim:7 hello {RULES_START}", "expected key:value, not 'hello'"),
-        (f"dim:7 xyz:1 {RULES_START}", "unknown rule 'xyz:1'"),
-        (f"dim:7 ks:c ks:w {RULES_START}", "has ks twice"),
-        (f"dim:7 surf:n cor:a1,z9 {RULES_START}", "cor: square 'z9': expected a1 to g7"),
-        ("dim:3 surf:n start:/t1t/1K1/n2/", "start: position .* has knights, 'n'"),
-        ("dim:5 surf:n start:/5/5/2K2/5/5/", "field 'start': has no attacker"),
-    ],
-)
-def test_what_is_no_rules_string(text: str, message: str) -> None:
-    with pytest.raises(InputError, match=message) as caught:
-        read_rules(text)
-    assert str(caught.value).startswith("rules '")
     assert "\n" not in str(caught.value)

@@ -201,7 +201,9 @@ def test_a_command_that_compiles_says_so_and_reports_its_work_alone(tmp_path):
     command = [sys.executable, "-m", "tablut", "perft", "-d", "2", "-v", "ashton-5-4v0", "--json"]
     environment = {**__import__("os").environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     cold, warm = (subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in "ab")
-    assert re.fullmatch(r"tablut: compiling, once.*\ntablut: compiling took .* s, once.*\n", cold.stderr)
+    begun, ended = cold.stderr.splitlines()
+    assert "compiling" in begun
+    assert re.search(r"compiling took [\d.]+ s", ended)
     assert warm.stderr == ""
     first, second = json.loads(cold.stdout), json.loads(warm.stdout)
     assert first["perft"] == second["perft"]

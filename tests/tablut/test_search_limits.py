@@ -19,7 +19,6 @@ from tablut.errors import InputError, UnknownError, UseError
 from tablut.indexing.values import Verdict, verdict_of
 from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import searcher as searching
-from tablut.play.search import state as at
 from tablut.play.search import transposition, tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK
@@ -351,7 +350,7 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
     for nodes in (1, 2, 3, 17, 5000, 5000):
         if nodes == 5000:
             # The first thread goes on when the machine has let all have a turn.
-            searcher.observer = lambda thought: eventually(lambda: all(counters[at.NODES] for counters in helpers))
+            searcher.observer = lambda thought: eventually(lambda: all(counters.nodes for counters in helpers))
         found = searcher.search(board, SearchLimits(nodes=nodes))
         assert found.nodes <= nodes
         walk = board.copy()
@@ -360,7 +359,7 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
         assert found.pv[0] == found.move
         board.push(found.move)
     searcher._crew.wait()
-    assert all(0 < counters[at.NODES] <= 5000 // 3 for counters in helpers), "no more than their share"
+    assert all(0 < counters.nodes <= 5000 // 3 for counters in helpers), "no more than their share"
 
 
 def helpers():

@@ -39,7 +39,7 @@ from tablut.variants import Variant, load_variant
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
 
 SLICES = (16, 64)
 """Numbers of slices into which the smaller tiers are divided, to measure the cost of neighbouring rows."""
@@ -142,9 +142,9 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 class Unjudged(TierSolver):
     """A solver that does not judge whole rows."""
 
-    def solving_desk(self, material: tuple[int, int]) -> Desk:
-        """Return a desk that judges no rows."""
-        return super().solving_desk(material)._replace(workspace=self.new_desk(material[1]).workspace)
+    def solving_context(self, material: tuple[int, int]) -> Context:
+        """Return tables and memory without arrays for whole rows."""
+        return self.new_context(material[1])._replace(rules=super().solving_context(material).rules)
 
 
 def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:

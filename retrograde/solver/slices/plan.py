@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.kernels.slices import copy_runs, mark_captured, mark_near
-from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.kernels.context import row_array_sizes
+from retrograde.solver.kernels.reach import copy_runs, mark_captured, mark_near
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import tier_graph, too_little
 from tablut.engine.records import directory
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
     from tablut.variants import Variant
 
 _ITEM: Final = 2
@@ -92,12 +92,12 @@ class SlicedTier:
         )
 
     @cached_property
-    def _desk(self) -> Desk:
-        return self.solver.new_desk(self.material[1])
+    def _context(self) -> Context:
+        return self.solver.new_context(self.material[1])
 
     @cached_property
     def _directory(self) -> Any:
-        return directory(self._desk)
+        return directory(self._context)
 
     def _rows_of(self, material: tuple[int, int]) -> int:
         return self.solver.rows(self.solver.materials.index(material))
@@ -136,7 +136,7 @@ class SlicedTier:
         for count, material in enumerate(self.lower):
             entries += self._entries(count, window.below[material])
             rows += int(np.count_nonzero(window.below[material]))
-        return _ITEM * entries + x.row.number.nbytes + 16 * rows + judging_room(self.variant, self.material).bytes
+        return _ITEM * entries + x.row.number.nbytes + 16 * rows + row_array_sizes(self.variant, self.material).bytes
 
     def _entries(self, tier: int, rows: NDArray[np.bool_]) -> int:
         return int(np.diff(row_entries(self.solver.index, tier))[rows].sum())

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from retrograde.solver.kernels.backward import backward_pass, receive
-from retrograde.solver.kernels.workspace import new_messages
+from retrograde.solver.kernels.context import new_messages
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, WHITE, SolverError, TierPasses, values_of
 from retrograde.solver.slices.files import (
     BLOCK,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
     from retrograde.solver.slices.files import SliceFile
     from retrograde.tablebase.store import Store
 
@@ -74,12 +74,12 @@ def forget_tier() -> None:
         _tiers.clear()
 
 
-def workspace_of(tier: SlicedTier) -> Desk:
+def workspace_of(tier: SlicedTier) -> Context:
     """Return this thread's tables and workspace for a tier."""
-    held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
+    held: tuple[SlicedTier, Context] | None = getattr(_own, "context", None)
     if held is None or held[0] is not tier:
-        held = (tier, tier.solver.solving_desk(tier.material))
-        _own.desk = held
+        held = (tier, tier.solver.solving_context(tier.material))
+        _own.context = held
     return held[1]
 
 
@@ -266,8 +266,8 @@ class _Slice(TierPasses):
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
                     if int(entries.max()) >= self.size:
                         raise SolverError(f"{file.path}: its messages refer to entries outside the slice")
-                    desk, here = self.directories[0], self.pass_of(WHITE)
-                    self.check(receive(desk, here, entries, counted, self.shift, item))
+                    context, here = self.directories[0], self.pass_of(WHITE)
+                    self.check(receive(context, here, entries, counted, self.shift, item))
 
     # -- writing -----------------------------------------------------------------------
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, MachineError, UnknownError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
@@ -369,14 +370,14 @@ class Searcher(Stoppable):
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
-            if self._ends is not None and counters[at.LAST_LOOK] != 0:
+            if self._ends is not None and counters.last_reading != 0:
                 # The wait for the interpreter's lock counts too, because the next search may have to wait for it again.
-                waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
-                self._wait = max(waited, int(counters[at.LONGEST_GAP])) * _REMEMBERED // 8
-            if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
+                waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
+                self._wait = max(waited, int(counters.longest_gap)) * _REMEMBERED // 8
+            if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
                 # The best move of an interrupted iteration is also used, because it has been searched deeper. If it
                 # loses, the previous best move is kept, because moves that have not been searched yet may not lose.
-                best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), first.line()
+                best, score, line = int(counters.root_move), int(counters.root_score), first.line()
             if interrupted:
                 break
             depth, score = wanted, value
@@ -397,8 +398,8 @@ class Searcher(Stoppable):
 
     def _thought(self, score: int, depth: int, line: list[int]) -> Choice:
         counters, crew = self._state.counters, self._crew
-        selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        nodes, hits = (int(counters[which]) + crew.count(which) for which in (at.NODES, at.TABLE_HITS))
+        selective = max(int(counters.selective_depth), depth)
+        nodes, hits = (int(counters[name]) + crew.count(name) for name in ("nodes", "tablebase_hits"))
         pv = tuple(Move.from_code(code, self.variant.size) for code in line)
         return Choice(pv[0], score, mate_in(score), depth, nodes, pv, hits, selective_depth=selective)
 
@@ -442,12 +443,12 @@ class Searcher(Stoppable):
         self._first.prepare(root, conditions, nodes)
         if self._ends is not None:
             counters = self._state.counters
-            counters[at.NEXT_LOOK] = FIRST_LOOK
-            counters[at.DEADLINE] = self._ends
+            counters.next_reading = FIRST_LOOK
+            counters.deadline = self._ends
             # Keep at least a quarter of the time for the search itself, whatever waits are expected.
-            counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
-            counters[at.CLOCK_ADDRESS] = clock_address()
-            counters[at.CLOCK_NUMBER] = CLOCK
+            counters.longest_gap = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
+            counters.clock_address = clock_address()
+            counters.clock_number = CLOCK
         return conditions
 
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
@@ -467,7 +468,7 @@ class Searcher(Stoppable):
         scores = np.zeros(1, dtype=np.int64)
         evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
-        return -score if array[2 * self.variant.size + 1] else score
+        return -score if head(array)[SIDE_AT] else score
 
 
 def reversible_keys(board: Board) -> list[int]:
@@ -537,9 +538,9 @@ class Crew:
         for worker in self._workers:
             worker.state.history[:] = 0
 
-    def count(self, counter: int) -> int:
+    def count(self, name: str) -> int:
         """Return the sum of a counter over the helpers of the last search."""
-        return sum(int(worker.state.counters[counter]) for worker in self._busy)
+        return sum(int(worker.state.counters[name]) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:

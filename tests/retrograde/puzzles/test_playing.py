@@ -198,33 +198,6 @@ def test_the_defence_begins_where_it_is_to_move(play) -> None:
     assert (answer["side"], answer["solved"], answer["revealed"], len(answer["line"])) == ("white", False, True, 2)
 
 
-@pytest.mark.parametrize("line", ["", "xyzzy", "d4-a1", "\x1b[31m", "moves"])
-def test_a_line_that_is_no_move_costs_nothing(line: str, play) -> None:
-    code, out, err = play(line, "brandubh-02")
-    assert (code, err) == (1, "")
-    assert "not solved, 0 wrong moves" in out
-    assert "\x1b" not in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["show", "brandubh-1"], "did you mean 'brandubh-01'?"),
-        (["show", "[red]"], "'[red]'"),
-        (["play", "one", "--file", "no-such-file"], "does not exist"),
-        (["list", "no-such-file"], "does not exist"),
-        (["list", "-v", "nosuch"], "nosuch"),
-        (["list", "--min-plies", "7", "--max-plies", "3"], "--min-plies 7"),
-    ],
-)
-def test_what_is_not_there_is_named_in_one_line(arguments: list[str], word: str, capsys: Captured) -> None:
-    assert run(["puzzle", *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert word in printed.err
-
-
 def test_an_interruption_takes_the_tried_move_back(monkeypatch: pytest.MonkeyPatch) -> None:
     game = PuzzleGame(load_variant("ashton-5-4v0"), Position.parse("2b2/5/b1K1b/5/2b2 w", 5), "white", 3)
     move = next(iter(game.board.legal_moves))

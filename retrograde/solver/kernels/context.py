@@ -1,10 +1,10 @@
 """The inputs of the compiled passes: the task of a pass, and the memory of one thread.
 
-The kernels check no bounds. `judging_room` computes array lengths that suffice to judge any row of a tier as a whole.
-`new_workspace` allocates these arrays and all others; its docstring shows that their types are wide enough.
+The kernels check no bounds. `row_array_sizes` computes lengths that suffice to evaluate any whole row of a tier.
+`new_context` allocates these arrays and all others; its docstring shows that their types are wide enough.
 
-Rows of a wide board (`tablut.engine.layout`) are not judged as a whole, so masks of places have at most 11 bits. Wide
-boards are uint64, and their cells uint16.
+Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
+Wide boards are uint64, and their cells uint16.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.layout import cells_dtype, new_board
-from tablut.engine.tables import Tables, build_tables
+from tablut.engine.tables import Blocks, Tables, build_tables
 from tablut.engine.unmoves import OriginTables, build_origins
 from tablut.indexing.tier_kernels import ROOM, SCRATCH
 from tablut.indexing.tier_tables import TierTables
@@ -29,24 +29,23 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _MOST_MEN: Final = 5
-"""Most attackers of a tier whose rows are judged as a whole.
+"""Maximum number of attackers of a tier whose rows are evaluated as a whole.
 
-The cost grows with the number of ways to place all but one.
+The cost grows with the number of ways to place all attackers but one.
 """
 
 
-class JudgingRoom(NamedTuple):
-    """Lengths of the arrays of `retrograde.solver.kernels.workspace.RowMasks`.
+class RowArraySizes(NamedTuple):
+    """Lengths of the arrays of `RowArrays`.
 
     Attributes
     ----------
     men : int
-        Number of attackers of the tier; 0 if its rows are not judged as a whole.
+        Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
     masks, marks : int
         For every way to place all attackers but one, a mask for each line and a mark for each cell.
     columns : int
-        In a tier without defenders, the number of ways to place all attackers, to which a king's rows are spread out;
-        else 0.
+        In a tier without defenders, the number of ways to place all attackers; else 0.
     """
 
     men: int
@@ -60,21 +59,21 @@ class JudgingRoom(NamedTuple):
         return 2 * self.masks + self.marks + 2 * 2 * self.columns
 
 
-NOT_JUDGED: Final = JudgingRoom(0, 0, 0, 0)
+NO_ROW_ARRAYS: Final = RowArraySizes(0, 0, 0, 0)
 
 
-def judging_room(variant: Variant, material: tuple[int, int]) -> JudgingRoom:
-    """Return the array lengths needed to judge the rows of a tier; `NOT_JUDGED` if they are not judged as a whole.
+def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySizes:
+    """Return the array lengths needed to evaluate whole rows of a tier, or `NO_ROW_ARRAYS` if this is not done.
 
     The lengths are computed for all cells of attackers. A row leaves them fewer cells, so every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
-        return NOT_JUDGED
+        return NO_ROW_ARRAYS
     cells = len(variant.regions.free_cells | variant.regions.camp_cells)
     choices = comb(cells, attackers - 1)
     columns = 0 if defenders else comb(cells, attackers)
-    return JudgingRoom(attackers, 2 * variant.size * choices, cells * choices, columns)
+    return RowArraySizes(attackers, 2 * variant.size * choices, cells * choices, columns)
 
 
 # -- lines: the places from which a slide reaches a target ----------------------------------
@@ -107,20 +106,16 @@ def line_sources(variant: Variant) -> LineSources:
         digit = content // 3**place % 3
         taken |= (digit == 1).astype(content.dtype) << place
         wanted |= (digit == 2).astype(content.dtype) << place
-    known: dict[tuple[int, int], int] = {}
-    blocks: list[NDArray[np.uint16]] = []
-    at = np.zeros(2 * size, dtype=np.uint32)
-    for line, kind in enumerate(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True)):
-        if kind not in known:
-            known[kind] = len(blocks) * 3**size
-            slides = tables.slides[kind[0] : kind[0] + (size << size)].reshape(size, 1 << size)
-            block = np.zeros(3**size, dtype=np.uint16)
-            for place in range(size):
-                reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
-                block |= (reaches & bool(kind[1] >> place & 1)).astype(np.uint16) << np.uint16(place)
-            blocks.append(block)
-        at[line] = known[kind]
-    return LineSources(np.concatenate(blocks), at)
+    kinds = list(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True))
+    blocks, offsets = Blocks(), {}
+    for first, allowed in set(kinds):
+        slides = tables.slides[first : first + (size << size)].reshape(size, 1 << size)
+        block = np.zeros(3**size, dtype=np.uint16)
+        for place in (place for place in range(size) if allowed >> place & 1):
+            reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
+            block |= reaches.astype(np.uint16) << np.uint16(place)
+        offsets[first, allowed] = blocks.place(block)
+    return LineSources(blocks.joined(), np.array([offsets[kind] for kind in kinds], dtype=np.uint32))
 
 
 # -- the task of a pass -----------------------------------------------------------------------
@@ -175,13 +170,12 @@ class Pass(NamedTuple):
     mode : int
         Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
     limit : int
-        In a forward pass, distance in plies. Successors that the opponent wins in more plies count as
         In a forward pass, a distance in plies. Successors that the opponent wins in more plies count as open, because
         they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
         may have a quicker win.
     by_rows : int
-        In a forward pass, not 0 to judge black's losses one row at a time where possible. This is worthwhile if most of
-        a tier is to be examined.
+        In a forward pass, not 0 to find black's losses by whole rows where possible. This is worthwhile if most of a
+        tier is to be examined.
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
@@ -234,12 +228,12 @@ class Marking(NamedTuple):
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
 """Positions in a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
-cell; the number of rows opened so far; the number of contradictions, such as moves to entries that do not exist; the
+cell; the number of rows set so far; the number of contradictions, such as moves to entries that do not exist; the
 number of cells that the row leaves to column soldiers; and the distance between the marks of two consecutive cells."""
 
 
 class Cursor(NamedTuple):
-    """The place of a thread in a tier: the open row and column. C is the number of cells.
+    """The place of a thread in a tier: the current row and column. C is the number of cells.
 
     Attributes
     ----------
@@ -279,14 +273,14 @@ class Men(NamedTuple):
     white: NDArray[np.uint8]
 
 
-class Hops(NamedTuple):
-    """Cache of the rows to which moves of the king and of defenders lead. C is the number of cells.
+class RowMoves(NamedTuple):
+    """Cache of the rows to which moves of white's men lead from the current row. C is the number of cells.
 
     Attributes
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
-        At index ``man * C + target``, the stamp of the open row for which the values are valid, and the first entry of
-        the row that the move leads to.
+        At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
+        row that the move leads to.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
         At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
     """
@@ -296,13 +290,13 @@ class Hops(NamedTuple):
     number: NDArray[np.uint8]
 
 
-class RowMasks(NamedTuple):
-    """Arrays by which a row is judged as a whole: see `retrograde.solver.kernels.rows`, and `JudgingRoom` for lengths.
+class RowArrays(NamedTuple):
+    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`), of the lengths in `RowArraySizes`.
 
     Attributes
     ----------
     men : int
-        Maximum number of attackers for which the arrays are large enough; 0 if no row will be judged.
+        Maximum number of attackers for which the arrays are large enough; 0 if no row will be evaluated.
     sources : LineSources
         The places from which moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
@@ -327,44 +321,52 @@ class RowMasks(NamedTuple):
     theirs: NDArray[np.uint16]
 
 
-class Workspace(NamedTuple):
-    """The memory of one thread. C is the number of cells.
+class Context(NamedTuple):
+    """All tables and memory that the passes of one thread use. C is the number of cells.
+
+    Kernels receive its directory (`tablut.engine.records.directory`), which is a single array instead of a hundred.
+    This reduces their compile time by a quarter.
 
     Attributes
     ----------
+    rules, origins, index
+        The rules, the tables of the cells from which pieces can have come, and the index of the tiers.
     cursor : Cursor
-        The open row and column.
+        The current row and column.
     here : Men
-        The open position.
+        The current position.
     spare : Men
-        Another position: a parent of the open one.
+        Another position: a parent of the current one.
     below : Men
         The position that a move leads to; only its lists are used, not its board.
-    hops : Hops
-        The rows that moves lead to from the open row.
-    judged : RowMasks
-        Arrays by which the open row is judged as a whole.
-    sharp, quiet : ndarray of int64, shape (2 * C,)
+    row_moves : RowMoves
+        The rows to which moves lead from the current row.
+    row_arrays : RowArrays
+        Arrays for evaluating the current row as a whole.
+    tactical, quiet : ndarray of int64, shape (2 * C,)
         By man, the targets of its moves as a cross; see `retrograde.solver.kernels.forward`.
     others : ndarray of int64, shape (3 * ROOM,)
         Sums for `retrograde.solver.kernels.cursor.attacker_entry`.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     seen : ndarray of int64
-        Number of parents of the open position whose moves have been counted, followed by these parents.
+        Number of parents of the current position whose moves have been counted, followed by these parents.
     traits : ndarray of uint8, shape (C,)
         By number in this row, a property of the cell that a kernel uses for all columns.
     run : ndarray of int64, shape (C,)
         Like the cursor's ``numbers``, for iterating over columns without a board.
     """
 
+    rules: Tables
+    origins: OriginTables
+    index: TierTables
     cursor: Cursor
     here: Men
     spare: Men
     below: Men
-    hops: Hops
-    judged: RowMasks
-    sharp: NDArray[np.int64]
+    row_moves: RowMoves
+    row_arrays: RowArrays
+    tactical: NDArray[np.int64]
     quiet: NDArray[np.int64]
     others: NDArray[np.int64]
     scratch: NDArray[np.int64]
@@ -373,34 +375,27 @@ class Workspace(NamedTuple):
     run: NDArray[np.int64]
 
 
-class Desk(NamedTuple):
-    """All tables and memory that the passes of one thread use.
-
-    Kernels receive its directory (`tablut.engine.records.directory`), which is a single array instead of a hundred.
-    This reduces their compile time by a quarter.
-    """
-
-    tables: Tables
-    origins: OriginTables
-    tiers: TierTables
-    workspace: Workspace
-
-
-def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Workspace:
-    """Return memory for one thread, for tiers of up to ``defenders`` defenders.
+def new_context(
+    variant: Variant, rules: Tables, index: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
+) -> Context:
+    """Return tables and memory for one thread, for tiers of up to ``defenders`` defenders.
 
     The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
     121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead
-    to it, because an empty cell is the end of at most four slides; `Workspace.seen` has space for this many, and an
-    item can count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts
-    them in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
+    to it, because an empty cell is the end of at most four slides; `Context.seen` has space for this many, and an item
+    can count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts them
+    in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max
     assert 4 * cells <= COUNTER
-    hops = (defenders + 1) * cells
+    moves = (defenders + 1) * cells
     here, spare, below = (Men(new_board(size), np.zeros(cells, cell), np.zeros(cells, cell)) for _ in range(3))
-    return Workspace(
+    no_sources = LineSources(np.zeros(0, np.uint16), np.zeros(0, np.uint32))
+    return Context(
+        rules=rules,
+        origins=build_origins(variant),
+        index=index,
         cursor=Cursor(
             head=np.zeros(8, np.int64),
             row_cells=np.zeros(cells, np.int64),
@@ -411,20 +406,18 @@ def new_workspace(variant: Variant, defenders: int, judged: JudgingRoom = NOT_JU
         here=here,
         spare=spare,
         below=below,
-        hops=Hops(np.zeros(hops, np.int64), np.zeros(hops, np.int64), np.zeros(hops * cells, cell)),
-        judged=RowMasks(
-            men=judged.men,
-            sources=line_sources(variant)
-            if judged.men
-            else LineSources(np.zeros(0, np.uint16), np.zeros(0, np.uint32)),
+        row_moves=RowMoves(np.zeros(moves, np.int64), np.zeros(moves, np.int64), np.zeros(moves * cells, cell)),
+        row_arrays=RowArrays(
+            men=sizes.men,
+            sources=line_sources(variant) if sizes.men else no_sources,
             lines=np.zeros(6 * size, np.uint16),
-            masks=np.zeros(judged.masks, np.uint16),
-            marks=np.zeros(judged.marks, np.uint8),
+            masks=np.zeros(sizes.masks, np.uint16),
+            marks=np.zeros(sizes.marks, np.uint8),
             found=np.zeros(cells, np.uint8),
-            mine=np.zeros(judged.columns, np.uint16),
-            theirs=np.zeros(judged.columns, np.uint16),
+            mine=np.zeros(sizes.columns, np.uint16),
+            theirs=np.zeros(sizes.columns, np.uint16),
         ),
-        sharp=np.zeros(2 * cells, np.int64),
+        tactical=np.zeros(2 * cells, np.int64),
         quiet=np.zeros(2 * cells, np.int64),
         others=np.zeros(3 * ROOM, np.int64),
         scratch=np.zeros(SCRATCH, np.int64),
