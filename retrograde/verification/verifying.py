@@ -180,7 +180,7 @@ def verify(
     """
     store = open_store(path)
     if not store.planned:
-        raise TablebaseError("has no tiers", subject=f"tablebase {str(store.root)!r}", remedy="build it")
+        raise TablebaseError("has no tiers", subject=str(store), remedy="build it")
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
     report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
     for name in store.strangers():
