@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value, whole_number
-from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
+from tablut.formats.reading import PositionLike, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
 from tablut.position import Move, MoveText, Position
 from tablut.rules.naive import NaiveGame, PlainEngine
@@ -71,7 +71,7 @@ class LegalMoves:
 
     def __contains__(self, move: object) -> bool:
         if isinstance(move, str):
-            move = read_move(move, self._size).said.move
+            move = read_move(move, self._size).move
         return _legal_code(move, self._codes(), self._size) is not None
 
     def __len__(self) -> int:
@@ -392,7 +392,7 @@ class Board:
             If the move is not legal; the board is unchanged.
         """
         if not isinstance(move, Move):
-            self._push_said(as_move(move, self.size), str(move))
+            self._push_text(as_move(move, self.size), str(move))
             return
         code = _legal_code(move, self._generated(), self.size)
         if code is None:
@@ -450,27 +450,26 @@ class Board:
         >>> Board("ashton").push_text("e4f4")
         Move.parse('e4-f4', 9)
         """
-        return self._push_said(read_move(text, self.size), text)
+        return self._push_text(read_move(text, self.size), text)
 
-    def _push_said(self, move: SaidMove, text: str) -> Move:
-        said, side = move
-        if side is not None and side != self._position.side:
-            other = "white" if side == "w" else "black"
+    def _push_text(self, given: MoveText, text: str) -> Move:
+        if given.side is not None and given.side != self._position.side:
+            other = "white" if given.side == "w" else "black"
             where = f"'{self._position}' ({self.variant.name})"
             raise IllegalMoveError(
                 f"is a move of {other}, but in {where} it is {self.turn}'s turn", subject=f"move {excerpt(text)}"
             )
-        self.push(said.move)
+        self.push(given.move)
         captured = self.captured()
         # OpenTafl's records list a captured king among the captures.
-        if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
+        if given.captures is not None and given.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
                 f"in '{self._position}' ({self.variant.name}) the move is "
-                f"{MoveText(said.move, frozenset(captured) or None)}",
+                f"{MoveText(given.move, frozenset(captured) or None)}",
                 subject=f"move {excerpt(text)}",
             )
-        return said.move
+        return given.move
 
     def pop(self) -> Move:
         """Take back the last move.

@@ -201,10 +201,21 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move from a game record, with its claimed captures; ``captures`` is None if the record names no captures."""
+    """A move as a text describes it.
+
+    Attributes
+    ----------
+    move : Move
+        The move, which need not be legal.
+    captures : frozenset of int or None
+        The captures that the text claims; None if it names none.
+    side : {'w', 'b'} or None
+        The side that makes the move; None if the text does not name it.
+    """
 
     move: Move
     captures: frozenset[int] | None = None
+    side: Side | None = None
 
     @classmethod
     def parse(cls, text: str, size: int) -> MoveText:

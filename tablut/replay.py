@@ -13,10 +13,10 @@ from typing import Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
+from tablut.formats.game import GameRecord
 from tablut.notation import square_name
 from tablut.position import MoveText, Position
-from tablut.records.archive import ArchivedGame, turned
-from tablut.records.game import GameRecord
+from tablut.records import ArchivedGame, turned
 from tablut.rules import Outcome
 from tablut.running.progress import Observer
 from tablut.store.files import brief

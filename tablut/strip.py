@@ -30,7 +30,7 @@ def draw_strip(
     """Return an SVG drawing of a line of play: the position, then one board after each move."""
     variant = as_variant(variant)
     board = Board(variant, position)
-    moves = [as_move(move, variant.size).said.move for move in line]
+    moves = [as_move(move, variant.size).move for move in line]
     boards = []
     for number in range(len(moves) + 1):
         caption = title

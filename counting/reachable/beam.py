@@ -274,11 +274,7 @@ def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
     tables, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
     own, victims = advance(memory.costs, side * cells), advance(memory.costs, (side ^ 1) * cells)
     return HomesOf(
-        own,
-        victims,
-        advance(tables.homes, first),
-        advance(tables.ways, first * cells),
-        I64(tables.counts[side]),
+        own, victims, advance(tables.homes, first), advance(tables.ways, first * cells), I64(tables.counts[side])
     )
 
 

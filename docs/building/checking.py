@@ -26,7 +26,10 @@ from reports.census import results as censuses
 from reports.reachable import explanations, share
 from tablut.cli.shell import run
 from tablut.errors import MachineError
+from tablut.records import read_record
+from tablut.replay import replay
 from tablut.variants import load_variant, rule_fields
+from tablut.variants.schema import parse_variant
 from tests.support.commands import command_tree
 from tests.support.pages import PAGES, TUTORIALS, anchors, blocks_of, links, read, spans, without_blocks
 
@@ -130,6 +133,36 @@ def stale_pictures() -> Iterator[str]:
         yield f"{name}: a tutorial without a notebook, or a notebook without a tutorial"
 
 
+def blocks() -> Iterator[str]:
+    """Yield the blocks that nothing runs or uses although no mark says why, and the formats that cannot be read."""
+    for page in PAGES:
+        found = blocks_of(read(page))
+        for number, block in enumerate(found):
+            where = f"{page.name}:{block.line}"
+            if "file" in block.marks:
+                if not any(block.marks["file"] in later.text for later in found[number + 1 :]):
+                    yield f"{where}: nothing below uses this file"
+            elif "shown" not in block.marks and not (block.commands or block.is_python):
+                yield f"{where}: a mark should say what this block is (tests/support/pages.py)"
+            if any(block.marks.get(mark, "why") == "" for mark in ("slow", "not run", "shown", "instead")):
+                yield f"{where}: a mark without a reason"
+            for pair in filter(None, block.marks.get("instead", "").split("; ")):
+                if pair.partition(" => ")[0] not in block.text:
+                    yield f"{where}: {pair} replaces nothing"
+    texts = [block.text for block in blocks_of(read(DOCS / "formats.md"))]
+    texts += [
+        block.text
+        for name in ("native", "opentafl")
+        for block in blocks_of(import_module(f"tablut.records.{name}").__doc__ or "")
+    ]
+    for text in texts:
+        if re.match(r"\[\w+[: ]", text) and "…" not in text and replay(read_record(text)).problems:
+            yield f"formats: {text[:40]!r} breaks the rules"
+    for block in blocks_of(read(DOCS / "variants.md")):
+        if block.language == "toml":
+            parse_variant(block.text, name="example", origin="docs/variants.md")
+
+
 # -- numbers and tables ----------------------------------------------------------------------
 
 
@@ -212,7 +245,8 @@ def _documented(thing: Any) -> Iterator[str]:
 
 def docstrings() -> Iterator[str]:
     """Yield what numpydoc misses in the docstrings of what the packages export."""
-    things = {id(thing): thing for door in doors() for name in door.names if callable(thing := _of(door.name, name))}
+    packages = [door for door in doors() if hasattr(import_module(door.name), "__path__")]
+    things = {id(thing): thing for door in packages for name in door.names if callable(thing := _of(door.name, name))}
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
@@ -234,7 +268,7 @@ def _of(module: str, name: str) -> Any:
 
 def main() -> int:
     """Print every claim that does not hold, and return the exit code."""
-    found = [*stale_pictures(), *tables(), *numbers_of_the_readme(), *one_of_each(), *docstrings()]
+    found = [*stale_pictures(), *blocks(), *tables(), *numbers_of_the_readme(), *one_of_each(), *docstrings()]
     for page in [*PAGES, ROOT / "CHANGELOG.md"]:
         for check in (commands, names, broken_links):
             found += [f"{page.relative_to(ROOT)}: {problem}" for problem in check(page)]

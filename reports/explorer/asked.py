@@ -18,10 +18,10 @@ from starlette.requests import Request
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, VariantError
+from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.opentafl import write_game
 from tablut.store.files import excerpt
 from tablut.store.records import TwiceError, read_json
 from tablut.variants import Variant, as_variant, shipped_variant

@@ -18,12 +18,12 @@ from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
 from tablut.formats import bologna, opentafl
+from tablut.formats.game import GameRecord
+from tablut.formats.opentafl import write_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
 from tablut.notation import square_name
 from tablut.position import Position
-from tablut.records.game import GameRecord
-from tablut.records.opentafl import write_game
 from tablut.results import ExactInt, Result
 from tablut.status import MEANINGS
 from tablut.variants import Variant

@@ -78,7 +78,7 @@ def prove_command(
     rules = load_variant(variant)
     board = Board(rules, read_position(position, rules))
     for text in moves.split():
-        board.push(read_move(text, board.size).said.move)
+        board.push(read_move(text, board.size).move)
     root = None if store is None else store_path(store)
     with open_scheduler(1, scheduler) as workers, progress("prove") as observer:
         limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": threads}

@@ -407,7 +407,7 @@ class _Table:
     def _try(self, text: str) -> None:
         board = self._game.board
         try:
-            move = read_move(text, board.size).said.move
+            move = read_move(text, board.size).move
         except InputError:
             hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
             self._live.print(f"{excerpt(text, 40)}: neither a move nor a command; {hint}")

@@ -12,9 +12,9 @@ import typer
 
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
+from tablut.formats.game import GameRecord, NoRulesError
 from tablut.position import Position, Side
-from tablut.records.game import GameRecord, NoRulesError
-from tablut.records.kinds import read_record, record_text
+from tablut.records import read_record, record_text
 from tablut.running.machine import MOST_THREADS
 from tablut.status import check_playable, position_status, reasons
 from tablut.store import files

@@ -26,13 +26,13 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, command, progress, tabular
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
+from tablut.formats import bologna, opentafl
+from tablut.formats.game import RECORD_BYTES
+from tablut.formats.opentafl import write_game, write_rules
+from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.notation import square_name
 from tablut.position import MoveText
-from tablut.records.archive import ArchivedGame, read_archive, record_of, write_line
-from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import ARCHIVE, NATIVE, decoded, kind_of
-from tablut.records.opentafl import write_game, write_rules
+from tablut.records import ARCHIVE, NATIVE, ArchivedGame, decoded, kind_of, read_archive, record_of, write_line
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
 from tablut.running.progress import plural
@@ -45,7 +45,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "grid": lambda board: board.position.grid(),
     "opentafl": lambda board: opentafl.write_position(board.position),
     "bologna": lambda board: bologna.write_state(board.position),
-    "fen": lambda board: fen.write_position(board.position),
+    "fen": lambda board: write_fen(board.position),
     "otg": lambda board: write_game(board.record()).rstrip(),
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
@@ -103,9 +103,9 @@ def convert_command(
         move = board.push_text(text)
         made.append((MoveText(move, frozenset(board.captured()) or None), mover))
     if to == "berkeley":
-        lines = [berkeley.write_move(said.move) for said, _ in made]
+        lines = [write_berkeley(said.move) for said, _ in made]
     elif to == "mcgill":
-        lines = [mcgill.write_move(said.move, mover) for said, mover in made]
+        lines = [write_mcgill(said.move, mover) for said, mover in made]
     else:
         lines = [_WRITERS[to](board)]
     if not lines:

@@ -1,6 +1,6 @@
-"""Interactions between pieces: slides, captures, capture of the king, and escapes of the king.
+"""Slides, captures, the capture of the king, and its escapes.
 
-This module is the only compiled implementation of these rules: the engine, search, solver and proof search all call it.
+This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
 Move generation and whole plies are in `tablut.engine.kernels`. For speed, loops over every move of every position
 (`tablut.engine.perft`, `counting.census.expansion`) enumerate moves themselves.
 
@@ -216,9 +216,9 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. An attacker's
-    captures may, beside the king or with the king on the castle. In these cases the result is always true. ``king`` is
-    the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. The exceptions are
+    attackers next to the king or while the king is on the castle; for these the result is always true. ``king`` is the
+    king's cell after the move.
     """
     if side == 1 and (king == rules.castle or rules.facing[king * rules.cells + target] != 0):
         return True

@@ -201,7 +201,8 @@ def toggle_captured(rules: Tables, board: BoardArray, target: int, captures: int
 def judge(rules: Tables, board: BoardArray, side: int, target: int, king: int, attackers: int, stays_open: bool) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
-    ``stays_open`` is true if it is already known that black's ply has not encircled white.
+    All compiled code decides here whether a ply has ended the game. ``stays_open`` is true if it is already known that
+    black's ply has not encircled white.
 
     Notes
     -----

@@ -123,7 +123,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
 
-    In this case there is a cheap test which shows that a ply of black certainly does not encircle white (`may_part`).
+    In this case the cheap test `may_part` can show that a ply of black does not encircle white.
     """
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 

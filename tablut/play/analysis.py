@@ -16,6 +16,7 @@ from tablut.cli.options import read_bytes, read_game_record, save_record, varian
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress, tabular
 from tablut.errors import InputError
+from tablut.formats.game import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
 from tablut.play.options import DepthOption, HashOption, NodesOption, SettingsOption, TablebaseOption, player_names_from
@@ -25,9 +26,7 @@ from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
-from tablut.records import GameRecord
-from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import decoded, record_text
+from tablut.records import GameRecord, decoded, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome

@@ -245,7 +245,7 @@ class TerminalGame:
     def _try_move(self, text: str) -> None:
         board = self.board
         try:
-            said = read_move(text, board.size).said.move
+            said = read_move(text, board.size).move
         except InputError:
             hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)], "help lists the commands")
             self._live.print(f"{excerpt(text, 40)}: is neither a move nor a command; {hint}")

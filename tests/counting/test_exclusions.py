@@ -30,7 +30,7 @@ from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
 from tablut.cli.shell import run
-from tablut.errors import InputError, VariantError
+from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
@@ -221,11 +221,6 @@ def test_any_rules_on_the_smallest_board(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)
 
 
-def test_large_sets_are_not_looked_for_where_there_are_shieldwalls() -> None:
-    with pytest.raises(VariantError, match="shieldwall"):
-        locked_sets(load_variant("copenhagen"), WALL_PIECES + 1)
-
-
 def brute_classes(variant: Variant, pieces: int) -> int:
     """The undecided placements without a set that are the least of their images."""
     brute, size = BruteForce(variant), variant.size
@@ -383,17 +378,3 @@ def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
 
 
 # -- the command -----------------------------------------------------------------------------
-
-
-def test_the_command_writes_what_the_package_ships(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = tmp_path / "counts.json"
-    assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", "5", "--out", str(target), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["published"] is True
-    assert target.read_text(encoding="utf-8") == shipped_text("brandubh-5-4v0")
-    undecided = answer["spaces"][0]
-    assert int(undecided["counted"]) - int(undecided["excluded"]) == int(undecided["survive"])
-
-
-def shipped_text(name: str) -> str:
-    return (Path(counts.__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8")

@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from reports.studies.sources import published_text
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import TablebaseError, open_tablebase
-from retrograde.tablebase.store import RootRecord, TierRecord, open_store, read_record, standing_of, write_record
-from retrograde.verification.verifying import verify
+from retrograde.tablebase.store import RootRecord, TierRecord, open_store, read_record, write_record
+from retrograde.verification.verifying import standing_of, verify
 from tablut.cli.shell import run
 from tablut.errors import MachineError
 from tablut.indexing.values import value_of

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tablut import Board
 from tablut.cli.shell import run
-from tablut.formats.opentafl import write_position
+from tablut.formats.opentafl import write_position, write_rules
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.bridges import programs
 from tablut.play.bridges.fronts import Front
@@ -22,7 +22,6 @@ from tablut.play.bridges.taflzero import TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
-from tablut.records.opentafl import write_rules
 from tablut.variants import load_variant
 from tests.support.effort import examples
 from tests.support.waiting import PATIENCE

@@ -22,10 +22,10 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import MachineError
 from tablut.formats import bologna
+from tablut.formats.bologna import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.competition import write_player_script
 from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
-from tablut.play.competition.wire import MOST_BYTES, FrameError, FrameReader, encode_frame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
 from tablut.position import Move, Position
@@ -224,20 +224,6 @@ def test_a_game_on_a_server(capsys: Captured, tmp_path: Path) -> None:
     assert len(body["moves"]) == 1
     record = read_record((tmp_path / "game.txt").read_text(encoding="utf-8"))
     assert (record.result, dict(record.tags)) == ("white", {"White": "tablut", "Black": "the opponent"})
-
-
-def test_no_result_is_unknown_and_a_broken_line_the_machines_failure(capsys: Captured) -> None:
-    assert play(lambda connection: (connection.sendall(state(START)), receive(connection))) == 3
-    captured = capsys.readouterr()
-    assert "result  unknown, because the connection ended first" in captured.out
-    assert captured.err == ""
-    assert play(lambda connection: (connection.sendall(state(START) + b"\0\0"), receive(connection))) == 74
-    captured = capsys.readouterr()
-    assert "result  unknown" in captured.out
-    assert captured.err.endswith("the connection ended in the middle of a message\n")
-    assert captured.err.count("\n") == 1
-    assert play(lambda connection: None) == 74
-    assert "before the game began" in capsys.readouterr().err
 
 
 def test_an_interrupt_keeps_the_game_so_far(tmp_path: Path) -> None:

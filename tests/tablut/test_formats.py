@@ -10,12 +10,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
-from tablut.formats.reading import looks_like_position, read_move, read_position
+from tablut.formats import bologna, opentafl
+from tablut.formats.bologna import read_log, read_logs
+from tablut.formats.reading import (
+    looks_like_position,
+    read_berkeley,
+    read_mcgill,
+    read_move,
+    read_position,
+    write_berkeley,
+    write_fen,
+    write_mcgill,
+)
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position
 from tablut.records import read_rules
-from tablut.records.bologna import read_log, read_logs
 from tablut.variants import load_variant, rule_fields
 from tests.support.effort import slow_but
 from tests.support.games import recurrence
@@ -37,21 +46,21 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
     assert len(moves) == size * size * 2 * (size - 1)
     short, numbers, client = set(), set(), set()
     for move in moves:
-        text = berkeley.write_move(move)
-        assert berkeley.read_move(text, size) == berkeley.read_move(text.upper(), size) == move
+        text = write_berkeley(move)
+        assert read_berkeley(text, size) == read_berkeley(text.upper(), size) == move
         short.add(text)
         # The one reader takes each of them for what it is.
         plain = {str(move), str(move).replace("-", ""), f"K{move}", f"T{move}", f"t{move}", f"{move}+", f"{move}--"}
-        for said in plain | {str(move).upper(), text, text.upper()}:
-            assert read_move(said, size) == (MoveText(move), None), said
+        for written in plain | {str(move).upper(), text, text.upper()}:
+            assert read_move(written, size) == MoveText(move), written
         for side in ("w", "b"):
-            text = mcgill.write_move(move, side)
-            assert mcgill.read_move(text, size) == (move, side)
-            assert read_move(text, size) == (MoveText(move), side)
+            text = write_mcgill(move, side)
+            assert read_mcgill(text, size) == (move, side)
+            assert read_move(text, size) == MoveText(move, side=side)
             numbers.add(text)
             text = bologna.write_move(move, side)
             assert bologna.read_move(text, size) == (move, side)
-            assert read_move(text, size) == (MoveText(move), side)
+            assert read_move(text, size) == MoveText(move, side=side)
             client.add(text)
         assert opentafl.read_move(str(move), size).move == move
     assert len(short) == len(moves)
@@ -60,7 +69,7 @@ def test_all_moves_round_trip_in_every_notation(size: int) -> None:
 
 def test_captures_of_both_notations() -> None:
     for text in ("e4-e7xe8xd7", "E4-E7XE8XD7", "e4e7xe8/d7", "Ke4-e7xe8/d7", "e4-e7xte8/Td7", "e4-e7xe8/d7++"):
-        assert str(read_move(text, 9).said) == "e4-e7xd7xe8", text
+        assert str(read_move(text, 9)) == "e4-e7xd7xe8", text
 
 
 # The start is symmetric, so each notation is pinned on moves that no symmetry maps to themselves.
@@ -75,8 +84,8 @@ def test_captures_of_both_notations() -> None:
     ],
 )
 def test_what_the_notations_look_like(move: str, short: str, numbers: str) -> None:
-    assert berkeley.write_move(Move.parse(move, 9)) == short
-    assert mcgill.write_move(Move.parse(move, 9), "w") == numbers
+    assert write_berkeley(Move.parse(move, 9)) == short
+    assert write_mcgill(Move.parse(move, 9), "w") == numbers
 
 
 # -- the Bologna server's states, moves and game logs ------------------------------------
@@ -112,7 +121,7 @@ def test_any_placement_round_trips(data: st.DataObject, size: int, side: str) ->
     state = bologna.read_state(bologna.write_state(position))
     assert state.position() == position
     assert (state.side, state.result, state.size) == (side, None, size)
-    for text in (fen.write_position(position), fen.write_position(position).upper(), str(position)):
+    for text in (write_fen(position), write_fen(position).upper(), str(position)):
         assert looks_like_position(text)
         assert read_position(text, size) == position
 

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
+from tablut.formats.opentafl import read_rules, write_game, write_rules
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import read_archive, write_line
-from tablut.records.opentafl import read_game, read_rules, write_game, write_rules
 from tablut.replay import replay
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant, shipped_variants
@@ -174,17 +173,6 @@ def test_comments_of_an_opentafl_record() -> None:
             write_game(replace(one, comments={1: wrong}))
 
 
-def test_a_line_of_an_archive() -> None:
-    board = Board("brandubh-federation")
-    for move in ("d2-e2", "c4-c5", "f4-f5", "c5-a5", "d6-a6"):
-        board.push(move)
-    line = write_line(board.record(), board.variant)
-    assert line == "d2-e2 c4-c5 f4-f5 c5-a5 d6-a6xa5,1,0,Ongoing"
-    assert read_archive(line)[0][0].moves[-1] == "d6-a6xa5"
-    with pytest.raises(InputError, match="from the start of its rules"):
-        write_line(Board("brandubh").record(), load_variant("brandubh"))
-
-
 @pytest.mark.parametrize(
     ("record", "word"),
     [
@@ -208,11 +196,6 @@ def test_an_opentafl_record_becomes_one_of_ours() -> None:
 
 def otg(body: str, tags: str = "", rules: str = RULES) -> str:
     return f"{tags}[rules:{rules}]\n\n{body}"
-
-
-@pytest.mark.parametrize(("value", "result"), [("1", "black"), ("-1", "white"), ("0", "draw"), ("?", None)])
-def test_results_of_opentafl(value: str, result: str | None) -> None:
-    assert read_game(otg("", f"[result:{value}]\n")).result == result
 
 
 def test_rules_beside_a_record_that_no_field_can_say() -> None:

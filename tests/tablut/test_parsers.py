@@ -21,16 +21,14 @@ from retrograde.proofs.solver import solve
 from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles, read_puzzles
 from tablut import Board
 from tablut.errors import TablutError
-from tablut.formats import berkeley, bologna, mcgill, opentafl
-from tablut.formats.reading import looks_like_position, read_move, read_position
+from tablut.formats import bologna, opentafl
+from tablut.formats.bologna import looks_like_log, read_logs, read_system_log
+from tablut.formats.native import read_native
+from tablut.formats.opentafl import looks_like_otg, read_game
+from tablut.formats.reading import looks_like_position, read_berkeley, read_mcgill, read_move, read_position
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
-from tablut.records import read_record, read_rules
-from tablut.records.archive import read_archive
-from tablut.records.bologna import looks_like_log, read_logs, read_system_log
-from tablut.records.kinds import kind_of
-from tablut.records.native import read_native
-from tablut.records.opentafl import looks_like_otg, read_game
+from tablut.records import kind_of, read_archive, read_record, read_rules
 from tablut.replay import replay
 from tablut.rules import NaiveGame
 from tablut.store.files import store_path
@@ -71,8 +69,8 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "MoveText.parse": (lambda text: MoveText.parse(text, 9), ["", "e4-e7", "e4-e7xe8", "e4e7xe8/d7"]),
     "Move.parse": (lambda text: Move.parse(text, 9), ["", "e4-e7"]),
     "read_move": (lambda text: read_move(text, 9), ["", "e4-e7", "Ke4-e7xe8", "{", "1 1 1 1", "d5-"]),
-    "berkeley.read_move": (berkeley.read_move, ["", "d5-"]),
-    "mcgill.read_move": (mcgill.read_move, ["", "1 1 1 1 "]),
+    "berkeley.read_move": (read_berkeley, ["", "d5-"]),
+    "mcgill.read_move": (read_mcgill, ["", "1 1 1 1 "]),
     "bologna.read_state": (bologna.read_state, ["", "{", STATE[:60]]),
     "bologna.read_move": (bologna.read_move, ["", '{"from":"e4","to":']),
     "opentafl.read_position": (lambda text: opentafl.read_position(text, "w"), ["", "/", "/9/"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import product
@@ -15,9 +16,10 @@ import pytest
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.attacks import NO_MOVE
+from tablut.engine.jit import kernel, pointer
 from tablut.errors import InputError, UseError
 from tablut.play.arena.plan import contestant
-from tablut.play.players import PlayerOptions, make_player, parse_settings, player_names
+from tablut.play.players import PlayerOptions, budget, make_player, player_names
 from tablut.play.players import minimax as at
 from tablut.play.players.minimax import PayoffPlayer
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
@@ -238,19 +240,6 @@ def test_a_match_names_their_budgets_and_options() -> None:
 
 
 # -- the page -------------------------------------------------------------------------------
-
-
-def test_a_setting_given_twice_is_refused_whoever_gives_it() -> None:
-    """The settings of one player go before those that all players of a match have, and those before a default."""
-    both = PlayerOptions(settings=(("depth", "5"),))
-    options = contestant("mcts@option.depth=12,option.c=1", SearchLimits(playouts=1), both).options
-    assert options.settings == (("depth", "12"), ("c", "1"))
-    assert make_player("mcts-expanded", load_variant("brandubh"), PlayerOptions(settings=(("turn", "blind"),)))
-    for name in ("mcts", "payoff"):
-        with pytest.raises(InputError, match="'depth'"):
-            make_player(name, load_variant("brandubh"), PlayerOptions(settings=(("depth", "5"), ("depth", "5"))))
-    with pytest.raises(InputError, match="'depth'"):
-        parse_settings(["depth=5", " depth =6"])
 
 
 # -- players of others ---------------------------------------------------------------------
@@ -501,3 +490,29 @@ def test_a_player_with_a_memory_serves_one_caller_at_a_time(name: str) -> None:
     with pytest.raises(UseError):
         player.choose(_Asking(player), SearchLimits(nodes=1, playouts=1))
     assert player.choose(Board(player.variant), SearchLimits(nodes=1, playouts=1)).move
+
+
+# -- the budget that compiled players spend --------------------------------------------------
+
+
+@kernel
+def spend(budget_array: Any) -> int:
+    """Make moves until the budget is spent; return their number."""
+    purse = pointer(budget_array)
+    while not budget.is_spent(purse):
+        purse[budget.NODES] += 1
+    return purse[budget.NODES]
+
+
+def test_a_budget_ends_by_its_moves_or_by_its_time() -> None:
+    mine, now = budget.new_budget(), time.perf_counter()
+    for limits, began, spent in (
+        (SearchLimits(nodes=7), now, 7),
+        (SearchLimits(nodes=7, movetime=1000), now, 7),
+        (SearchLimits(nodes=10**12, movetime=0.2), now - 60, None),
+        (SearchLimits(movetime=0.2), now, None),
+    ):
+        with budget.spending(mine, limits, began):
+            made = spend(mine)
+        assert mine[budget.STOPPED]
+        assert made == spent if spent is not None else made < 10**12

@@ -11,13 +11,10 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.play.analysis import GameAnalysis, SideReport, annotated
+from tablut.formats.bologna import LogWriter
+from tablut.formats.opentafl import write_game
 from tablut.position import MoveText
-from tablut.records import GameRecord, read_record, write_record
-from tablut.records.archive import read_archive, record_of, write_line
-from tablut.records.bologna import LogWriter
-from tablut.records.kinds import record_text
-from tablut.records.opentafl import write_game
+from tablut.records import GameRecord, read_archive, read_record, record_of, write_line, write_record
 from tablut.store.files import write_text
 from tablut.variants import load_variant
 
@@ -142,18 +139,6 @@ def test_the_suffix_decides_how_a_record_is_written(tmp_path: Path, capsys: pyte
     assert begins == {"a.csv": "d2-e2 "} | ours | theirs
     assert "tag White" in lost["a.csv"]
     assert "tag" not in lost["a.txt"]
-
-
-@pytest.mark.parametrize("suffix", [".txt", ".otg"])
-def test_annotations_stand_beside_the_comments_of_people(suffix: str, tmp_path: Path) -> None:
-    record = read_record((DATA / "records" / "brandub.otg").read_bytes())
-    report = SideReport(moves=0, accuracy=None, inaccuracies=0, mistakes=0, blunders=0, missed_wins=0)
-    analysis = GameAnalysis.model_construct(plies=[], white=report, black=report)
-    assert annotated(record, analysis) == record
-    target = tmp_path / f"game{suffix}"
-    write_text(target, record_text(record, target)[0])
-    again = read_record(target.read_bytes())
-    assert (again.comments, again.marks, again.tags) == (record.comments, record.marks, record.tags)
 
 
 def test_a_person_s_comments_survive_an_analysis_in_place(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,15 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablut.formats import fen
-from tablut.formats.opentafl import write_position
+from tablut.formats.opentafl import write_position, write_rules
+from tablut.formats.reading import write_fen
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.taflzero import TaflZeroFront
 from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
-from tablut.records.opentafl import write_rules
 from tablut.rules.naive import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 from tests.support.effort import examples
@@ -250,7 +249,7 @@ class UciTracker(Tracker):
 
 class TaflZeroTracker(UciTracker):
     def said_start(self, position: NaivePosition) -> str:
-        return f"fen {fen.write_position(self.read(position))}"
+        return f"fen {write_fen(self.read(position))}"
 
     def said_move(self, move: str) -> str:
         return move.replace("-", "")

@@ -1,4 +1,4 @@
-"""Marking the entries reachable from the start, counting their values with and without symmetry, and kernels for slices.
+"""Marking the entries reachable from the start, counting their values (also without symmetry), and kernels for slices.
 
 Marks are bytes parallel to a tier's items: 0 for an entry that is not reached, `NEW` for one that is reached, `DONE`
 for one whose successors are marked as well.

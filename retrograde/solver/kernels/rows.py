@@ -70,10 +70,10 @@ def _choices(context: Context, men: int) -> int:
 
 
 @inlined
-def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], k: int) -> int:
-    """Return the rank of all column soldiers except number k, given the rank of all except number k - 1."""
+def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
+    """Return the rank of all column soldiers except a given one, from the rank of all except the one before it."""
     binomial, most = index.square.binomial, index.square.most
-    return rank + binomial[numbers[k - 1] * most + k] - binomial[numbers[k] * most + k]
+    return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
 
 @inlined

@@ -14,14 +14,21 @@ from typing import ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.formats.opentafl import read_position, write_move, write_position
+from tablut.formats.opentafl import (
+    begun_at,
+    read_position,
+    read_rules,
+    rules_start,
+    write_move,
+    write_position,
+    write_rules,
+)
 from tablut.formats.reading import read_move
 from tablut.play.bridges.fronts import Front, in_points, plain
 from tablut.play.bridges.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
-from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
 from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.model import Repetition
@@ -94,7 +101,7 @@ class OtepWords(Words):
 
     def read(self, answer: Answer) -> Choice:
         """Return the move, which may be written with or without its captures."""
-        return bare(read_move(answer.text.split()[1], self.game.variant.size).said.move)
+        return bare(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
         """Send the result of the game."""

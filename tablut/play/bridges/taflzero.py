@@ -9,7 +9,7 @@ import re
 from typing import ClassVar
 
 from tablut.errors import InputError
-from tablut.formats import fen
+from tablut.formats.reading import write_fen, write_fen_move
 from tablut.play.bridges.fronts import Front, in_points
 from tablut.play.bridges.programs import Process, built_in
 from tablut.play.bridges.uci import UciWords, option_line
@@ -42,7 +42,7 @@ class TaflZeroWords(UciWords):
 
     def said(self, one: Position | Move) -> str:
         """Return a position as FEN, or a move without a dash."""
-        return fen.write_move(one) if isinstance(one, Move) else f"fen {fen.write_position(one)}"
+        return write_fen_move(one) if isinstance(one, Move) else f"fen {write_fen(one)}"
 
 
 # -- our engine in TaflZero's front ends -----------------------------------------------------------

@@ -111,7 +111,7 @@ class UciWords(Words):
 
     def read(self, answer: Answer) -> Choice:
         """Return the move with the score and statistics of the last ``info`` line, as far as they can be parsed."""
-        move = read_move(answer.text.split()[1], self.game.variant.size).said.move
+        move = read_move(answer.text.split()[1], self.game.variant.size).move
         said: dict[str, int] = {}
         for name, value in pairwise(answer.info.split()):
             if name in ("depth", "nodes", "tbhits", "cp", "mate") and _NUMBER.fullmatch(value):

@@ -17,10 +17,10 @@ from tablut.cli.options import VariantOption, warn
 from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Interrupted, Reply, command
 from tablut.errors import InputError, TablutError
+from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.competition.wire import PORTS
 from tablut.play.options import HashOption, NodesOption, SettingsOption, player_names_from
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 """Time in seconds in which our own players must receive the end of the last game."""
 
 
-class _Game(Result):
+class _RefereedGame(Result):
     white: str
     black: str
     result: str | None
@@ -51,7 +51,7 @@ class _Refereed(Result):
     result: str | None
     termination: str | None
     moves: list[str]
-    games: list[_Game]
+    games: list[_RefereedGame]
 
 
 def _own_player(side: str) -> Any:
@@ -157,7 +157,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
     games = [
-        _Game(
+        _RefereedGame(
             white=game.white,
             black=game.black,
             result=None if game.verdict is None else game.verdict.result,

@@ -59,8 +59,23 @@ if TYPE_CHECKING:
     from tablut.play.search.weights import Patterns
     from tablut.variants import Variant
 
+(
+    _ATTACKERS,
+    _DEFENDERS,
+    _KING_RAYS,
+    _KING_PATHS,
+    _KING_HAS_PATH,
+    _KING_MOVES,
+    _KING_RING,
+    _ATTACKERS_BESIDE,
+    _DEFENDERS_BESIDE,
+    _CAPTURE_SIDES,
+    _TEMPO,
+    _FORT_WALL,
+) = range(len(POSITION_TERMS))
+"""Indices of the weights of `POSITION_TERMS`."""
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
-_PATHS = 4
+_MOST_PATHS = 4
 """Largest number of the king's ways to threaten an escape that is counted. Further ways are ignored."""
 
 
@@ -72,9 +87,9 @@ def _rays(targets: int, place: int) -> int:
 
 
 @inlined
-def open_places(rules: Tables, evaluation: EvaluationTables, line: int, occupancy: int) -> int:
+def open_places(rules: Tables, evaluation: EvaluationTables, board: BoardArray, line: int) -> int:
     """Return the places of a line from which a king could slide to an escape along it."""
-    at = I64(evaluation.way_open_at[line])
+    at, occupancy = I64(evaluation.way_open_at[line]), occupied(line_of(board, line))
     if not is_wide(rules.exposed):
         return I64(evaluation.way_open[at + occupancy])
     found, escapes = I64(0), I64(rules.escapes_on[line]) & ~occupancy
@@ -89,19 +104,17 @@ def open_places(rules: Tables, evaluation: EvaluationTables, line: int, occupanc
 def _king_paths(
     rules: Tables, evaluation: EvaluationTables, board: BoardArray, king: int, row: int, column: int
 ) -> int:
-    """Return how many of the king's moves, given as masks, would let a move at right angles reach an escape."""
+    """Return after how many of the king's moves, given as masks, a second move at right angles could be an escape."""
     rank, file = coordinates(rules, king)
     paths = 0
     while row:
         place = I64(trailing_zeros(row))
         row &= row - 1
-        paths += (
-            open_places(rules, evaluation, rules.size + place, occupied(line_of(board, rules.size + place))) >> rank
-        ) & 1
+        paths += (open_places(rules, evaluation, board, rules.size + place) >> rank) & 1
     while column:
         place = I64(trailing_zeros(column))
         column &= column - 1
-        paths += (open_places(rules, evaluation, place, occupied(line_of(board, place))) >> file) & 1
+        paths += (open_places(rules, evaluation, board, place) >> file) & 1
     return paths
 
 
@@ -113,23 +126,18 @@ def king_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -
     rank, file = coordinates(rules, king)
     attackers = attackers_beside(rules, board, king)
     defenders = pieces_beside(rules, board, king, I64(0))
-    score = (
-        weights[6] * I64(evaluation.ring[king]) + weights[7] * popcount(attackers) + weights[8] * popcount(defenders)
-    )
     sides = I64(rules.capture_sides[king * 16 + attackers]) & ~defenders
-    score += weights[9] * popcount(sides)
+    score = weights[_KING_RING] * I64(evaluation.ring[king]) + weights[_CAPTURE_SIDES] * popcount(sides)
+    score += weights[_ATTACKERS_BESIDE] * popcount(attackers) + weights[_DEFENDERS_BESIDE] * popcount(defenders)
     row, column = king_slides(rules, board, king)
     if (row | column) != 0:
-        escapes_row, escapes_column = (
-            row & I64(rules.escapes_on[rank]),
-            column & I64(rules.escapes_on[rules.size + file]),
-        )
-        paths = min(_king_paths(rules, evaluation, board, king, row, column), _PATHS)
-        score += weights[2] * (_rays(escapes_row, file) + _rays(escapes_column, rank))
-        score += weights[3] * paths + weights[4] * I64(paths != 0)
-        score += weights[5] * (popcount(row) + popcount(column))
+        rays = _rays(row & I64(rules.escapes_on[rank]), file)
+        rays += _rays(column & I64(rules.escapes_on[rules.size + file]), rank)
+        paths = min(_king_paths(rules, evaluation, board, king, row, column), _MOST_PATHS)
+        score += weights[_KING_RAYS] * rays + weights[_KING_MOVES] * (popcount(row) + popcount(column))
+        score += weights[_KING_PATHS] * paths + weights[_KING_HAS_PATH] * I64(paths != 0)
     if is_far(rules.distant) and rules.distant.fort != 0 and evaluation.ring[king] <= 1:
-        score += weights[11] * _near_defenders(rules, board, rank, file)
+        score += weights[_FORT_WALL] * _near_defenders(rules, board, rank, file)
     return score
 
 
@@ -171,9 +179,8 @@ def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) 
     for line in range(2 * size):
         occupancy = occupied(line_of(board, line))
         standing = I64(evaluation.way_open[I64(evaluation.way_open_at[line]) + size])
-        score += evaluation.line_score[factors + 2] * popcount(
-            open_places(rules, evaluation, line, occupancy) & standing & ~occupancy
-        )
+        free = open_places(rules, evaluation, board, line) & standing & ~occupancy
+        score += evaluation.line_score[factors + 2] * popcount(free)
         black, white = own_pieces(line_of(board, line), 1), own_pieces(line_of(board, line), 0)
         if white != 0:
             closed = I64(black > white) + I64(black != 0 and (black & -black) < (white & -white))
@@ -191,7 +198,8 @@ def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) 
 def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the evaluation of an undecided position from white's side, in centi-logits."""
     lines = 2 * rules.size
-    score = evaluation.weights[0] * count_of(rules, board, 1) + evaluation.weights[1] * count_of(rules, board, 0)
+    weights = evaluation.weights
+    score = weights[_ATTACKERS] * count_of(rules, board, 1) + weights[_DEFENDERS] * count_of(rules, board, 0)
     score += king_terms(rules, evaluation, board)
     of_king = king_of(rules, board) * lines
     if is_wide(board):
@@ -207,7 +215,7 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
     if not is_wide(board) and evaluation.has_net != 0:
         score += net_score(rules, evaluation.net, board)
     # The tempo term counts for the side to move.
-    score += evaluation.weights[10] * (1 - 2 * side_of(rules, board))
+    score += weights[_TEMPO] * (1 - 2 * side_of(rules, board))
     return score >> SCALE_BITS
 
 

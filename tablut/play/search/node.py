@@ -49,8 +49,8 @@ def _look_at_clock(state: SearchState) -> None:
     if counters.last_reading != 0:
         counters.longest_gap = max(counters.longest_gap, now - counters.last_reading)
     counters.last_reading = now
-    feared = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
-    if now + feared >= counters.deadline:
+    expected = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
+    if now + expected >= counters.deadline:
         counters.stopped = 1
 
 
@@ -77,10 +77,10 @@ def estimate(rules: Tables, state: SearchState) -> int:
 
 @inlined
 def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Judge a position below the root by the rules, the history, immediate wins and tablebases.
+    """Find the value of a position below the root if rules, history, an immediate win or a tablebase decides it.
 
-    Return whether it is settled, its value, whether the opponent threatens to win immediately, and the masks of the
-    king's escapes in its row and column.
+    Return whether the value is decided, the value, whether the opponent threatens to win immediately, and the masks of
+    the king's escapes in its row and column.
     """
     board = state.board
     side = side_of(rules, board)
@@ -91,8 +91,8 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     if rule != 1:
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
-    # Where only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
-    # missed it earlier can make it now. After a root move the position is searched normally, see `goes_back`.
+    # If only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
+    # missed it earlier can make it now. After a root move the position is searched normally, see `most_after`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
     if ply >= state.counters.limit_ply:
@@ -216,7 +216,7 @@ def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
 # -- a node of the full search: entry, early cut-offs and storage --------------------------
 
 
-# A node is first judged by rules, history and tables (`open_node`). It may be cut off early by its estimate or by a
+# Rules, history and tables are checked first (`open_node`). A node may be cut off early by its estimate or by a
 # null move (`trusts_estimate`, `may_pass`). At the end its value is stored (`store_node`). Its moves are ordered in
 # `tablut.play.search.ordering`; the recursion is in `tablut.play.search.tree`.
 #
@@ -274,9 +274,9 @@ def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, but also settle nodes at the maximum ply and nodes with an empty window.
+    """Return the results of `settle`; nodes at the maximum ply and nodes with an empty window are decided as well.
 
-    The root is never settled.
+    The root is never decided.
     """
     if ply == 0:
         return False, I64(0), False, I64(0), I64(0)

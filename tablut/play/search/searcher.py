@@ -56,15 +56,15 @@ if TYPE_CHECKING:
 
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
-_PATIENCE: Final = 50
+_RECURRENCE_MARGIN: Final = 50
 """Disadvantage in centi-logits up to which a side avoids repetition in variants without a repetition rule.
 
 Without a move limit, each ply since the last capture adds one centi-logit, so that games do not go on for ever.
 """
 _GENERATIONS: Final = 255
-_FEARED: Final = 6_000_000
+_FIRST_WAIT: Final = 6_000_000
 """Wait in nanoseconds that the first search expects, before any wait has been measured."""
-_REMEMBERED: Final = 7
+_WAIT_EIGHTHS: Final = 7
 """Part of a search's longest wait, in eighths, that the next search expects from its start."""
 
 
@@ -153,7 +153,7 @@ class Searcher(Stoppable):
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._wait = _FEARED
+        self._wait = _FIRST_WAIT
         self._prober = prober
         self._warm_up()
 
@@ -236,9 +236,9 @@ class Searcher(Stoppable):
                         best.move, score, mate_in(score), 0, 0, line, tbhits, seconds=seconds, source="tablebase"
                     )
                 moves = [found.move for found in probed if found.score == 0]
-            thought = self._think(self.root(board, moves), limits, started)
-            line = self._line_to_the_end(board, thought)
-        return thought._replace(pv=line, tbhits=tbhits + thought.tbhits, seconds=wall_clock() - began)
+            choice = self._think(self.root(board, moves), limits, started)
+            line = self._line_to_the_end(board, choice)
+        return choice._replace(pv=line, tbhits=tbhits + choice.tbhits, seconds=wall_clock() - began)
 
     @alone
     def value(self, board: Board, depth: int) -> int:
@@ -279,31 +279,31 @@ class Searcher(Stoppable):
         """Return whether the search has to end, because its time is up or it was stopped."""
         return self._is_due() or self._stop_asked
 
-    def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
+    def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
         """Return the principal variation, extended to the end of the game if its last two plies are missing.
 
         These plies are missing where every move loses in two plies, because the search does not try such moves.
         """
-        line = thought.pv
-        if thought.mate is None or len(line) + 2 != abs(thought.mate):
+        line = choice.pv
+        if choice.mate is None or len(line) + 2 != abs(choice.mate):
             return line
-        walk = board.copy()
+        copied = board.copy()
         for move in line:
-            walk.push(move)
-        if (walk.turn == board.turn) == (thought.mate > 0):
+            copied.push(move)
+        if (copied.turn == board.turn) == (choice.mate > 0):
             return line  # the line ends in a tablebase position with the winner to move
-        for reply in list(walk.legal_moves):
+        for reply in list(copied.legal_moves):
             if self._is_due():
                 break  # returning in time matters more than a complete line
-            walk.push(reply)
-            winner = walk.turn
-            for move in list(walk.legal_moves):
-                walk.push(move)
-                outcome = walk.outcome()
-                walk.pop()
+            copied.push(reply)
+            winner = copied.turn
+            for move in list(copied.legal_moves):
+                copied.push(move)
+                outcome = copied.outcome()
+                copied.pop()
                 if outcome is not None and outcome.winner == winner:
                     return (*line, reply, move)
-            walk.pop()
+            copied.pop()
         return line
 
     @contextmanager
@@ -373,7 +373,7 @@ class Searcher(Stoppable):
             if self._ends is not None and counters.last_reading != 0:
                 # The wait for the interpreter's lock counts too, because the next search may have to wait for it again.
                 waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
-                self._wait = max(waited, int(counters.longest_gap)) * _REMEMBERED // 8
+                self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
             if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
                 # The best move of an interrupted iteration is also used, because it has been searched deeper. If it
                 # loses, the previous best move is kept, because moves that have not been searched yet may not lose.
@@ -382,7 +382,7 @@ class Searcher(Stoppable):
                 break
             depth, score = wanted, value
             if self.observer is not None:
-                self.observer(self._thought(score, depth, line))
+                self.observer(self._choice_of(score, depth, line))
             if self._stop_asked:
                 break
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
@@ -394,9 +394,9 @@ class Searcher(Stoppable):
         if best == 0:
             # Not even the first root move has been searched completely.
             score, line = self._estimate(root.array), [root.moves[0]]
-        return self._thought(score, depth, line)
+        return self._choice_of(score, depth, line)
 
-    def _thought(self, score: int, depth: int, line: list[int]) -> Choice:
+    def _choice_of(self, score: int, depth: int, line: list[int]) -> Choice:
         counters, crew = self._state.counters, self._crew
         selective = max(int(counters.selective_depth), depth)
         nodes, hits = (int(counters[name]) + crew.count(name) for name in ("nodes", "tablebase_hits"))
@@ -461,7 +461,7 @@ class Searcher(Stoppable):
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
             return rule, 0
-        return RECURRENCES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
+        return RECURRENCES["draw"], -_RECURRENCE_MARGIN - (reversible if self.variant.rules.move_limit is None else 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, without any search."""
@@ -473,11 +473,11 @@ class Searcher(Stoppable):
 
 def reversible_keys(board: Board) -> list[int]:
     """Return the Zobrist keys of the positions since the last capture, oldest first, without the current position."""
-    walk = board.copy()
+    copied = board.copy()
     keys = []
-    while walk.ply > 0 and not walk.captured():
-        walk.pop()
-        keys.append(walk.zobrist_key())
+    while copied.ply > 0 and not copied.captured():
+        copied.pop()
+        keys.append(copied.zobrist_key())
     return keys[::-1]
 
 

@@ -6,7 +6,7 @@ every legal move to have been searched or to be known to lose. Therefore no move
 found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored it,
 because repetition depends on the game before the root.
 
-A node is a move made on the board and judged, in quiescence as anywhere else.
+A node is counted for each move that is made on the board, in quiescence as in the full search.
 
 The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
 compiles a second version and calls it through a symbol that is missing from its cache on disk.
@@ -31,9 +31,7 @@ from tablut.engine.layout import (
     BoardArray,
     coordinates,
     king_of,
-    line_of,
     move_of,
-    occupied,
     side_of,
     start_of,
     undo_captured,
@@ -163,7 +161,7 @@ def _negamax(
     """Return the value of a position, searched to a depth of at least 1 ply."""
     if out_of_limits(state):
         return I64(0)
-    # Steps 1 and 2. Judge by rules, history and tablebases, then look into the transposition table.
+    # Steps 1 and 2. Check rules, history and tablebases, then look into the transposition table.
     settled, value, node = open_node(rules, state, depth, alpha, beta, ply, key)
     if settled:
         return value
@@ -270,7 +268,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
         while targets:
             end = trailing_zeros(targets)
             targets &= targets - 1
-            if (open_places(rules, evaluation, across + end, occupied(line_of(board, across + end))) >> place) & 1:
+            if (open_places(rules, evaluation, board, across + end) >> place) & 1:
                 target = rank * size + end if along == 0 else end * size + file
                 moves[count] = np.int32(move_of(rules, king, target))
                 count += 1

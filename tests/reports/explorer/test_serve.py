@@ -51,16 +51,6 @@ def test_it_ends_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert answered["address"].startswith("http://127.0.0.1:")
 
 
-def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        assert run(["serve", "--port", str(port), "--no-browser"]) == 74
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1
-    assert f"port {port}" in line
-    assert f"port {port}" in line
-
-
 def test_beyond_the_loopback_it_warns(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--host", "0.0.0.0", "--port", "0", "--no-browser", "--seconds", "0.2"]) == 0
     assert "warning" in capsys.readouterr().err

@@ -1,20 +1,136 @@
-"""Recognition of the kinds of game records, with one reader and one writer for all of them."""
+"""Game records of every supported kind: `read_record` recognises the kind of a text, `record_text` writes a file.
+
+A record contains one game. An archive contains many, one on each line: its moves, the captures of each side, and the
+result.
+
+    d2-e2 c4-c5 … f5-f4xe4,2,0,White
+
+Some archives count the ranks from the top of the page. `turned` returns the same game with its ranks counted the other
+way, and `tablut.replay` determines which way is meant.
+"""
 
 from __future__ import annotations
 
+import csv
 import re
 from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Final, NamedTuple, NoReturn
 
 from tablut.errors import InputError, text_value
-from tablut.records.archive import looks_like_archive, read_archive, record_of, write_line
-from tablut.records.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
-from tablut.records.game import GameRecord
-from tablut.records.native import looks_like_native, read_native, write_record
-from tablut.records.opentafl import looks_like_otg, read_game, write_game
+from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
+from tablut.formats.game import GameRecord
+from tablut.formats.native import looks_like_native, read_native, write_record
+from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
+from tablut.notation import FILES
+from tablut.position import MoveText
+from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+
+__all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
+
+# -- archives: one game on each line -------------------------------------------------------
+
+# A file may contain a line of headings, quotes, blanks and capitals, and semicolons or tabs between the fields. The
+# first number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders; a
+# result may also be unfinished, or a win on time.
+
+
+_FIELDS: Final = 4
+_LINE: Final = 1 << 18
+"""Maximum length of a line in characters."""
+_COUNT = re.compile(r"[0-9]{1,4}", re.ASCII)
+_SQUARE = re.compile(rf"([a-{FILES[-1]}])([0-9]{{1,2}})", re.ASCII)
+_GAME = re.compile(
+    rf'[ \t"]{{0,9}}{_SQUARE.pattern}-?{_SQUARE.pattern}[^,;\n]*[,;\t] ?"?[0-9]{{1,4}}"? ?[,;\t]',
+    re.ASCII | re.IGNORECASE,
+)
+_HEADED = 3
+"""Number of lines within which the first game of an archive must occur."""
+_RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "draw": "draw"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedGame:
+    """A line of an archive, not yet interpreted: line number, moves, captures by attackers and defenders, result."""
+
+    number: int
+    moves: tuple[str, ...]
+    captures: tuple[int, int]
+    result: str
+
+    @property
+    def winner(self) -> GameResult | None:
+        """The winner, or ``draw``, according to the recorded result; None for a game that did not end on the board."""
+        return _RESULTS.get(self.result.lower())
+
+
+def looks_like_archive(text: str) -> bool:
+    """Return whether a text is an archive rather than another kind of record."""
+    return any(_GAME.match(line) for line in text.lstrip().split("\n", _HEADED)[:_HEADED])
+
+
+def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
+    """Return the games of an archive, and error messages about lines that could not be read, keyed by line number."""
+    games: list[ArchivedGame] = []
+    unread: dict[int, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or (not games and _SQUARE.search(line.lower()) is None):
+            continue
+        if len(line) > _LINE:
+            unread[number] = f"has {len(line):,} characters; at most {_LINE:,} are read"
+        elif (fields := _fields(line)) is None:
+            way = "expected moves, captures by attackers, captures by defenders, result, separated by commas"
+            unread[number] = f"{excerpt(line)}: {way}"
+        else:
+            moves, attackers, defenders, result = fields
+            games.append(ArchivedGame(number, tuple(moves.lower().split()), (int(attackers), int(defenders)), result))
+    return games, unread
+
+
+def _fields(line: str) -> list[str] | None:
+    for separator in ",;\t":
+        try:
+            (fields,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+        except csv.Error:
+            continue
+        fields = [field.strip() for field in fields]
+        if len(fields) == _FIELDS and all(map(_COUNT.fullmatch, fields[1:3])):
+            return fields
+    return None
+
+
+def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
+    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+    moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
+    notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
+    return GameRecord({}, variant, None, moves, game.winner, notes=notes)
+
+
+def write_line(record: GameRecord, variant: Variant) -> str:
+    """Return the line of an archive for a game. The captures counted are those that its moves name.
+
+    The game must begin from the start position of its rules, because the format cannot express any other.
+    """
+    if record.start is not None or not record.moves:
+        raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")
+    black_first = variant.rules.first == "black"
+    taken = [sum(len(said.captures or ()) for said in record.moves[side::2]) for side in (0, 1)]
+    attackers, defenders = taken if black_first else reversed(taken)
+    return f"{' '.join(map(str, record.moves))},{attackers},{defenders},{(record.result or 'ongoing').capitalize()}"
+
+
+def turned(game: ArchivedGame, size: int) -> ArchivedGame:
+    """Return a game with its ranks counted from the other edge of the page."""
+    turn = partial(_SQUARE.sub, lambda square: f"{square[1]}{size + 1 - int(square[2])}")
+    return replace(game, moves=tuple(map(turn, game.moves)))
+
+
+# -- kinds of records, with a reader for each ----------------------------------------------
+
 
 _JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
 _SITES: Final = {

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tablut.errors import InputError
+from tablut.formats.game import GameRecord, NoRulesError, further_games, overruled, start_under
+from tablut.formats.opentafl import read_rules, rules_source
 from tablut.position import MoveText, Position
-from tablut.records.game import GameRecord, NoRulesError, further_games, overruled, start_under
-from tablut.records.opentafl import read_rules, rules_source
 from tablut.rules.outcome import RESULTS, GameResult
 from tablut.running.progress import plural
 from tablut.store.files import excerpt
@@ -65,7 +65,7 @@ def looks_like_native(text: str) -> bool:
 
 
 @dataclass
-class _Game:
+class _NativeGame:
     """The parts of the first game of a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
@@ -102,8 +102,8 @@ class _Game:
             self.moves.append((word, line))
 
 
-def _first_game(text: str) -> _Game:
-    game, games, begun, over, place, line = _Game(), 1, False, False, 0, 1
+def _first_game(text: str) -> _NativeGame:
+    game, games, begun, over, place, line = _NativeGame(), 1, False, False, 0, 1
     escapes, variations = 0, []
     while (part := _PART.search(text, place)) is not None:
         kind, word = part.lastgroup, part[0]
@@ -317,15 +317,17 @@ def write_record(record: GameRecord) -> str:
         raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
-    if before := _told(record, 0).strip():
+    if before := _after_move(record, 0).strip():
         lines.append(before)
     for first in range(0, len(record.moves), 2):
-        pair = [f"{move}{_told(record, ply)}" for ply, move in enumerate(record.moves[first : first + 2], first + 1)]
+        pair = [
+            f"{move}{_after_move(record, ply)}" for ply, move in enumerate(record.moves[first : first + 2], first + 1)
+        ]
         lines.append(f"{first // 2 + 1}. {' '.join(pair)}")
     return "\n".join([*lines, record.result or _NO_RESULT]) + "\n"
 
 
-def _told(record: GameRecord, ply: int) -> str:
+def _after_move(record: GameRecord, ply: int) -> str:
     """Return the text after a move: its marks and its comment."""
     marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
     if marks and _MARKS.fullmatch(marks) is None:
