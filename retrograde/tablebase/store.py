@@ -250,12 +250,12 @@ class Store:
         if tier is not None:
             return tier
         if not self.has(*material):
-            self.check_not_gone(material)
+            self.check_not_deleted(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
             raise MissingTableError(f"tier {tier_name(material)} is {planned} {self}")
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
-    def check_not_gone(self, material: tuple[int, int]) -> None:
+    def check_not_deleted(self, material: tuple[int, int]) -> None:
         """Raise an error if a planned tier is missing although a tier built from it exists: it has been deleted."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
@@ -295,7 +295,7 @@ class Store:
             lacks, remedy = ", ".join(missing), "finish it with the command that began it"
             raise TablebaseError(f"is not complete: it lacks {lacks}", subject=str(self), remedy=remedy)
 
-    def strangers(self) -> list[str]:
+    def unplanned(self) -> list[str]:
         """Return the names of tiers that are stored but not planned, because they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
         names = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
