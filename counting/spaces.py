@@ -220,16 +220,13 @@ def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
     """Return the number of classes of placements under the variant's symmetries, for each material of a space."""
     group = space.variant.symmetries
-    fixed = {
-        symmetry.name: {(attackers, defenders): count for attackers, defenders, count in found.pairs()}
-        for symmetry in group
-        for found in (fixed_material(space, symmetry),)
-    }
-    return {
-        material: count_orbits(group, lambda symmetry, material=material: fixed[symmetry.name].get(material, 0))  # type: ignore[misc]
-        for material, count in fixed[group[0].name].items()
-        if count
-    }
+    fixed = {symmetry.name: fixed_material(space, symmetry) for symmetry in group}
+
+    def orbits(attackers: int, defenders: int) -> int:
+        return count_orbits(group, lambda symmetry: fixed[symmetry.name].rows[attackers][defenders])
+
+    pairs = fixed[group[0].name].pairs()
+    return {(attackers, defenders): orbits(attackers, defenders) for attackers, defenders, count in pairs if count}
 
 
 def spaces(variant: VariantLike) -> dict[str, Space]:

@@ -474,39 +474,23 @@ def check_file(
         If the file has a different format, is incomplete, or belongs to another game.
     """
     header, certificates = read_file(path)
-    variant = variant_named(header.variant)
+    variant, subject = variant_named(header.variant), f"certificate file {excerpt(str(path))}"
     if variant.digest != header.digest:
-        raise InputError(
-            f"belongs to other rules than those of {variant.name!r}", subject=f"certificate file {excerpt(str(path))}"
-        )
+        raise InputError(f"belongs to other rules than those of {variant.name!r}", subject=subject)
     checker = Checker(variant, header.space)
-    return header, _check(checker, header, certificates, str(path), advance)
-
-
-def _check(
-    checker: Checker,
-    header: Header,
-    certificates: Iterable[tuple[int, PositionCertificate]],
-    path: str,
-    advance: Callable[[int], None],
-) -> CheckedSamples:
-    size = checker.size
     failures: list[str] = []
     counts = {"reachable": 0, "unreachable": 0, "unknown": 0}
     number = -1
     for number, (line, certificate) in enumerate(certificates):
         index = header.first + number
         if number >= header.count:
-            raise InputError(
-                f"line {line}: follows the {plural(header.count, 'certificate')} that the header announces",
-                subject=f"certificate file {excerpt(path)}",
-            )
-        problem = None
+            announced = plural(header.count, "certificate")
+            raise InputError(f"line {line}: follows the {announced} that the header announces", subject=subject)
         if certificate.i != index:
-            problem = f"has sample number {certificate.i} instead of {index}"
-        elif int(certificate.n) >= size:
-            problem = f"number {certificate.n} is out of range: the space has {size} elements"
-        elif int(certificate.n) != plain_number(size, header.seed, index):
+            problem: str | None = f"has sample number {certificate.i} instead of {index}"
+        elif int(certificate.n) >= checker.size:
+            problem = f"number {certificate.n} is out of range: the space has {checker.size} elements"
+        elif int(certificate.n) != plain_number(checker.size, header.seed, index):
             problem = f"number {certificate.n} is not the one drawn with seed {header.seed}"
         else:
             problem = checker.certificate(certificate)
@@ -518,13 +502,11 @@ def _check(
             counts["reachable" if certificate.game is not None else "unreachable"] += 1
         advance(1)
     if number + 1 != header.count:
-        raise InputError(
-            f"is cut short: it has {number + 1:,} of the {header.count:,} certificates that its header announces",
-            subject=f"certificate file {excerpt(path)}",
-        )
+        there = f"{number + 1:,} of the {header.count:,} certificates"
+        raise InputError(f"is cut short: it has {there} that its header announces", subject=subject)
     if not failures:
         failures += _check_header(header, counts)
-    return CheckedSamples(header.count, failures)
+    return header, CheckedSamples(header.count, failures)
 
 
 def _check_header(header: Header, counts: dict[str, int]) -> list[str]:

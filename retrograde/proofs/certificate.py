@@ -124,18 +124,15 @@ class ProofCertificate(_Claim):
             yield number, block
             number += len(block)
 
-    def text(self) -> str:
-        """Return the content of the file."""
-        return "".join(map(bytes.decode, self._content()))
-
-    def _content(self) -> Iterator[bytes]:
+    def content(self) -> Iterator[bytes]:
+        """Yield the content of the file in blocks, uncompressed."""
         yield json.dumps({**fields_of(self, without={"strategy"}), "positions": len(self.strategy)}).encode() + b"\n"
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
 
     def write(self, target: Path, remedy: str = "") -> None:
         """Write the file atomically; ``remedy`` is the advice in the error message if this fails."""
-        content = self._content()
+        content = self.content()
         write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, remedy)
 
 
@@ -276,11 +273,8 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
         raise InputError(f"was made under other rules than {excerpt(rules.name)}", subject=what, remedy=remedy)
     limit = rules.rules.move_limit
     if limit is not None and proof.plies_left is None:
-        raise InputError(
-            f"does not state how many of the {limit} plies of a game of {rules.name} are left",
-            subject=what,
-            remedy=_AGAIN,
-        )
+        plies = f"{limit} plies of a game of {rules.name}"
+        raise InputError(f"does not state how many of the {plies} are left", subject=what, remedy=_AGAIN)
     return rules
 
 

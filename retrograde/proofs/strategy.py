@@ -6,13 +6,13 @@ the search, `strategy_of` reads the winner's moves from its table, and `needed` 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses has no such number. It
 is a set of positions with that side, the *holder*, to move. Each position has a move after which the other side has not
 won, and every reply to it leads back into the set or ends the game without a loss for the holder. Play by these moves
-may last for ever.
+may go on forever.
 
-The set is grown from the position in question. Each position gets the move that requires the fewest positions outside
-the set, provided that a short search after the move finds no win for the other side. A position without such a move is
-lost, and positions that relied on it choose another move.
-When every position that play can reach has a move, the set is closed. It is a greatest fixed point, but is computed
-only as far as the question requires [1]_.
+`HoldingSearch` grows such a set from the position in question. Each position gets the move that requires the fewest
+positions outside the set, provided that a short search after the move finds no win for the other side. A position
+without such a move is lost, and positions that relied on it choose another move. When every position that play can
+reach has a move, the set is closed. It is a greatest fixed point, but is computed only as far as the question requires
+[1]_.
 
 References
 ----------
@@ -81,6 +81,10 @@ class PackedStrategy(NamedTuple):
         """Return the strategy for some of the positions."""
         return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
 
+    def lookup(self) -> _StrategyIndex:
+        """Return a table in which the positions can be looked up."""
+        return _StrategyIndex(position_keys(self.words), self.plies)
+
     def lines(self) -> Iterator[str]:
         """Yield the lines of a proof file, fewest plies first."""
         size = self.engine.variant.size
@@ -142,7 +146,7 @@ def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDAr
 
 
 def after_replies(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
-    """Yield batches of the positions two plies after those of a strategy, with the fewest plies left there."""
+    """Yield batches of the positions two plies after those of a strategy, with the fewest plies left in each."""
     return (_replies(engine, words, left, group) for words, left in after_moves(engine, strategy))
 
 
@@ -176,14 +180,15 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     Positions that a tablebase or another strategy covers are left out, and so are positions with a move that wins
     immediately. Raise `TablutError` if there are more than ``most`` positions.
     """
-    engine, beyond = search.engine, [_StrategyIndex(position_keys(part.words), part.plies) for part in others]
+    engine, beyond = search.engine, [part.lookup() for part in others]
     # The table of the search contains the positions that were reached, not their canonical images.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
+    # New positions are joined with the small part, and this with the large one when it has grown: sorting stays cheap.
     older = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:
-        known = [_StrategyIndex(position_keys(part.words), part.plies) for part in (older, recent)]
+        known = [part.lookup() for part in (older, recent)]
         # Most of the next positions are won immediately, so look them up before expanding further.
         fresh = joined(engine, [older.chosen(slice(0)), *(_read(search, part, known, beyond) for part in waiting)])
         if not len(fresh):
@@ -193,11 +198,8 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
             older, recent = joined(engine, [older, recent]), recent.chosen(slice(0))
         if len(older) + len(recent) > most:
             where = text_of(engine, board)
-            raise TablutError(
-                f"has more than {most:,} positions",
-                subject=f"proof of '{where}'",
-                remedy="allow more positions or fewer nodes",
-            )
+            remedy = "allow more positions or fewer nodes"
+            raise TablutError(f"has more than {most:,} positions", subject=f"proof of '{where}'", remedy=remedy)
         waiting = after_replies(engine, fresh, as_met)
 
 
@@ -237,7 +239,7 @@ def needed(
     Also return the materials of the tables in which this play ends.
     """
     engine, leaves = strategy.engine, set()
-    kept, known = np.zeros(len(strategy), dtype=bool), _StrategyIndex(position_keys(strategy.words), strategy.plies)
+    kept, known = np.zeros(len(strategy), dtype=bool), strategy.lookup()
     group = engine.variant.symmetries
     waiting: Iterable[PackedStrategy] = [first_positions(engine, prover, board, LONGEST, group)]
     while True:
@@ -276,7 +278,7 @@ class HoldingSearch:
         self.made = 0
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
-        """Return a set that holds from a position, shape (1, W), with a move for each position in it.
+        """Return a closed set with a position, shape (1, W), and a move for each position of the set.
 
         Return None if the position is lost or the limits are exceeded.
         """
@@ -314,10 +316,7 @@ class HoldingSearch:
         return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), self.engine.tables.words)
 
     def _strategy(self, reached: list[bytes]) -> PackedStrategy:
-        """Return the chosen moves.
-
-        A position needs none if a move ends the game or if a tablebase contains its value.
-        """
+        """Return the chosen moves. No move is needed if one ends the game, or if a tablebase contains the position."""
         chosen = [name for name in reached if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
         strategy = PackedStrategy(self.engine, self._packed(chosen), np.zeros(len(moves), dtype=np.int64), moves)
@@ -325,6 +324,7 @@ class HoldingSearch:
 
     def _choose(self, names: list[bytes]) -> None:
         """Choose a move for each position, or mark it as lost."""
+        # Find the positions to which the replies to each move lead.
         words = self._packed(names)
         moves = self.engine.expand(words)
         on = np.flatnonzero(moves.outcomes == 0)
@@ -334,6 +334,7 @@ class HoldingSearch:
         distinct, place = np.unique(images, axis=0, return_inverse=True)
         after = [row.tobytes() for row in distinct]
         self.made += len(moves.words) + len(answers.words)
+        # Find the moves that lose at once or lead to a lost position, and how many new positions each move requires.
         losing_moves, outside = self._losing[moves.outcomes], np.zeros(len(moves.words), dtype=np.int64)
         losing_moves[on[answers.parents[self._losing[answers.outcomes]]]] = True
         parents = on[answers.parents[quiet]]

@@ -142,7 +142,7 @@ class Tablebase:
         """
         if self.store.has(attackers, defenders):
             return True
-        self.store.check_not_gone((attackers, defenders))
+        self.store.check_not_deleted((attackers, defenders))
         return False
 
     @property

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from retrograde.tablebase.batch import value_table
-from retrograde.tablebase.store import Store, StoredTier, TablebaseError, slices
+from retrograde.tablebase.store import Store, StoredTier, TablebaseError, slices, tier_name
 from tablut.engine.layout import new_board
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
@@ -73,12 +73,9 @@ def list_positions(
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
     if missing:
-        names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in there)
-        raise InputError(
-            f"has no tier {missing[0][0]}v{missing[0][1]}",
-            subject=f"tablebase {str(store.root)!r}",
-            remedy=f"choose one of {names}" if names else "build it first",
-        )
+        names = ", ".join(map(tier_name, there))
+        remedy = f"choose one of {names}" if names else "build it first"
+        raise InputError(f"has no tier {tier_name(missing[0])}", subject=str(store), remedy=remedy)
     chosen = [material for material in there if not query.materials or material in query.materials]
     if not chosen:
         return QueryResult(0, [])
@@ -140,11 +137,8 @@ class _Reader:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
                         advanced(stop - start)
         if any(due.values()):
-            raise TablebaseError(
-                "its records count positions that do not exist",
-                subject=f"tablebase {str(self._store.root)!r}",
-                remedy="check it with `tablut tablebase verify`",
-            )
+            problem, remedy = "its records count positions that do not exist", "check it with `tablut tablebase verify`"
+            raise TablebaseError(problem, subject=str(self._store), remedy=remedy)
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 
     def _collect(

@@ -224,6 +224,9 @@ class Store:
         # Take the stamps before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
+    def __str__(self) -> str:
+        return f"tablebase {str(self.root)!r}"
+
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
         """Attackers and defenders of the planned tiers, whether or not they are already stored."""
@@ -247,19 +250,19 @@ class Store:
         if tier is not None:
             return tier
         if not self.has(*material):
-            self.check_not_gone(material)
+            self.check_not_deleted(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
-            raise MissingTableError(f"tier {tier_name(material)} is {planned} tablebase {str(self.root)!r}")
+            raise MissingTableError(f"tier {tier_name(material)} is {planned} {self}")
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
-    def check_not_gone(self, material: tuple[int, int]) -> None:
+    def check_not_deleted(self, material: tuple[int, int]) -> None:
         """Raise an error if a planned tier is missing although a tier built from it exists: it has been deleted."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
             raise DamagedTableError(
                 f"lacks tier {tier_name(material)}, although {tier_name(above[0])} was built from it",
-                subject=f"tablebase {str(self.root)!r}",
+                subject=str(self),
                 remedy="build or copy the tier again",
             )
 
@@ -289,13 +292,10 @@ class Store:
         """Raise `TablebaseError` if planned tiers are not stored."""
         missing = self.missing()
         if missing:
-            raise TablebaseError(
-                f"is not complete: it lacks {', '.join(missing)}",
-                subject=f"tablebase {str(self.root)!r}",
-                remedy="finish it with the command that began it",
-            )
+            lacks, remedy = ", ".join(missing), "finish it with the command that began it"
+            raise TablebaseError(f"is not complete: it lacks {lacks}", subject=str(self), remedy=remedy)
 
-    def strangers(self) -> list[str]:
+    def unplanned(self) -> list[str]:
         """Return the names of tiers that are stored but not planned, because they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
         names = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))

@@ -123,7 +123,7 @@ def write_tier(
     material = (index.attackers, index.defenders)
     name = tier_name(material)
     if material not in store.planned:
-        raise TablebaseError(f"does not plan tier {name}", subject=f"tablebase {str(root)!r}")
+        raise TablebaseError(f"does not plan tier {name}", subject=str(store))
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"

@@ -180,10 +180,10 @@ def verify(
     """
     store = open_store(path)
     if not store.planned:
-        raise TablebaseError("has no tiers", subject=f"tablebase {str(store.root)!r}", remedy="build it")
+        raise TablebaseError("has no tiers", subject=str(store), remedy="build it")
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
     report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
-    for name in store.strangers():
+    for name in store.unplanned():
         report.add(name, f"tablebase folder {str(store.root / name)!r}: is not one of the tiers of the record")
     sound = list(_sound_tiers(store, report))
     if quick:
@@ -360,7 +360,7 @@ class _ProvedTier(Part):
 
 
 class _VerifiedRecord(Record):
-    """Record of verified tiers: notes by the digest of the game and the name of the tier."""
+    """Record of the verified tiers, by the digest of the game and the name of the tier."""
 
     FORMAT = "tablut-verified-tiers"
 

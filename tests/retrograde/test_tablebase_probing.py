@@ -278,3 +278,17 @@ def test_words_of_boards_are_probed(sound: Path, truth: list[int]) -> None:
     for wrong in ([Board("brandubh-5-4v0")], ["5/5/5/5/5 w"], np.zeros((2, 3), dtype=np.uint32), np.zeros((1, 14))):
         with pytest.raises(InputError, match=r"is of brandubh-5-4v0|expected a Board|are uint32"):
             engine.words(wrong)  # type: ignore[arg-type]
+
+
+# -- one position in four ways -------------------------------------------------------------
+
+
+def test_a_default_replaces_only_what_no_tier_covers(tablebase: Tablebase) -> None:
+    known, unknown = Position.parse(BARE, 5), tablebase.variant.start_position
+    verdict = tablebase.probe(known)
+    assert (tablebase.probe_wdl(known), tablebase.probe_dtm(known)) == (verdict.wdl, verdict.dtm)
+    assert (tablebase.get_wdl(known, "none"), tablebase.get_dtm(known, "none")) == (verdict.wdl, verdict.dtm)
+    for get in (tablebase.get_wdl, tablebase.get_dtm):
+        assert (get(unknown), get(unknown, 7)) == (None, 7)
+        with pytest.raises(InputError):
+            get("nonsense", 7)
