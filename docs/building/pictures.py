@@ -26,6 +26,7 @@ DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
 _PIXELS = 210
 
+
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
     """Return the table cell with the picture of a scene under a value and its text; add the picture to ``made``."""
     if scene.rules.get(point.name, value) != value:
@@ -37,6 +38,7 @@ def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str])
     file = f"rule-{'-'.join(words)}-{point.scenes.index(scene) + 1}.svg"
     made[file] = svg.board(game, picture.position, arrows=picture.arrows, highlights=picture.taken, pixels=_PIXELS)
     return f"![{scene.heading}, {scene.tried}: {picture.said}](figures/{file})<br>{picture.said}"
+
 
 def _table(point: Point, made: dict[str, str]) -> str:
     """Return the table of a point of the rules, and add its pictures to ``made``."""
@@ -51,8 +53,10 @@ def _table(point: Point, made: dict[str, str]) -> str:
     rows.insert(1, ["---"] * len(rows[0]))
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
+
 def _plain(value: Value) -> str:
     return json.dumps(value).strip('"')
+
 
 def _repetition(point: Point, made: dict[str, str]) -> str:
     """Return the table of the repetition rule. It shows a strip of boards, because the scene takes several moves."""
@@ -66,6 +70,7 @@ def _repetition(point: Point, made: dict[str, str]) -> str:
     picture = "![Five boards: the king goes and comes back, and so does an attacker](figures/rule-repetition.svg)"
     return "\n".join([picture, "", *rows])
 
+
 def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
     """Return the pictures of the rules page, keyed by file name, and its tables, keyed by the name of the point."""
     made: dict[str, str] = {}
@@ -76,6 +81,7 @@ def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
     }
     return made, tables
 
+
 def with_tables(text: str, tables: dict[str, str]) -> str:
     """Return the text of a page with its tables of pictures replaced."""
     return re.sub(
@@ -85,9 +91,11 @@ def with_tables(text: str, tables: dict[str, str]) -> str:
         flags=re.DOTALL,
     )
 
+
 def other_pictures() -> dict[str, str]:
     """Return the pictures outside the rules page, keyed by file name."""
     return {"start.svg": svg.board("ashton", pixels=380)}
+
 
 def pictures() -> dict[Path, str]:
     """Return all files that this module generates, with their contents."""
@@ -95,6 +103,7 @@ def pictures() -> dict[Path, str]:
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
     pages = [DOCS / name for name in ("rules.md", "rules-king.md", "rules-family.md")]
     return files | {page: with_tables(page.read_text(encoding="utf-8"), tables) for page in pages}
+
 
 def write() -> None:
     """Draw all pictures again, and remove pictures of rules that are no longer drawn."""
@@ -106,6 +115,7 @@ def write() -> None:
         if not path.exists() or path.read_text(encoding="utf-8") != text:
             path.write_text(text, encoding="utf-8")
             print(path.relative_to(ROOT))  # noqa: T201
+
 
 if __name__ == "__main__":
     write()
