@@ -100,7 +100,7 @@ def pictures() -> dict[Path, str]:
     """Return all files that this module generates, with their contents."""
     made, tables = rule_pictures()
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
-    pages = [DOCS / "rules.md", DOCS / "rules-family.md"]
+    pages = [DOCS / name for name in ("rules.md", "rules-king.md", "rules-family.md")]
     return files | {page: with_tables(page.read_text(encoding="utf-8"), tables) for page in pages}
 
 
