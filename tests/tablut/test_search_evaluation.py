@@ -25,7 +25,7 @@ from tablut.play.search.weights import (
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
-from tests.support.effort import OLDER_CASES, examples, slow_but
+from tests.support.effort import OLDER_CASES, examples
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play, random_terrains, random_variants
 from tests.twins.search import NaiveSearch
@@ -91,7 +91,8 @@ def test_the_evaluation_of_a_users_rules(variant, seed):
     assert_twins_agree(variant, [placement(variant, random) for _ in range(4)], random)
 
 
-@pytest.mark.parametrize("size", slow_but([19], [12, 16]))
+@pytest.mark.slow
+@pytest.mark.parametrize("size", [12, 16, 19])
 @given(data=st.data(), seed=st.integers(0, 2**32))
 @settings(relaxed, max_examples=examples(2))
 def test_the_evaluation_of_a_wide_board(size, data, seed):
