@@ -25,6 +25,8 @@ from tablut.variants import load_variant
 from tests.support.placements import letters
 from tests.support.strategies import placement
 
+pytestmark = pytest.mark.study
+
 
 def test_the_regression_finds_the_weights_that_made_the_results():
     rng = np.random.default_rng(1)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 ROOT = Path(__file__).resolve().parents[2]
-SECONDS = 600
 PLACES = 20_000
 """Most placements of a game that is solved, or of the tiers that are built."""
 PLAYERS = {

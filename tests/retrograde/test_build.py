@@ -116,7 +116,7 @@ def test_five_men_of_the_full_game(tmp_path: Path) -> None:
 
 
 def test_a_scheduler_that_does_not_answer_leaves_no_store(tmp_path: Path) -> None:
-    with pytest.raises(MachineError, match="no scheduler responds"):
+    with pytest.raises(MachineError):
         build_tablebase(tmp_path / "store", "brandubh", 2, scheduler="tcp://127.0.0.1:1")
     assert not list(tmp_path.iterdir())
 

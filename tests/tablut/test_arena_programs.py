@@ -248,6 +248,6 @@ def test_a_program_is_blamed_for_its_own_faults_alone(fake: Any) -> None:
 def test_a_visitor_of_the_explorer_starts_no_program(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     for protocol in PROTOCOLS:
-        with pytest.raises(InputError, match="does not exist"):
+        with pytest.raises(InputError):
             make_player(f"{protocol}:touch {mark}", "brandubh")
     assert not mark.exists()

@@ -152,7 +152,7 @@ def test_options_are_used() -> None:
     talk = Talk(variant="brandubh", player="mcts", settings="depth=4")
     assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
     assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
-    with pytest.raises(InputError, match="does not exist"):
+    with pytest.raises(InputError):
         EngineSession(print, EngineOptions(player="nobody"))
 
 

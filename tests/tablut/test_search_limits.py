@@ -213,7 +213,7 @@ def test_a_tablebase_decides_at_the_root():
     # A table is missing: search alone.
     nothing = Searcher(board.variant, hash_mib=1, prober=Table(board.variant, {}, None))
     assert nothing.search(board, SearchLimits(nodes=500)).source == "search"
-    with pytest.raises(InputError, match="tablebase: is of brandubh-5-4v0, another game than ashton"):
+    with pytest.raises(InputError, match=r"brandubh-5-4v0.*ashton"):
         Searcher(load_variant("ashton"), hash_mib=1, prober=table)
 
 

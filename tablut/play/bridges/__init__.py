@@ -6,7 +6,7 @@ The name of a player is a name in the registry, or a protocol and a command, suc
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
