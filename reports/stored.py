@@ -44,7 +44,7 @@ Stored = TypeVar("Stored", bound=Result)
 
 
 class Provenance(Result):
-    """Origin of a result, as returned by `tablut.cli.runtime.origin`."""
+    """Origin of a result, as returned by `tablut.results.origin`."""
 
     version: str
     commit: str | None

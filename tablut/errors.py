@@ -242,15 +242,15 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])
-    said = detail["msg"].removeprefix("Value error, ")
-    if kind == "value_error" and not said.startswith("expected "):
-        return str(said)
+    message = detail["msg"].removeprefix("Value error, ")
+    if kind == "value_error" and not message.startswith("expected "):
+        return str(message)
     if kind in _LIMITS:
         expected = _LIMITS[kind].format(**detail["ctx"])
     elif re.search("_(type|parsing|from_float)", kind) and (plain := kind.partition("_")[0]) in kinds:
         expected = kinds[plain]
     else:
-        expected = re.sub("^(expected |.*? should (be|have) )| after validation.*", "", said)
+        expected = re.sub("^(expected |.*? should (be|have) )| after validation.*", "", message)
     return f"expected {expected}, not {shown_value(detail['input'])}"
 
 

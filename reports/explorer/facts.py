@@ -13,7 +13,6 @@ import numpy as np
 
 from reports.explorer.tables import NamedTables
 from symmetry import stabiliser
-from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
@@ -24,7 +23,7 @@ from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
 from tablut.notation import square_name
 from tablut.position import Position
-from tablut.results import ExactInt, Result
+from tablut.results import ExactInt, MoveResult, OutcomeResult, Result, moves_result
 from tablut.status import MEANINGS
 from tablut.variants import Variant
 

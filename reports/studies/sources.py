@@ -37,11 +37,10 @@ from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.records import values_digest
 from retrograde.tablebase.store import open_store, tier_name
 from tablut.board import Board
-from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import SIDES, Position, SideName
-from tablut.results import Result
+from tablut.results import Result, commit, origin
 
 _FORMAT: Final = "tablut-published-tables"
 _VERSION: Final = 1

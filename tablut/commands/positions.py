@@ -8,15 +8,6 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from tablut.answers import (
-    MoveResult,
-    MovesResult,
-    OutcomeResult,
-    ending,
-    moves_result,
-    outcome_result,
-    push_result,
-)
 from tablut.board import Board
 from tablut.cli.options import PositionOption, VariantOption, read_position
 from tablut.cli.people import PeopleConsole, draw_board, legend
@@ -24,7 +15,17 @@ from tablut.cli.runtime import Reply, command, tabular
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
-from tablut.results import ExactInt, Result
+from tablut.results import (
+    ExactInt,
+    MoveResult,
+    MovesResult,
+    OutcomeResult,
+    Result,
+    ending,
+    moves_result,
+    outcome_result,
+    push_result,
+)
 from tablut.running.progress import plural
 from tablut.status import MEANINGS
 from tablut.store.files import excerpt, write_text

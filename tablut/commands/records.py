@@ -9,7 +9,6 @@ from typing import Annotated, Final, Literal
 import typer
 from rich.text import Text
 
-from tablut.answers import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.board import Board
 from tablut.cli.options import (
     PositionOption,
@@ -33,8 +32,8 @@ from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.notation import square_name
 from tablut.position import MoveText
 from tablut.records import ARCHIVE, NATIVE, ArchivedGame, decoded, kind_of, read_archive, record_of, write_line
-from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
-from tablut.results import Result
+from tablut.replay import Ranks, ReplayedRecord, replay, replay_archive, same_upside_down
+from tablut.results import MoveResult, OutcomeResult, Result, ending, outcome_result
 from tablut.running.progress import plural
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -357,7 +356,7 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
 
 
-def _draw_all(game: Replay, folder: Path) -> None:
+def _draw_all(game: ReplayedRecord, folder: Path) -> None:
     from tablut import svg
 
     positions = [game.start, *(step.position for step in game.plies)]
@@ -371,7 +370,7 @@ def _draw_all(game: Replay, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: ReplayedRecord, result: _Replayed, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
     console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:

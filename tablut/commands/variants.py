@@ -9,29 +9,29 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from tablut.answers import (
-    DescribedVariant,
-    ListedVariant,
-    OutcomeResult,
-    described_variant,
-    ending,
-    listed_variant,
-    outcome_result,
-)
 from tablut.cli.options import check_folder, seed_option, variant_names_from
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, command, progress, tabular, with_sub_commands
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.records import read_rules
-from tablut.results import Result
+from tablut.results import (
+    DescribedVariant,
+    ListedVariant,
+    OutcomeResult,
+    Result,
+    described_variant,
+    ending,
+    listed_variant,
+    outcome_result,
+)
 from tablut.running.progress import plural
 from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
 
 if TYPE_CHECKING:
-    from tablut.differences import Answer, Difference
+    from tablut.differences import Difference, Effect
 
 
 class _Group(TyperGroup):
@@ -234,7 +234,7 @@ def diff_command(
             if fields[0].get(name) != fields[1].get(name)
         ],
         plies=found.plies,
-        asked=found.asked,
+        asked=found.compared,
         stopped=found.stopped or None,
         samples=found.drawn,
         positions=[_told(unlike) for unlike in found.found],
@@ -252,7 +252,7 @@ def diff_command(
 def _told(one: Difference) -> _Difference:
     size = one.position.size
 
-    def answers(of: tuple[Answer | None, ...]) -> list[_Answer | None]:
+    def answers(of: tuple[Effect | None, ...]) -> list[_Answer | None]:
         return [
             told
             and _Answer(
@@ -266,8 +266,8 @@ def _told(one: Difference) -> _Difference:
         men=sum(one.position.material) + 1,
         line=None if one.line is None else [str(move) for move in one.line],
         moves=[str(move) for move in one.moves],
-        a=answers(one.answers[0]),
-        b=answers(one.answers[1]),
+        a=answers(one.effects[0]),
+        b=answers(one.effects[1]),
     )
 
 

@@ -70,11 +70,11 @@ def _from_state(text: str, size: int, side: Side | None) -> Position:
 
 
 def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
-    rows, *said = text.split()
-    if len(said) > 1 or (said and said[0] not in ("w", "b")):
+    rows, *sides = text.split()
+    if len(sides) > 1 or (sides and sides[0] not in ("w", "b")):
         raise InputError("expected only w or b after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
-    if said:
-        side = "w" if said[0] == "w" else "b"
+    if sides:
+        side = "w" if sides[0] == "w" else "b"
     if side is None:
         raise InputError(
             "does not contain the side to move",

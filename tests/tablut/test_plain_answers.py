@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import tablut.cli.runtime as runtime
+import tablut.results as results
 from counting import bounds
 from symmetry import dihedral
 from tablut import Board
@@ -101,18 +101,18 @@ def test_a_rule_file_with_two_mistakes_shows_both() -> None:
 
 def test_the_commit_is_that_of_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of the packages that lies in another project's checkout has no commit."""
-    copy = tmp_path / "tablut" / "cli" / "runtime.py"
+    copy = tmp_path / "tablut" / "results.py"
     copy.parent.mkdir(parents=True)
     copy.write_text("")
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.invalid"]
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run([*git, *arguments], check=True, capture_output=True)
-    monkeypatch.setattr(runtime, "__file__", str(copy))
-    assert runtime.commit() is None
+    monkeypatch.setattr(results, "__file__", str(copy))
+    assert results.commit() is None
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "another"\n')
-    assert runtime.commit() is None
+    assert results.commit() is None
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "tablut"\n')
-    assert runtime.commit().endswith("+")
+    assert results.commit().endswith("+")
 
 
 def test_a_player_is_not_called_better_than_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,10 +12,10 @@ import typer
 from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, changed_cells, plan_of
 from reports.studies.rendered import CheckOption, rendered
 from tablut.cli.options import check_folder, threads_option
-from tablut.cli.runtime import Interrupted, Reply, command, commit, origin, progress, typed
+from tablut.cli.runtime import Interrupted, Reply, command, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
-from tablut.results import Result
+from tablut.results import Result, commit, origin
 from tablut.store.files import store_path, write_text
 
 if TYPE_CHECKING:

@@ -35,11 +35,11 @@ from retrograde.proofs.tree import PARTS
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import Reply, command, commit, origin, progress, typed
+from tablut.cli.runtime import Reply, command, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
-from tablut.results import Result
+from tablut.results import Result, commit, origin
 from tablut.running.clocks import wall_clock
 from tablut.running.scheduling import LocalScheduler
 from tablut.store.files import store_path, write_bytes, write_text

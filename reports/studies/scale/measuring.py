@@ -30,8 +30,8 @@ from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__
-from tablut.cli.runtime import commit
 from tablut.errors import InputError
+from tablut.results import commit
 from tablut.running.clocks import cpu_clock
 from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
