@@ -1,6 +1,6 @@
 """Exceptions of the toolkit, and helpers for error messages.
 
-Every message names the faulty input and says what to do about it.
+Every message names the faulty input and suggests how to correct it.
 
 On the command line every `TablutError` becomes one line on standard error; its class
 gives the exit code.
@@ -140,7 +140,7 @@ class VariantError(InputError):
 
 
 class UncompiledError(InputError):
-    """A board or a rule that the compiled engine does not support. The message says what works without the engine."""
+    """A board or a rule that the compiled engine does not support. The message lists the commands that work without the engine."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(

@@ -320,7 +320,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record says how many more games there are."""
+    r"""Return the first game of a log. A note in the record gives the number of further games."""
     first, *others = read_logs(text, variant)
     if not others:
         return first

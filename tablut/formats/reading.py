@@ -2,7 +2,7 @@
 
 The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
 pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
-text fits none of them, or if a part is missing, the error message says what is expected.
+text fits none of them, or if a part is missing, the error message describes the expected form.
 
 The short notations are defined at the end of this module:
 
