@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value, whole_number
 from tablut.formats.reading import PositionLike, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.position import Move, MoveText, Position
+from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, MoveText, Position
 from tablut.rules.naive import NaiveGame, PlainEngine
 from tablut.rules.outcome import OUTCOMES, GameResult, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
@@ -183,7 +183,7 @@ class Board:
     @property
     def turn(self) -> Literal["white", "black"]:
         """The side to move."""
-        return "white" if self._position.side == "w" else "black"
+        return SIDE_NAMES[self._position.side]
 
     @property
     def text(self) -> str:
@@ -409,7 +409,7 @@ class Board:
         if undo != code:  # the undo record of a move without captures equals its code
             for square in self._engine.captured(undo):
                 cells[square] = "."
-        self._position = Position("".join(cells), "b" if before.side == "w" else "w", before.fields)
+        self._position = Position("".join(cells), OTHER_SIDE[before.side], before.fields)
         self._reached, self._codes = OUTCOMES[outcome], None
 
     def _why_illegal(self, move: Move) -> str:
@@ -454,10 +454,10 @@ class Board:
 
     def _push_text(self, given: MoveText, text: str) -> Move:
         if given.side is not None and given.side != self._position.side:
-            other = "white" if given.side == "w" else "black"
             where = f"'{self._position}' ({self.variant.name})"
             raise IllegalMoveError(
-                f"is a move of {other}, but in {where} it is {self.turn}'s turn", subject=f"move {excerpt(text)}"
+                f"is a move of {SIDE_NAMES[given.side]}, but in {where} it is {self.turn}'s turn",
+                subject=f"move {excerpt(text)}",
             )
         self.push(given.move)
         captured = self.captured()

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Side = Literal["w", "b"]
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
+SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
+OTHER_SIDE: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 
 _LETTERS = "bwK"
 _TEXT = 480

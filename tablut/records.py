@@ -118,7 +118,7 @@ def write_line(record: GameRecord, variant: Variant) -> str:
     if record.start is not None or not record.moves:
         raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")
     black_first = variant.rules.first == "black"
-    taken = [sum(len(said.captures or ()) for said in record.moves[side::2]) for side in (0, 1)]
+    taken = [sum(len(move.captures or ()) for move in record.moves[side::2]) for side in (0, 1)]
     attackers, defenders = taken if black_first else reversed(taken)
     return f"{' '.join(map(str, record.moves))},{attackers},{defenders},{(record.result or 'ongoing').capitalize()}"
 
@@ -312,5 +312,5 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
 def _lost(record: GameRecord, again: GameRecord) -> list[str]:
     lost = [f"tag {name}" for name, value in record.tags.items() if again.tags.get(name) != value]
     for what, ours, theirs in (("comment", record.comments, again.comments), ("mark", record.marks, again.marks)):
-        lost += [f"the {what} on ply {ply}" for ply, said in ours.items() if theirs.get(ply) != said]
+        lost += [f"the {what} on ply {ply}" for ply, text in ours.items() if theirs.get(ply) != text]
     return lost + ["the positions after its moves"] * (record.positions is not None)

@@ -37,7 +37,7 @@ class ReplayedPly:
 
 @brief
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayedRecord:
     """The result of replaying a record."""
 
     board: Board
@@ -47,7 +47,7 @@ class Replay:
     notes: tuple[str, ...]
 
 
-def replay(record: GameRecord) -> Replay:
+def replay(record: GameRecord) -> ReplayedRecord:
     """Make the moves of a record, and compare its claims with the rules."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
@@ -57,17 +57,17 @@ def replay(record: GameRecord) -> Replay:
     start, plies, problems = board.position, [], []
     notes = [*record.warnings, *record.notes]
     over = None
-    for number, said in enumerate(record.moves, 1):
+    for number, claim in enumerate(record.moves, 1):
         if over is None and (over := board.outcome()) is not None:
-            problems.append(f"ply {number}: {said} follows the end of the game ({_told(over)})")
+            problems.append(f"ply {number}: {claim} follows the end of the game ({_ending(over)})")
         try:
-            board.push(said.move)
+            board.push(claim.move)
         except IllegalMoveError as error:
             problems.append(f"ply {number}: {error}")
             break
-        truth = MoveText(said.move, frozenset(board.captured()) or None)
-        if said.captures is not None and said.captures - {board.captured_king()} != frozenset(board.captured()):
-            problems.append(f"ply {number}: recorded as {said}, but the move is {truth}")
+        truth = MoveText(claim.move, frozenset(board.captured()) or None)
+        if claim.captures is not None and claim.captures - {board.captured_king()} != frozenset(board.captured()):
+            problems.append(f"ply {number}: recorded as {claim}, but the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
         plies.append(ReplayedPly(truth, board.position, board.outcome()))
@@ -76,20 +76,22 @@ def replay(record: GameRecord) -> Replay:
         if outcome is None:
             notes.append(f"result {record.result}: not reached on the board; perhaps by resignation, time or agreement")
         elif record.result != (outcome.winner or "draw"):
-            problems.append(f"result: is {record.result}, but should be {outcome.winner or 'draw'} ({_told(outcome)})")
-    return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
+            problems.append(
+                f"result: is {record.result}, but should be {outcome.winner or 'draw'} ({_ending(outcome)})"
+            )
+    return ReplayedRecord(board, start, tuple(plies), tuple(problems), tuple(notes))
 
 
-def _differences(ply: int, board: Board, said: Position) -> list[str]:
+def _differences(ply: int, board: Board, recorded: Position) -> list[str]:
     differing = [
         square_name(square, board.size)
-        for square, (ours, theirs) in enumerate(zip(board.position.cells, said.cells, strict=True))
+        for square, (ours, theirs) in enumerate(zip(board.position.cells, recorded.cells, strict=True))
         if ours != theirs
     ]
     return [f"ply {ply}: the recorded board differs on {', '.join(differing)}"] if differing else []
 
 
-def _told(outcome: Outcome) -> str:
+def _ending(outcome: Outcome) -> str:
     return outcome.how + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
 
 
@@ -147,8 +149,8 @@ class ReplayedGame:
     @property
     def contradicted(self) -> bool:
         """Whether the result on the board differs from the result of the line."""
-        said = self.game.winner
-        return self.outcome is not None and said is not None and said != (self.outcome.winner or "draw")
+        claimed = self.game.winner
+        return self.outcome is not None and claimed is not None and claimed != (self.outcome.winner or "draw")
 
 
 def replay_archive(
@@ -194,16 +196,16 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable
     for ply, word in enumerate(game.moves, 1):
         try:
             if (over := board.outcome()) is not None:
-                raise IllegalMoveError(f"follows the end of the game ({_told(over)})")
-            said = read(word)
+                raise IllegalMoveError(f"follows the end of the game ({_ending(over)})")
+            claim = read(word)
             mover = board.turn
-            board.push(said.move)
+            board.push(claim.move)
         except InputError as error:
             illegal = IllegalPly(ply, word, getattr(error, "why", "") or str(error))
             break
         captured = frozenset(board.captured())
         taken[mover == "white"] += len(captured)
-        if (said.captures or frozenset()) - {board.captured_king()} != captured:
+        if (claim.captures or frozenset()) - {board.captured_king()} != captured:
             differing.append(ply)
         if repeated is None and board.occurrence() >= counted:
             repeated = ply

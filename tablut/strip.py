@@ -36,7 +36,7 @@ def draw_strip(
         caption = title
         if number:
             move = moves[number - 1]
-            mover = "white" if board.turn == "white" else "black"
+            mover = board.turn
             board.push(move)
             captured = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
             ends = board.outcome() if number == len(moves) else None

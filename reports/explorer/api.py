@@ -49,15 +49,6 @@ from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
 from tablut import svg
-from tablut.answers import (
-    DescribedVariant,
-    ListedVariant,
-    MovesResult,
-    PerftResult,
-    described_variant,
-    listed_variant,
-    moves_result,
-)
 from tablut.engine import engine_for
 from tablut.errors import InputError, did_you_mean
 from tablut.notation import square_name
@@ -65,7 +56,16 @@ from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.provenance import commit, origin
 from tablut.replay import replay
-from tablut.results import Result
+from tablut.results import (
+    DescribedVariant,
+    ListedVariant,
+    MovesResult,
+    PerftResult,
+    Result,
+    described_variant,
+    listed_variant,
+    moves_result,
+)
 from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant

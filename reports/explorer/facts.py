@@ -19,7 +19,6 @@ from retrograde.answers import TierResult, tier_result
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.probing import shipped_store
 from symmetry import stabiliser
-from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
@@ -31,7 +30,7 @@ from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
 from tablut.notation import square_name
 from tablut.position import Position
 from tablut.prober import MissingTableError
-from tablut.results import ExactInt, Result
+from tablut.results import ExactInt, MoveResult, OutcomeResult, Result, moves_result
 from tablut.status import MEANINGS
 from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant, shipped_variants

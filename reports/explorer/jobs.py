@@ -20,7 +20,6 @@ from retrograde.puzzles.puzzle_file import Puzzle, facts_of, read_puzzles, rules
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
-from tablut.answers import PerftCount, PerftResult
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
@@ -30,7 +29,7 @@ from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
-from tablut.results import Result
+from tablut.results import PerftCount, PerftResult, Result
 from tablut.running.clocks import wall_clock
 from tablut.running.progress import plural
 from tablut.variants import shipped_variant

@@ -8,7 +8,6 @@ from typing import Final, Literal, get_args
 
 from rich.text import Text
 
-from tablut.answers import MoveResult, OutcomeResult, ending, outcome_result
 from tablut.board import Board
 from tablut.cli.command import argument, choice, command, flag, whole
 from tablut.cli.options import (
@@ -43,8 +42,8 @@ from tablut.records import (
     record_of,
     write_line,
 )
-from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
-from tablut.results import Result
+from tablut.replay import Ranks, ReplayedRecord, replay, replay_archive, same_upside_down
+from tablut.results import MoveResult, OutcomeResult, Result, ending, outcome_result
 from tablut.running.progress import plural
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -374,7 +373,7 @@ def _show_archive(console: PeopleConsole, result: _Archive) -> None:
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
 
 
-def _draw_all(game: Replay, folder: Path) -> None:
+def _draw_all(game: ReplayedRecord, folder: Path) -> None:
     from tablut import svg
 
     positions = [game.start, *(step.position for step in game.plies)]
@@ -388,7 +387,7 @@ def _draw_all(game: Replay, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: PeopleConsole, game: Replay, result: _Replayed, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: ReplayedRecord, result: _Replayed, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
     console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:

@@ -32,7 +32,7 @@ from typing import Any, Final, Literal, get_args
 from tablut.errors import InputError, shown_value
 from tablut.formats.game import GameRecord, further_games, overruled, start_under
 from tablut.notation import parse_square, square_name
-from tablut.position import Move, MoveText, Position, Side
+from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side
 from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
 from tablut.store.records import read_json
@@ -274,7 +274,6 @@ _SOURCE = re.compile(r"\S*\bGame(?P<game>\w++)")
 _METHOD = re.compile(r"<init>|\w++")
 _LETTERS = str.maketrans("OWBKT", ".wbK.")
 _LETTER_TURNS: dict[str, Turn] = dict(zip(("W", "B", "WW", "BW", "D"), _TURNS, strict=True))
-_OTHER: dict[Side, Side] = {"w": "b", "b": "w"}
 _LETTER_OF_TURN = {turn: letters for letters, turn in _LETTER_TURNS.items()}
 _COLOURS = {"w": "bianca", "b": "nera"}
 _MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
@@ -321,7 +320,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record says how many more games there are."""
+    r"""Return the first game of a log. A note in the record gives the number of further games."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -465,7 +464,7 @@ class _LoggedGame:
         except InputError as error:
             raise InputError(str(error), subject=self._line(found)) from error
         self.moves.append(MoveText(Move(start, target, state.size), captures))
-        self.positions.append(state.position(_OTHER[side]))
+        self.positions.append(state.position(OTHER_SIDE[side]))
         self.pending = None
 
 
@@ -540,7 +539,9 @@ class LogWriter:
         self._request(side, square_name(move.start, move.size), square_name(move.target, move.size))
         self.say("movePawn", "Movimento pedina")
         for square in captured:
-            self.say("checkCapture", f"Pedina {_COLOURS[_OTHER[side]]} rimossa in: {square_name(square, move.size)}")
+            self.say(
+                "checkCapture", f"Pedina {_COLOURS[OTHER_SIDE[side]]} rimossa in: {square_name(square, move.size)}"
+            )
         self.state(after, turn, "checkMove")
 
     def refused(self, side: Side, start: str, target: str, reason: str) -> None:

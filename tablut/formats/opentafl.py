@@ -113,9 +113,9 @@ def read_move(text: str, size: int) -> MoveText:
     return MoveText(move, squares or None)
 
 
-def write_move(said: MoveText) -> str:
+def write_move(move: MoveText) -> str:
     """Return a move in the notation of OpenTafl records: ``d4-d6xd7/c6``, all captures after one ``x``."""
-    return str(said).replace("x", "/").replace("/", "x", 1)
+    return str(move).replace("x", "/").replace("/", "x", 1)
 
 
 # -- reading game records -----------------------------------------------------------------
@@ -231,8 +231,8 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
                 turn += 1
                 notes += _turn(words[1:], turn, size, moves)
         for number in re.findall(r"\[([0-9]+) ", line) if turn and not varied else []:
-            told = enumerate(parts[int(number)][1].split("|", 1), 2 * turn - 1)
-            comments |= {ply: comment.strip() for ply, comment in told if comment.strip()}
+            numbered = enumerate(parts[int(number)][1].split("|", 1), 2 * turn - 1)
+            comments |= {ply: comment.strip() for ply, comment in numbered if comment.strip()}
     if variations:
         notes.append(f"variations omitted: {', '.join(variations) if len(variations) <= 20 else len(variations)}")
     return moves, comments, notes
@@ -398,8 +398,8 @@ class _Rules:
         return self.start.size
 
     def refuse(self, rule: str, *keys: str) -> None:
-        said = " ".join(f"{key}:{self.keys[key]}" for key in keys)
-        self.refused.append(f"{rule} ({said if len(said) <= 80 and said.isprintable() else excerpt(said)})")
+        shown = " ".join(f"{key}:{self.keys[key]}" for key in keys)
+        self.refused.append(f"{rule} ({shown if len(shown) <= 80 and shown.isprintable() else excerpt(shown)})")
 
     def pieces(self, *keys: str) -> set[str]:
         """Return the letters of attacker, defender and king that occur in all of the given keys."""
@@ -632,12 +632,12 @@ def write_game(record: GameRecord) -> str:
     moves = [write_move(move) for move in record.moves]
     turns = []
     for place in range(0, len(moves), 2):
-        said = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
-        if "]" in "".join(said) or "|" in said[0] or not "".join(said).replace("\n", "").isprintable():
+        comments = [record.comments.get(ply, "") for ply in (place + 1, place + 2)]
+        if "]" in "".join(comments) or "|" in comments[0] or not "".join(comments).replace("\n", "").isprintable():
             raise InputError(
                 "OpenTafl's comments cannot contain ] or control characters; | separates moves",
                 subject=f"comment on turn {1 + place // 2}",
             )
         turns.append(f"{1 + place // 2}. {' '.join(moves[place : place + 2])}")
-        turns += [f"[{'|'.join(said)}]"] if any(said) else []
+        turns += [f"[{'|'.join(comments)}]"] if any(comments) else []
     return "\n".join([*(f"[{name}:{value}]" for name, value in tags.items()), "", *turns]) + "\n"

@@ -2,7 +2,7 @@
 
 The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
 pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
-text fits none of them, or if a part is missing, the error message says what is expected.
+text fits none of them, or if a part is missing, the error message describes the expected form.
 
 The short notations are defined at the end of this module:
 
@@ -70,11 +70,11 @@ def _from_state(text: str, size: int, side: Side | None) -> Position:
 
 
 def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
-    rows, *said = text.split()
-    if len(said) > 1 or (said and said[0] not in ("w", "b")):
+    rows, *sides = text.split()
+    if len(sides) > 1 or (sides and sides[0] not in ("w", "b")):
         raise InputError("expected only w or b after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
-    if said:
-        side = "w" if said[0] == "w" else "b"
+    if sides:
+        side = "w" if sides[0] == "w" else "b"
     if side is None:
         raise InputError(
             "does not contain the side to move",

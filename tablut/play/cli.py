@@ -29,7 +29,7 @@ from tablut.variants import Variant, load_variant, variant_names
 
 # Sessions are imported where they begin, because a single move needs no protocol, no server and no terminal.
 if TYPE_CHECKING:
-    from tablut.play.bridges.fronts import Front
+    from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
 

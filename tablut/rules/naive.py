@@ -94,7 +94,11 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """A way to capture white soldiers: their cells, the cells that black must occupy, and where the last may arrive."""
+    """A way to capture white soldiers.
+
+    The fields are the cells of the soldiers, the cells that black must occupy, and the cells on which the last black
+    piece may arrive.
+    """
 
     row: list[Cell]
     men: list[Cell]

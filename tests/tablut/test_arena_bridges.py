@@ -15,10 +15,9 @@ from tablut.cli.shell import run
 from tablut.formats.opentafl import write_position, write_rules
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.bridges import programs
-from tablut.play.bridges.fronts import Front
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
-from tablut.play.bridges.taflzero import TaflZeroFront
+from tablut.play.bridges.uci import Front, TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position

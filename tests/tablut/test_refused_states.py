@@ -19,7 +19,7 @@ from tablut.formats.opentafl import write_position, write_rules
 from tablut.formats.reading import write_fen
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
-from tablut.play.bridges.taflzero import TaflZeroFront
+from tablut.play.bridges.uci import TaflZeroFront
 from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position

@@ -3,6 +3,7 @@
 import hashlib
 import pickle
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -87,6 +88,11 @@ def test_variants_are_values() -> None:
     again = pickle.loads(pickle.dumps(variant))
     assert again == variant
     assert hash(again) == hash(variant)
+    # Variants of one game share what is derived from it, whatever their names, and however they were made.
+    renamed = replace(again, name="other", rules=again.rules.model_copy())
+    assert renamed.regions is again.regions is variant.regions
+    assert renamed.start_symmetries is variant.start_symmetries
+    assert replace(variant, rules=load_variant("leiden").rules).digest != variant.digest
     assert len(set(shipped_variants())) == len(SHIPPED)
 
 

@@ -16,8 +16,8 @@ from tablut.store.files import excerpt
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tablut.play.bridges.fronts import Front
     from tablut.play.bridges.programs import IdlePrograms, Words
+    from tablut.play.bridges.uci import Front
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
@@ -31,8 +31,7 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
         return None
     from tablut.play.bridges.htp import HtpWords
     from tablut.play.bridges.otep import OtepWords
-    from tablut.play.bridges.taflzero import TaflZeroWords
-    from tablut.play.bridges.uci import UciWords
+    from tablut.play.bridges.uci import TaflZeroWords, UciWords
 
     return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
@@ -41,7 +40,7 @@ def front_of(protocol: str) -> type[Front]:
     """Return the class that implements a third-party protocol for our engine."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront
-    from tablut.play.bridges.taflzero import TaflZeroFront
+    from tablut.play.bridges.uci import TaflZeroFront
 
     return {"otep": OtepFront, "taflzero": TaflZeroFront, "htp": HtpFront}[protocol]
 
@@ -75,9 +74,9 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
         close_player(player)
 
 
-def name_of(player: Player, said: str) -> str:
+def name_of(player: Player, requested: str) -> str:
     """Return the name that an external program reports, or else the name by which the player was requested."""
-    return getattr(player, "name", "") or said
+    return getattr(player, "name", "") or requested
 
 
 def close_player(player: Player) -> None:

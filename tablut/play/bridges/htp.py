@@ -16,9 +16,10 @@ from typing import ClassVar, Final
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.notation import parse_square, square_name
-from tablut.play.bridges.fronts import Front
-from tablut.play.bridges.programs import REFUSAL, Answer, Process, Words, bare, built_in
+from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Words, built_in
+from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
+from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import SIDES, Move, SideName
 from tablut.store.files import excerpt
@@ -65,26 +66,26 @@ class HtpWords(Words):
             )
         return built_in(variant, own)
 
-    def hear(self, text: str) -> tuple[str, str]:
+    def receive(self, text: str) -> tuple[str, str]:
         """Process a line: distinguish answers from refusals."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
         """Request the name of the program."""
-        self.name = process.ask("name\n", "=", seconds).text[1:].strip()
+        self.name = process.request("name\n", "=", seconds).text[1:].strip()
 
-    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+    def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
         # All time on the clock is for this move, because the clock is set again before the next move.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
         lines = [f"board_size {board.size}", f"time_settings {clock}", *plays, "generate_move"]
-        return process.ask("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
+        return process.request("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
 
-    def read(self, answer: Answer) -> Choice:
+    def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move. The answer of a program that resigns cannot be parsed as a move."""
-        return bare(_read_play(answer.text[1:], self.game.variant.size)[1])
+        return bare_choice(_read_play(answer.text[1:], self.game.variant.size)[1])
 
 
 # -- our engine with this protocol -------------------------------------------------------------
@@ -108,7 +109,7 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
-        self._session.handle("isready")  # load or compile now, so that this costs no move any time
+        self._session.handle("isready")  # load or compile now, so that no move loses time to it
 
     def handle(self, line: str) -> bool:
         """Execute a line. Text after a number sign is a comment."""
@@ -173,7 +174,7 @@ class HtpFront(Front):
         self._board.push_text(self._best)
         return _write_play(side, self._board.peek())
 
-    def _said(self, line: str) -> None:
+    def _translate(self, line: str) -> None:
         if line.startswith("info string"):
             self._trouble = line.removeprefix("info string ")
         elif line != "bestmove none":

@@ -24,7 +24,7 @@ from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
 from tablut.play.search.limits import SearchLimits, said_score
-from tablut.position import Move, Side
+from tablut.position import OTHER_SIDE, Move, Side
 from tablut.rules.outcome import GameResult
 from tablut.store.files import excerpt
 from tablut.variants import Variant
@@ -327,7 +327,7 @@ class _ClientGame:
         move = _move_to(view, state)
         if move is None:
             self._complain("the state does not follow from the previous one; continuing from it")
-            self._begin_at(state, "b" if now.side == "w" else "w")
+            self._begin_at(state, OTHER_SIDE[now.side])
             return
         self._tell(f"{view.turn} {move}")
         record.push(move)

@@ -28,7 +28,7 @@ from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
 from tablut.notation import square_name
-from tablut.position import Move, Position, Side, SideName
+from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side
 from tablut.rules.outcome import GameResult
 from tablut.running.machine import listen
 from tablut.running.one_caller import OneCaller
@@ -484,9 +484,6 @@ ENDS: Final = {
 }
 """Terminations caused by a player outside the rules of the game, with texts for people."""
 
-_OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
-SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
-
 
 class Ruling(NamedTuple):
     """End of a game: its termination and result."""
@@ -555,7 +552,7 @@ class Match:
             return
         if claimed not in (None, side):
             # Only note it, since the competition's server ignores this field too.
-            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[_OTHER[side]]}")
+            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[OTHER_SIDE[side]]}")
         try:
             self.board.push(move)
         except IllegalMoveError as error:
@@ -584,10 +581,10 @@ class Match:
         """End the game as lost for a side, with a termination from `ENDS`."""
         if self.verdict is not None:
             return
-        self.verdict = Ruling(termination, SIDE_NAMES[_OTHER[side]])
-        told = f"{SIDE_NAMES[side]} {ENDS[termination]}"
+        self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])
+        fault = f"{SIDE_NAMES[side]} {ENDS[termination]}"
         # Do not copy a player's text into the log, where a reader could mistake it for the server's own lines.
-        self._note(told + (f": {reason}" if reason else ""), told)
+        self._note(fault + (f": {reason}" if reason else ""), fault)
         self.log.state(self.board.position, self.turn)
 
     def _note(self, text: str, logged: str | None = None) -> None:

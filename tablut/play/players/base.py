@@ -1,19 +1,58 @@
-"""Budget of a player in compiled code: a number of moves, and time on a clock that the kernels read themselves."""
+"""Base class of the players from the literature, and the budget that the compiled ones spend on a move."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Final
+from random import Random
+from typing import ClassVar, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tablut.board import Board
 from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
-from tablut.play.search.limits import SearchLimits
+from tablut.play.players.registry import PlayerOptions, Setting, check_limits, read_settings
+from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import time_margin
+from tablut.position import Move
 from tablut.running.clocks import alarm
+from tablut.running.one_caller import OneCaller, alone
+from tablut.variants import Variant
+
+
+class ReproducedPlayer(OneCaller):
+    """Base class of the players from the literature: their settings, their random numbers, and what a choice needs."""
+
+    name: ClassVar[str]
+    """Name in the registry, which also states the limits that can end a move of the player."""
+    declared: ClassVar[Mapping[str, Setting]] = {}
+    """Settings of the player, by name."""
+    defaults: ClassVar[Mapping[str, str]] = {}
+    """Values of settings that replace the declared defaults."""
+
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        given = {**self.defaults, **dict(options.checked().settings)}
+        self.settings = read_settings(self.name, options._replace(settings=tuple(given.items())), self.declared)
+        self.variant = variant
+        self._random = Random(options.seed)
+
+    @alone
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        """Return a move in an undecided position, within limits."""
+        began = time.perf_counter()
+        check_limits(self.name, limits)
+        return self._choice(board, moves_asked_about(board, self.variant), limits, began)
+
+    @abstractmethod
+    def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
+        """Return one of the legal moves. The time for it runs since ``began``."""
+
+
+# -- the budget for a move: a number of moves made, and time on a clock that the kernels read themselves ---
+
 
 NODES: Final = 0
 """Number of moves made."""
