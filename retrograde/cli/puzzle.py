@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from retrograde.cli.proving import check_command, nodes_option, solve_command
 from retrograde.puzzles.puzzle_file import (
@@ -17,7 +17,7 @@ from retrograde.puzzles.puzzle_file import (
     shipped_ids,
 )
 from tablut.cli.command import Decorator, Group, argument, beginning, bundle, choice, flag, option, whole
-from tablut.cli.options import variant_option
+from tablut.cli.options import check_range, variant_option
 from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
@@ -67,27 +67,17 @@ class _Shown(PuzzleFacts):
 @whole("--max-plies", "longest", least=1, most=1000, help="Maximum length of the win, in plies.")
 @whole("--grade", multiple=True, least=1, most=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
 @option("--theme", metavar="TEXT", help="Part of a theme's name, such as ending, middle game or shieldwall.")
-def list_command(
-    file: str,
-    variant: str | None,
-    side: Literal["white", "black"] | None,
-    winner: Literal["white", "black"] | None,
-    shortest: int | None,
-    longest: int | None,
-    grade: tuple[int, ...],
-    theme: str | None,
-) -> Reply:
+def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wanted: Any) -> Reply:
     """List puzzles, without their solutions.
 
     With filters, only matching puzzles are listed; an empty list is no error.
     """
-    if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
+    check_range(wanted["shortest"], wanted["longest"])
     # Shipped files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
-    found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, wanted)])
+    filters = Filter(variant if shipped else None, grades=grade, **wanted)
+    found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
     return Reply(found, lambda console: _show_list(console, found, len(puzzles)), table=(PuzzleFacts, found.puzzles))
 
 
