@@ -46,7 +46,7 @@ class _List(Result):
     puzzles: list[PuzzleFacts]
 
 
-class _Shown(PuzzleFacts):
+class _ShownPuzzle(PuzzleFacts):
     tempting: int | None
     source: str
     hint: str | None = None
@@ -123,7 +123,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
     from retrograde.puzzles.game import solve_puzzle
 
     tempting = puzzle.tags.get("tempting", "")
-    shown = _Shown(
+    shown = _ShownPuzzle(
         **facts_of(puzzle).model_dump(),
         tempting=int(tempting) if tempting.isascii() and tempting.isdigit() else None,
         source=puzzle.tags.get("source", ""),
@@ -135,7 +135,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
     return Reply(shown, lambda console: _show_puzzle(console, puzzle, shown))
 
 
-def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
+def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _ShownPuzzle) -> None:
     variant = rules_of(puzzle)
     console.print(draw_board(variant, puzzle.position.rows()))
     console.print(legend(variant))
@@ -163,7 +163,7 @@ _COMMANDS: Final = {
 }
 
 
-class _Played(Result):
+class _PlayedPuzzle(Result):
     id: str
     variant: str
     position: str
@@ -225,7 +225,7 @@ class _Table:
         self._hinted: Move | None = None
         self._revealed = self._left = self._unknown = False
 
-    def run(self) -> _Played:
+    def run(self) -> _PlayedPuzzle:
         """Ask for moves until the puzzle is solved or left."""
         game = self._game
         self._live.print(draw_board(game.board.variant, game.board.position.rows()))
@@ -249,7 +249,7 @@ class _Table:
         solved = game.over and not self._revealed
         if game.over:
             self._live.print("solved" if solved else "that was the solution", style="bold")
-        return _Played(
+        return _PlayedPuzzle(
             id=self._puzzle.id,
             variant=game.board.variant.name,
             position=str(self._puzzle.position),
@@ -358,7 +358,7 @@ class _Table:
         self._live.print(draw_board(board.variant, board.position.rows()))
 
 
-def _show_played(console: PeopleConsole, played: _Played) -> None:
+def _show_played(console: PeopleConsole, played: _PlayedPuzzle) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong, hints = plural(len(played.wrong), "wrong move"), plural(played.hints, "hint")
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")

@@ -341,7 +341,7 @@ class _Valued(Result):
     dtm: int | None
 
 
-class _Found(Result):
+class _ListedPositions(Result):
     variant: str
     store: str
     found: int
@@ -386,7 +386,7 @@ def query_command(store: str, query: TableQuery, most: int) -> Reply:
     with progress("query") as observer:
         observer.begin("entries")
         listing = interruptible(partial(list_positions, files, query, most, observer.advance))
-    found = _Found(
+    found = _ListedPositions(
         variant=files.variant.name,
         store=str(files.root),
         found=listing.found,
@@ -395,7 +395,7 @@ def query_command(store: str, query: TableQuery, most: int) -> Reply:
     return Reply(found, lambda console: _show_found(console, found), table=(_Valued, found.positions))
 
 
-def _show_found(console: PeopleConsole, found: _Found) -> None:
+def _show_found(console: PeopleConsole, found: _ListedPositions) -> None:
     if found.positions:
         rows = ((one.wdl, "" if one.dtm is None else str(one.dtm), one.position) for one in found.positions)
         console.table((label("value"), number("plies"), label("position")), rows)

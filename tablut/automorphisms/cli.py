@@ -45,7 +45,7 @@ class ElementResult(Result):
     counterexample: str | None
 
 
-class _Verified(Result):
+class _VerifiedSymmetries(Result):
     variant: str
     group_order: int
     start_group_order: int
@@ -111,7 +111,7 @@ def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
 
 
 def _verified(variant: Variant, elements: list[ElementResult], done: list[SymmetryCheck], seed: int) -> Reply:
-    result = _Verified(
+    result = _VerifiedSymmetries(
         variant=variant.name,
         group_order=len(variant.symmetries),
         start_group_order=sum(element.of_the_start for element in elements),
@@ -133,7 +133,7 @@ def _difference(variant: Variant, element: Symmetry) -> str:
     return "it changes the camps, the inert cells or the cells where pieces may stand"
 
 
-def _show_verified(console: PeopleConsole, result: _Verified) -> None:
+def _show_verified(console: PeopleConsole, result: _VerifiedSymmetries) -> None:
     what = (
         f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
         f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"

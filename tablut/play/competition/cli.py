@@ -33,7 +33,7 @@ _PATIENCE = 2.0
 """Time in seconds in which our own players must receive the end of the last game."""
 
 
-class _Game(Result):
+class _LoggedGame(Result):
     white: str
     black: str
     result: str | None
@@ -51,7 +51,7 @@ class _Refereed(Result):
     result: str | None
     termination: str | None
     moves: list[str]
-    games: list[_Game]
+    games: list[_LoggedGame]
 
 
 def _own_player(side: str) -> Decorator:
@@ -166,7 +166,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
     games = [
-        _Game(
+        _LoggedGame(
             white=game.white,
             black=game.black,
             result=None if game.verdict is None else game.verdict.result,
