@@ -124,10 +124,8 @@ def _section(title: str, note: str = "") -> Text:
 
 def _show(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(Text.assemble((f"State space of {report.variant}", "bold"), "  ", ("all numbers are exact", "dim")))
-    table = Table(number("number"), label("of what"), prose("step by step"))
-    for rung in report.ladder():
-        table.add(f"{rung.number:,}", rung.unit, rung.what)
-    console.print(table)
+    columns = number("number"), label("of what"), prose("step by step")
+    console.table(columns, ((f"{rung.number:,}", rung.unit, rung.what) for rung in report.ladder()))
     for section in (_show_terms, _show_geometry, _show_findings, _show_counts, _show_material, _show_comparison):
         section(console, report)
 
@@ -186,24 +184,19 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")
     if report.excluded:
         console.print(_section("Proved unreachable"))
-        table = Table(number("placements"), prose())
-        for space in report.excluded:
-            table.add(str(space.exact), space.description)
-        console.print(table)
+        rows = ((str(space.exact), space.description) for space in report.excluded)
+        console.table((number("placements"), prose()), rows)
     console.print(_section("With the side to move", "both sides for undecided placements, one for final ones"))
-    table = Table(label(), number("positions"))
-    for name, value in report.with_side_to_move.items():
-        table.add(name.replace("_", ", "), str(value))
-    console.print(table)
+    sides = ((name.replace("_", ", "), str(value)) for name, value in report.with_side_to_move.items())
+    console.table((label(), number("positions")), sides)
     console.print(f"Symmetries of the terrain: {len(report.symmetries)}.", style="dim")
 
 
 def _show_material(console: PeopleConsole, report: BoundsReport) -> None:
     console.print(_section("Largest shares of the labelled total"))
-    table = Table(number("attackers"), number("defenders"), number("states"), number("percent"))
-    for pair in sorted(report.material, key=lambda pair: -pair.total)[:6]:
-        table.add(str(pair.attackers), str(pair.defenders), str(pair.total), pair.share)
-    console.print(table)
+    most = sorted(report.material, key=lambda pair: -pair.total)[:6]
+    rows = ((str(pair.attackers), str(pair.defenders), str(pair.total), pair.share) for pair in most)
+    console.table(map(number, ("attackers", "defenders", "states", "percent")), rows)
 
 
 def _show_comparison(console: PeopleConsole, report: BoundsReport) -> None:
@@ -220,14 +213,8 @@ def _show_comparison(console: PeopleConsole, report: BoundsReport) -> None:
     )
     for game in report.comparison:
         today = scientific(int(game.today), 3) if game.today.isdigit() else game.today
-        table.add(
-            game.name,
-            ", ".join(game.published),
-            game.published_solution,
-            f"{today} ± {game.error}" if game.error else today,
-            game.solution,
-            game.kind,
-        )
+        today += f" ± {game.error}" * bool(game.error)
+        table.add(game.name, ", ".join(game.published), game.published_solution, today, game.solution, game.kind)
     console.print(table)
     for game in report.comparison:
         remark = f"; {game.remark}" if game.remark else ""
@@ -336,10 +323,8 @@ def _show_exclusions(console: PeopleConsole, result: _Exclusions) -> None:
             (f"  {total} of at most {result.pieces} pieces, {len(result.sets)} up to symmetry", "dim"),
         )
     )
-    table = Table(number("pieces"), number("images"), label("set"))
-    for orbit in result.sets:
-        table.add(str(orbit.pieces), str(orbit.images), " ".join(orbit.set))
-    console.print(table)
+    sets = ((str(orbit.pieces), str(orbit.images), " ".join(orbit.set)) for orbit in result.sets)
+    console.table((number("pieces"), number("images"), label("set")), sets)
     title = Text.assemble("\n", ("Placements with one of them", "bold"), ("  unreachable; all numbers exact", "dim"))
     console.print(title)
     counts = Table(label("space"), number("counted"), number("excluded"), number("left"), number("up to symmetry"))

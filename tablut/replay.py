@@ -17,6 +17,7 @@ from tablut.formats.game import GameRecord
 from tablut.notation import square_name
 from tablut.position import MoveText, Position
 from tablut.records import ArchivedGame, turned
+from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome
 from tablut.running.progress import Observer
 from tablut.store.files import brief
@@ -211,3 +212,137 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable
             repeated = ply
     outcome = board.outcome()
     return ReplayedGame(game, board.ply, illegal, tuple(differing), (taken[0], taken[1]), repeated, outcome)
+
+
+# -- results ------------------------------------------------------------------------------
+
+
+class ReplayResult(Result):
+    """A game record compared with the rules: its moves, and the claims that are wrong."""
+
+    variant: str
+    tags: dict[str, str]
+    start: str
+    position: str
+    moves: list[MoveResult]
+    positions: list[str]
+    outcome: OutcomeResult | None
+    result: str | None
+    notes: list[str]
+    comments: dict[int, str]
+    marks: dict[int, str]
+    problems: list[str]
+
+
+def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
+    """Return the result of replaying a record."""
+    board = replayed.board
+    return ReplayResult(
+        variant=board.variant.name,
+        tags=dict(record.tags),
+        start=str(replayed.start),
+        position=str(board.position),
+        moves=[
+            MoveResult(
+                move=str(step.move.move),
+                captures=[square_name(square, board.size) for square in sorted(step.move.captures or ())],
+                outcome=outcome_result(step.outcome),
+            )
+            for step in replayed.plies
+        ],
+        positions=[str(step.position) for step in replayed.plies],
+        outcome=outcome_result(board.outcome()),
+        result=record.result,
+        notes=list(replayed.notes),
+        comments=dict(record.comments),
+        marks=dict(record.marks),
+        problems=list(replayed.problems),
+    )
+
+
+class IllegalPlyResult(Result):
+    """The first move of a game that the rules do not allow."""
+
+    ply: int
+    move: str
+    why: str
+
+
+class ArchivedGameResult(Result):
+    """A game of an archive, compared with its line; see `ReplayedGame`."""
+
+    number: int
+    plies: int
+    illegal: IllegalPlyResult | None
+    captures_agree: bool
+    captures_differ: list[int]
+    termination: str | None
+    winner: str | None
+    recorded: str
+    contradicted: bool
+    repeated: int | None
+
+
+class ArchiveSummary(Result):
+    """Numbers of games of an archive that have a property, and of all their plies."""
+
+    games: int
+    plies: int
+    legal: int
+    captures_agree: int
+    ended: int
+    contradicted: int
+    repeated: int
+
+
+class UnreadLine(Result):
+    """A line of an archive that cannot be read."""
+
+    line: int
+    why: str
+
+
+class ArchiveResult(Result):
+    """All games of an archive, compared with the rules."""
+
+    variant: str
+    ranks: Ranks
+    games: list[ArchivedGameResult]
+    unread: list[UnreadLine]
+    summary: ArchiveSummary
+
+    @property
+    def holds(self) -> bool:
+        """Whether every line can be read, and everything in it is right."""
+        found = self.summary
+        return not self.unread and found.legal == found.captures_agree == found.games and not found.contradicted
+
+
+def archive_result(variant: Variant, ranks: Ranks, games: list[ReplayedGame], unread: dict[int, str]) -> ArchiveResult:
+    """Return the result of replaying an archive."""
+    rows = [
+        ArchivedGameResult(
+            number=one.game.number,
+            plies=one.plies,
+            illegal=None if one.illegal is None else IllegalPlyResult(**one.illegal._asdict()),
+            captures_agree=one.captures_agree,
+            captures_differ=list(one.differing),
+            termination=one.outcome and one.outcome.termination,
+            winner=one.outcome and one.outcome.winner,
+            recorded=one.game.result,
+            contradicted=one.contradicted,
+            repeated=one.repeated,
+        )
+        for one in games
+    ]
+    summary = ArchiveSummary(
+        games=len(rows),
+        plies=sum(row.plies for row in rows),
+        legal=sum(row.illegal is None for row in rows),
+        captures_agree=sum(row.captures_agree for row in rows),
+        ended=sum(row.termination is not None for row in rows),
+        contradicted=sum(row.contradicted for row in rows),
+        repeated=sum(row.repeated is not None for row in rows),
+    )
+    lines = [UnreadLine(line=line, why=why) for line, why in unread.items()]
+    return ArchiveResult(variant=variant.name, ranks=ranks, games=rows, unread=lines, summary=summary)

@@ -19,6 +19,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+import click
 import pytest
 
 from tablut.cli import runtime
@@ -217,7 +218,29 @@ def test_every_command_explains_itself(name: str, capsys: pytest.CaptureFixture[
     assert texts[0] == texts[1] == texts[2]
     assert f"Usage: tablut {name} " in texts[0]
     assert "--json" in texts[0]
-    assert not re.search("<[a-z]+>", texts[0])
+    assert all(len(line) <= 80 for line in texts[0].partition("\nExamples:")[0].splitlines())
+    for item in command_tree()[name].params:
+        if isinstance(item, click.Option) and not item.is_flag:
+            assert item.metavar, f"{item.opts}: its unit or kind is not named"
+            assert item.hidden or item.help, item.opts
+
+
+def test_a_group_without_a_command_lists_its_commands(capsys: pytest.CaptureFixture[str]) -> None:
+    groups = sorted({name.partition(" ")[0] for name in COMMANDS if " " in name} - set(COMMANDS))
+    assert {"position", "puzzle", "reachable", "symmetry", "tablebase"} <= set(groups)
+    for group in groups:
+        assert run([group]) == 0
+        listed = " ".join(capsys.readouterr().out.split())
+        for name in (name for name in COMMANDS if name.startswith(f"{group} ")):
+            summary = " ".join((command_tree()[name].help or "").strip().partition("\n")[0].split())
+            assert f"{name.removeprefix(f'{group} ')} {summary}" in listed
+
+
+def test_short_forms_are_the_commands_about_a_position(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("show", "status", "rank"):
+        assert run([name, "-v", SMALL]) == run(["position", name, "-v", SMALL]) == 0
+        short = capsys.readouterr().out
+        assert short[: len(short) // 2] * 2 == short
 
 
 def test_every_command_shows_examples_that_the_documentation_has(capsys: pytest.CaptureFixture[str]) -> None:
@@ -228,7 +251,7 @@ def test_every_command_shows_examples_that_the_documentation_has(capsys: pytest.
     for name in COMMANDS:
         assert run(["help", *name.split()]) == 0
         examples = capsys.readouterr().out.partition("\nExamples:\n")[2].splitlines()
-        assert examples, f"add an example of {name} to the CommandSpec of its package"
+        assert len(examples) >= 2, f"add an example of {name} to the commands.txt of its package"
         for line in examples:
             assert line.startswith(f"  tablut {name}")
             assert tuple(shlex.split(line)) in documented, line

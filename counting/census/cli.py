@@ -260,10 +260,8 @@ def verify_command(store: str, variant: str | None, parents: bool, memory: int) 
 
 def _show_verified(console: PeopleConsole, report: VerifyReport) -> None:
     console.print(f"{report.variant}  {report.store}", soft_wrap=True)
-    table = Table(label("check"), number("cases"), number("failures"))
-    for check in report.checks:
-        table.add(check.name, f"{check.cases:,}", f"{check.failures:,}")
-    console.print(table)
+    columns = label("check"), number("cases"), number("failures")
+    console.table(columns, ((check.name, f"{check.cases:,}", f"{check.failures:,}") for check in report.checks))
     for check in report.checks:
         for message in check.messages:
             console.print(f"{check.name}: {message}", soft_wrap=True)

@@ -118,7 +118,7 @@ def _show(console: PeopleConsole, result: ReachableEstimate) -> None:
     console.print(f"{plural(result.checked, 'certificate')} checked again by the plain rules", style="dim")
 
 
-class _Checked(Result):
+class _CheckedCertificates(Result):
     variant: str
     checked: int
     failures: int
@@ -148,12 +148,14 @@ def check_command(file: str, variant: str | None) -> Reply:
             lambda name: load_variant(variant or name),
             observer.advance,
         )
-    claimed = header.model_dump(include=set(_Checked.model_fields))
-    result = _Checked(**claimed, checked=checked.checked, failures=len(checked.failures), failed=checked.failures)
+    claimed = header.model_dump(include=set(_CheckedCertificates.model_fields))
+    result = _CheckedCertificates(
+        **claimed, checked=checked.checked, failures=len(checked.failures), failed=checked.failures
+    )
     return Reply(result, lambda console: _show_checked(console, result), EXIT_NO if checked.failures else 0)
 
 
-def _show_checked(console: PeopleConsole, result: _Checked) -> None:
+def _show_checked(console: PeopleConsole, result: _CheckedCertificates) -> None:
     verdict = Text(f"{result.failures:,} fail", "bold red") if result.failures else Text("all hold", "green")
     console.print(
         Text.assemble(

@@ -339,7 +339,7 @@ def _show_file(console: PeopleConsole, result: PuzzleFile, total: int) -> None:
 # -- ``tablut puzzle check``: a saved proof -----------------------------------------------------
 
 
-class _Checked(CheckedProof):
+class _CheckedStrategy(CheckedProof):
     variant: str
     game: str
     file: str
@@ -384,7 +384,7 @@ def check_command(file: str, variant: str | None, plies: int, tablebase: str | N
         raise
     except KeyboardInterrupt:
         checked, interrupted = check.result(), True
-    result = _Checked(
+    result = _CheckedStrategy(
         variant=rules.name,
         game=rules.digest,
         file=file,
@@ -403,7 +403,7 @@ def check_command(file: str, variant: str | None, plies: int, tablebase: str | N
     return Reply(result, lambda console: _show_checked(console, result), code)
 
 
-def _show_checked(console: PeopleConsole, result: _Checked) -> None:
+def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
     def say(text: str, mark: str = "", style: str = "") -> None:
         console.print(Text(mark, style=style) + Text(text, style="not bold default"), soft_wrap=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from retrograde.cli.proving import check_command, nodes_option, solve_command
 from retrograde.puzzles.puzzle_file import (
@@ -17,7 +17,7 @@ from retrograde.puzzles.puzzle_file import (
     shipped_ids,
 )
 from tablut.cli.command import Decorator, Group, argument, beginning, bundle, choice, flag, option, whole
-from tablut.cli.options import variant_option
+from tablut.cli.options import check_range, variant_option
 from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, legend, number, prose
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
@@ -46,7 +46,7 @@ class _List(Result):
     puzzles: list[PuzzleFacts]
 
 
-class _Shown(PuzzleFacts):
+class _ShownPuzzle(PuzzleFacts):
     tempting: int | None
     source: str
     hint: str | None = None
@@ -67,27 +67,17 @@ class _Shown(PuzzleFacts):
 @whole("--max-plies", "longest", least=1, most=1000, help="Maximum length of the win, in plies.")
 @whole("--grade", multiple=True, least=1, most=5, help="Grade, from 1 (easiest) to 5; may be repeated.")
 @option("--theme", metavar="TEXT", help="Part of a theme's name, such as ending, middle game or shieldwall.")
-def list_command(
-    file: str,
-    variant: str | None,
-    side: Literal["white", "black"] | None,
-    winner: Literal["white", "black"] | None,
-    shortest: int | None,
-    longest: int | None,
-    grade: tuple[int, ...],
-    theme: str | None,
-) -> Reply:
+def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wanted: Any) -> Reply:
     """List puzzles, without their solutions.
 
     With filters, only matching puzzles are listed; an empty list is no error.
     """
-    if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
+    check_range(wanted["shortest"], wanted["longest"])
     # Shipped files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
-    wanted = Filter(variant if shipped else None, side, winner, shortest, longest, tuple(grade or ()), theme)
-    found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, wanted)])
+    filters = Filter(variant if shipped else None, grades=grade, **wanted)
+    found = _List(file=file, puzzles=[facts_of(puzzle) for puzzle in choose(puzzles, filters)])
     return Reply(found, lambda console: _show_list(console, found, len(puzzles)), table=(PuzzleFacts, found.puzzles))
 
 
@@ -133,7 +123,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
     from retrograde.puzzles.game import solve_puzzle
 
     tempting = puzzle.tags.get("tempting", "")
-    shown = _Shown(
+    shown = _ShownPuzzle(
         **facts_of(puzzle).model_dump(),
         tempting=int(tempting) if tempting.isascii() and tempting.isdigit() else None,
         source=puzzle.tags.get("source", ""),
@@ -145,7 +135,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
     return Reply(shown, lambda console: _show_puzzle(console, puzzle, shown))
 
 
-def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _Shown) -> None:
+def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _ShownPuzzle) -> None:
     variant = rules_of(puzzle)
     console.print(draw_board(variant, puzzle.position.rows()))
     console.print(legend(variant))
@@ -173,7 +163,7 @@ _COMMANDS: Final = {
 }
 
 
-class _Played(Result):
+class _PlayedPuzzle(Result):
     id: str
     variant: str
     position: str
@@ -235,7 +225,7 @@ class _Table:
         self._hinted: Move | None = None
         self._revealed = self._left = self._unknown = False
 
-    def run(self) -> _Played:
+    def run(self) -> _PlayedPuzzle:
         """Ask for moves until the puzzle is solved or left."""
         game = self._game
         self._live.print(draw_board(game.board.variant, game.board.position.rows()))
@@ -259,7 +249,7 @@ class _Table:
         solved = game.over and not self._revealed
         if game.over:
             self._live.print("solved" if solved else "that was the solution", style="bold")
-        return _Played(
+        return _PlayedPuzzle(
             id=self._puzzle.id,
             variant=game.board.variant.name,
             position=str(self._puzzle.position),
@@ -368,7 +358,7 @@ class _Table:
         self._live.print(draw_board(board.variant, board.position.rows()))
 
 
-def _show_played(console: PeopleConsole, played: _Played) -> None:
+def _show_played(console: PeopleConsole, played: _PlayedPuzzle) -> None:
     outcome = "solved" if played.solved else "revealed" if played.revealed else "not solved"
     wrong, hints = plural(len(played.wrong), "wrong move"), plural(played.hints, "hint")
     console.print(f"{played.id}: {outcome}, {wrong}, {hints}; {played.side} wins in {played.plies}")

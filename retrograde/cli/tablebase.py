@@ -6,7 +6,7 @@ import shlex
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
@@ -14,6 +14,7 @@ from retrograde.answers import ProbeResult, RatedMoveResult, TablebaseInfo, Tier
 from tablut.board import Board
 from tablut.cli.command import Group, argument, bundle, choice, command, flag, option, whole
 from tablut.cli.options import (
+    check_range,
     file_option,
     material_option,
     position_option,
@@ -142,12 +143,8 @@ def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
     table = Table(label("tier"), *map(number, numbers))
     for tier in info.tiers:
         counts = (tier.positions, tier.classes, tier.win, tier.draw + tier.unresolved, tier.loss)
-        table.add(
-            f"{tier.attackers}v{tier.defenders}",
-            *(f"{count:,}" for count in counts),
-            str(tier.max_dtm),
-            f"{tier.bytes:,}",
-        )
+        cells = [f"{tier.attackers}v{tier.defenders}", *(f"{count:,}" for count in counts), str(tier.max_dtm)]
+        table.add(*cells, f"{tier.bytes:,}")
     table.add("all", f"{info.positions:,}", f"{info.classes:,}", "", "", "", "", f"{info.bytes:,}", style="bold")
     console.print(table)
     note = f"Tier: attackers v defenders. Win, {neither} and loss are for the side to move, counted in classes."
@@ -326,10 +323,8 @@ def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> N
     if not probed.moves:
         console.print(f"{board.turn} has no legal move")
         return
-    table = Table(label("move"), label("value"), header=False)
-    for rated in probed.moves:
-        table.add(rated.move, _words(rated.wdl, rated.dtm))
-    console.print(table)
+    rated = ((one.move, _words(one.wdl, one.dtm)) for one in probed.moves)
+    console.table((label("move"), label("value")), rated, header=False)
 
 
 def _words(wdl: str, dtm: int | None) -> str:
@@ -345,27 +340,18 @@ class _Valued(Result):
     dtm: int | None
 
 
-class _Found(Result):
+class _ListedPositions(Result):
     variant: str
     store: str
     found: int
     positions: list[_Valued]
 
 
-def _query(
-    wdl: Literal["win", "draw", "loss", "unresolved"] | None,
-    side: Literal["white", "black"] | None,
-    shortest: int | None,
-    longest: int | None,
-    material: tuple[str, ...],
-    zugzwang: Literal["full", "half", "any"] | None,
-    order: Literal["index", "longest", "shortest"],
-) -> TableQuery:
+def _query(shortest: int | None, longest: int | None, material: tuple[str, ...], **others: Any) -> TableQuery:
     from retrograde.tablebase.querying import TableQuery
 
-    if shortest is not None and longest is not None and shortest > longest:
-        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
-    return TableQuery(wdl, side, shortest, longest, read_materials(material), zugzwang, order)
+    check_range(shortest, longest)
+    return TableQuery(shortest=shortest, longest=longest, materials=read_materials(material), **others)
 
 
 @app.command("query", table=True)
@@ -399,7 +385,7 @@ def query_command(store: str, query: TableQuery, most: int) -> Reply:
     with progress("query") as observer:
         observer.begin("entries")
         listing = interruptible(partial(list_positions, files, query, most, observer.advance))
-    found = _Found(
+    found = _ListedPositions(
         variant=files.variant.name,
         store=str(files.root),
         found=listing.found,
@@ -408,12 +394,10 @@ def query_command(store: str, query: TableQuery, most: int) -> Reply:
     return Reply(found, lambda console: _show_found(console, found), table=(_Valued, found.positions))
 
 
-def _show_found(console: PeopleConsole, found: _Found) -> None:
+def _show_found(console: PeopleConsole, found: _ListedPositions) -> None:
     if found.positions:
-        table = Table(label("value"), number("plies"), label("position"))
-        for one in found.positions:
-            table.add(one.wdl, "" if one.dtm is None else str(one.dtm), one.position)
-        console.print(table)
+        rows = ((one.wdl, "" if one.dtm is None else str(one.dtm), one.position) for one in found.positions)
+        console.table((label("value"), number("plies"), label("position")), rows)
     more = found.found - len(found.positions)
     console.print(f"{found.variant}: {plural(found.found, 'position')} up to symmetry", style="dim")
     if more:

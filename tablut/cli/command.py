@@ -48,7 +48,7 @@ The notations are stricter than those of Python, which include ``1_0``, blanks a
 """
 
 
-class Number(click.ParamType[Any]):
+class NumberType(click.ParamType[Any]):
     """Type of a parameter that takes a number within limits."""
 
     name = "number"
@@ -70,7 +70,7 @@ class Number(click.ParamType[Any]):
         raise InputError(problem, subject=name_of(param), remedy=f"see `{ctx.command_path} --help`" if ctx else "")
 
 
-class Choice(click.ParamType[Any]):
+class WordType(click.ParamType[Any]):
     """Type of a parameter that takes one of several words."""
 
     name = "choice"
@@ -111,19 +111,19 @@ def whole(
     *names: str, least: int | None = None, most: int | None = None, metavar: str = "N", **settings: Any
 ) -> Decorator:
     """Declare an option that takes a whole number: a count, or an amount in the unit that is its placeholder."""
-    return click.option(*names, type=Number(int, least, most), metavar=metavar, **settings)
+    return click.option(*names, type=NumberType(int, least, most), metavar=metavar, **settings)
 
 
 def real(
     *names: str, metavar: str, least: float | None = None, most: float | None = None, **settings: Any
 ) -> Decorator:
     """Declare an option that takes a number in the unit that is its placeholder."""
-    return click.option(*names, type=Number(float, least, most), metavar=metavar, **settings)
+    return click.option(*names, type=NumberType(float, least, most), metavar=metavar, **settings)
 
 
 def choice(*names: str, words: Sequence[str], **settings: Any) -> Decorator:
     """Declare an option that takes one of several words."""
-    return click.option(*names, type=Choice(words), metavar="|".join(words), **settings)
+    return click.option(*names, type=WordType(words), metavar="|".join(words), **settings)
 
 
 def bundle(name: str, kind: Callable[..., Any], *options: Decorator) -> Decorator:

@@ -216,6 +216,12 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
     return tuple(dict.fromkeys(materials))
 
 
+def check_range(shortest: int | None, longest: int | None) -> None:
+    """Raise `InputError` if the values of ``--min-plies`` and ``--max-plies`` leave nothing."""
+    if shortest is not None and longest is not None and shortest > longest:
+        raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
+
+
 def check_folder(folder: Path, option: str) -> None:
     """Raise `InputError` if an output folder exists as a file. This is called before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():

@@ -90,6 +90,13 @@ class PeopleConsole(Console):
             settings |= {"no_wrap": True, "overflow": "ignore"}
         super().print(*objects, **{"crop": False, **settings})
 
+    def table(self, columns: Iterable[Column], rows: Iterable[Iterable[str | Text]], *, header: bool = True) -> None:
+        """Print a table of rows of the same style."""
+        table = Table(*columns, header=header)
+        for row in rows:
+            table.add(*row)
+        self.print(table)
+
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
         """Write text unchanged, except for control characters, which become escapes."""
         text = Text(sep.join(printable(str(thing)) for thing in objects))

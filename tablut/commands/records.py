@@ -29,7 +29,6 @@ from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
 from tablut.formats.opentafl import write_game, write_rules
 from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
-from tablut.notation import square_name
 from tablut.position import MoveText, Side
 from tablut.records import (
     ARCHIVE,
@@ -42,8 +41,18 @@ from tablut.records import (
     record_of,
     write_line,
 )
-from tablut.replay import Ranks, ReplayedRecord, replay, replay_archive, same_upside_down
-from tablut.results import MoveResult, OutcomeResult, Result, ending, outcome_result
+from tablut.replay import (
+    ArchivedGameResult,
+    ArchiveResult,
+    ReplayedRecord,
+    ReplayResult,
+    archive_result,
+    replay,
+    replay_archive,
+    replay_result,
+    same_upside_down,
+)
+from tablut.results import MoveResult, Result, ending
 from tablut.running.progress import plural
 from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
@@ -128,63 +137,6 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
     return Reply(result, lambda console: console.out(result.text, highlight=False))
 
 
-class _IllegalPly(Result):
-    ply: int
-    move: str
-    why: str
-
-
-class _ArchivedGame(Result):
-    number: int
-    plies: int
-    illegal: _IllegalPly | None
-    captures_agree: bool
-    captures_differ: list[int]
-    termination: str | None
-    winner: str | None
-    recorded: str
-    contradicted: bool
-    repeated: int | None
-
-
-class _Summary(Result):
-    games: int
-    plies: int
-    legal: int
-    captures_agree: int
-    ended: int
-    contradicted: int
-    repeated: int
-
-
-class _Unread(Result):
-    line: int
-    why: str
-
-
-class _Archive(Result):
-    variant: str
-    ranks: Ranks
-    games: list[_ArchivedGame]
-    unread: list[_Unread]
-    summary: _Summary
-
-
-class _Replayed(Result):
-    variant: str
-    tags: dict[str, str]
-    start: str
-    position: str
-    moves: list[MoveResult]
-    positions: list[str]
-    outcome: OutcomeResult | None
-    result: str | None
-    notes: list[str]
-    comments: dict[int, str]
-    marks: dict[int, str]
-    problems: list[str]
-
-
 @command(table=True)
 @argument("file", metavar="FILE", help="Game record, or - for standard input; an archive with --game.")
 @variant_option("Rules to use instead of the record's own.")
@@ -238,27 +190,7 @@ def replay_command(
         save_record(record, save, file)
     if svg is not None:
         _draw_all(replayed, svg)
-    result = _Replayed(
-        variant=replayed.board.variant.name,
-        tags=dict(record.tags),
-        start=str(replayed.start),
-        position=str(replayed.board.position),
-        moves=[
-            MoveResult(
-                move=str(step.move.move),
-                captures=[square_name(square, replayed.board.size) for square in sorted(step.move.captures or ())],
-                outcome=outcome_result(step.outcome),
-            )
-            for step in replayed.plies
-        ],
-        positions=[str(step.position) for step in replayed.plies],
-        outcome=outcome_result(replayed.board.outcome()),
-        result=record.result,
-        notes=list(replayed.notes),
-        comments=dict(record.comments),
-        marks=dict(record.marks),
-        problems=list(replayed.problems),
-    )
+    result = replay_result(record, replayed)
     drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
     return Reply(
         result,
@@ -313,39 +245,16 @@ def games_command(file: str, variant: str | None, repetition: Literal["judge", "
     games, unread, rules = _games_of(text, file, variant)
     with progress("games") as observer:
         replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")
-    rows = [
-        _ArchivedGame(
-            number=one.game.number,
-            plies=one.plies,
-            illegal=None if one.illegal is None else _IllegalPly(**one.illegal._asdict()),
-            captures_agree=one.captures_agree,
-            captures_differ=list(one.differing),
-            termination=one.outcome and one.outcome.termination,
-            winner=one.outcome and one.outcome.winner,
-            recorded=one.game.result,
-            contradicted=one.contradicted,
-            repeated=one.repeated,
-        )
-        for one in replayed
-    ]
-    summary = _Summary(
-        games=len(rows),
-        plies=sum(row.plies for row in rows),
-        legal=sum(row.illegal is None for row in rows),
-        captures_agree=sum(row.captures_agree for row in rows),
-        ended=sum(row.termination is not None for row in rows),
-        contradicted=sum(row.contradicted for row in rows),
-        repeated=sum(row.repeated is not None for row in rows),
-    )
-    missing = [_Unread(line=line, why=why) for line, why in unread.items()]
-    result = _Archive(variant=rules.name, ranks=ranks, games=rows, unread=missing, summary=summary)
-    holds = not missing and summary.legal == summary.captures_agree == summary.games and not summary.contradicted
+    result = archive_result(rules, ranks, replayed, unread)
     return Reply(
-        result, lambda console: _show_archive(console, result), 0 if holds else EXIT_NO, table=(_ArchivedGame, rows)
+        result,
+        lambda console: _show_archive(console, result),
+        0 if result.holds else EXIT_NO,
+        table=(ArchivedGameResult, result.games),
     )
 
 
-def _show_archive(console: PeopleConsole, result: _Archive) -> None:
+def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
     counted = {
         "bottom": "from the bottom",
         "top": "from the top",
@@ -387,7 +296,7 @@ def _draw_all(game: ReplayedRecord, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: PeopleConsole, game: ReplayedRecord, result: _Replayed, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: ReplayedRecord, result: ReplayResult, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
     console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:

@@ -97,10 +97,9 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
     console.print(side_by_side(boards), width=min(console.width, 100))
     console.print(legend(variant))
     console.print(f"\n{described.start}\n", soft_wrap=True)
-    table = Table(label("field"), label("value", style="bold"), prose("meaning", style="dim"))
-    for name, value in described.fields.items():
-        table.add(name, _shown(value), described.meanings[name])
-    console.print(table)
+    columns = label("field"), label("value", style="bold"), prose("meaning", style="dim")
+    fields = described.fields.items()
+    console.table(columns, ((name, _shown(value), described.meanings[name]) for name, value in fields))
     console.print("\nwhat these fields mean together", style="bold")
     for claim in described.claims:
         console.print(claim["sentence"])

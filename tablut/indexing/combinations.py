@@ -33,7 +33,7 @@ def rank_places(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64
     total = I64(0)
     for k in range(count):
         total += binomial[places[k] * most + k + 1]
-    return I64(total)
+    return int(total)
 
 
 @inlined

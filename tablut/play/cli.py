@@ -83,7 +83,7 @@ PlayedSide = Literal["white", "black", "both", "none"]
 """Side that the user plays."""
 
 
-class _Played(Result):
+class _PlayedGame(Result):
     variant: str
     position: str
     player: str
@@ -93,8 +93,8 @@ class _Played(Result):
     moves: list[str]
 
 
-def _played(board: Board, player: str, side: str, result: str | None, termination: str | None) -> _Played:
-    return _Played(
+def _played(board: Board, player: str, side: str, result: str | None, termination: str | None) -> _PlayedGame:
+    return _PlayedGame(
         variant=board.variant.name,
         position=str(board.position),
         player=player,
@@ -247,7 +247,7 @@ def _in_terminal(
         return reply()
 
 
-def _show_left(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+def _show_left(console: PeopleConsole, result: _PlayedGame, save: Path | None) -> None:
     if result.result is None:
         console.print(f"\n{result.variant} after {plural(len(result.moves), 'ply')}: {result.position}", soft_wrap=True)
     if save is not None:
@@ -287,7 +287,7 @@ def _on_server(
     return reply
 
 
-def _show_served(console: PeopleConsole, result: _Played, save: Path | None) -> None:
+def _show_served(console: PeopleConsole, result: _PlayedGame, save: Path | None) -> None:
     console.print(f"result  {result.result or 'unknown, because the connection ended first'}", style="bold")
     console.print(f"played  {result.side}, {result.player}, {result.variant}, {plural(len(result.moves), 'ply')}")
     if save is not None:

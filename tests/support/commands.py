@@ -10,7 +10,7 @@ from typing import Any
 import click
 import pytest
 
-from tablut.cli.command import Group, Number
+from tablut.cli.command import Group, NumberType
 from tablut.cli.shell import program, run
 
 _ROOT = Path(__file__).resolve().parents[2]
@@ -78,7 +78,7 @@ def command_tree() -> dict[str, Any]:
 
 def number_of(item: Any) -> type | None:
     """Return whether a parameter takes an integer or a real number, None if it takes neither."""
-    return item.type.kind if isinstance(item.type, Number) else None
+    return item.type.kind if isinstance(item.type, NumberType) else None
 
 
 def example_of(name: str, variant: str, **fills: str) -> list[str]:

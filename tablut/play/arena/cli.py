@@ -299,10 +299,8 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
         found = summary.by_colour[name]
         table.add(colour, f"{found['wins']:,}", f"{found['draws']:,}", f"{found['losses']:,}")
     console.print(table)
-    ends = Table(number("games"), label("ended by"))
-    for name, count in summary.termination.items():
-        ends.add(f"{count:,}", name.replace("_", " "))
-    console.print(ends)
+    ends = ((f"{count:,}", name.replace("_", " ")) for name, count in summary.termination.items())
+    console.table((number("games"), label("ended by")), ends)
     for fault in summary.faults:
         console.print(f"fault: {fault}", style="red")
     if (test := summary.sprt) is not None:
@@ -321,13 +319,13 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
     cut = f", {found.capped:,} of them cut off as draws" if found.capped else ""
     console.print(f"{plural(found.games, 'game')}{cut}")
     table = Table(label("measure"), number("mean"), label("95 %"))
-    for name, value, digits in (
-        ("legal moves of a position", found.branching, 2),
-        ("plies of a game", found.plies, 2),
-        ("log10 of the game tree", found.log10_tree, 2),
-        ("plies that repeat a position", found.repeated, 2),
+    for name, value in (
+        ("legal moves of a position", found.branching),
+        ("plies of a game", found.plies),
+        ("log10 of the game tree", found.log10_tree),
+        ("plies that repeat a position", found.repeated),
     ):
-        table.add(name, f"{value.mean:.{digits}f}", f"{value.low:.{digits}f} to {value.high:.{digits}f}")
+        table.add(name, f"{value.mean:.2f}", f"{value.low:.2f} to {value.high:.2f}")
     console.print(table)
     low, high = found.white_score_interval
     console.print(f"white wins {found.white:,}, black {found.black:,}, drawn {found.draws:,}")
@@ -345,10 +343,13 @@ def show_tournament(console: PeopleConsole, summary: TournamentSummary) -> None:
         counts = [f"{value:,}" for value in (row.games, row.wins, row.draws, row.losses)]
         table.add(row.player, *counts, f"{row.elo:+.0f}", f"{low:+.0f} to {high:+.0f}")
     console.print(table)
-    matches = Table(number("won"), number("drawn"), number("lost"), prose("match"))
-    for match in summary.matches:
-        matches.add(f"{match.a_wins:,}", f"{match.draws:,}", f"{match.b_wins:,}", f"{match.a} against {match.b}")
-    console.print(matches)
+    console.table(
+        (number("won"), number("drawn"), number("lost"), prose("match")),
+        (
+            (f"{one.a_wins:,}", f"{one.draws:,}", f"{one.b_wins:,}", f"{one.a} against {one.b}")
+            for one in summary.matches
+        ),
+    )
     for match in summary.matches:
         for fault in match.faults:
             console.print(f"fault: {fault}", style="red")
