@@ -33,9 +33,9 @@ from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import Position
 from tablut.provenance import Provenance
 from tablut.results import Result, grouped, scientific
-from tablut.store.files import read_bytes, write_bytes
-from tablut.store.records import read_model
 from tablut.variants import load_variant
+from tablut.work.files import read_bytes, write_bytes
+from tablut.work.records import read_model
 
 if TYPE_CHECKING:
     import jinja2

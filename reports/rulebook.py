@@ -19,8 +19,8 @@ from pydantic import Field
 from tablut.board import Board
 from tablut.notation import square_name
 from tablut.results import Result
-from tablut.running.progress import plural
 from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
+from tablut.work.progress import plural
 
 Value = bool | str | tuple[str, ...]
 

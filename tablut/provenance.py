@@ -10,8 +10,8 @@ from pydantic import Field
 
 from tablut import __version__
 from tablut.results import Result
-from tablut.running.clocks import compile_seconds
-from tablut.running.machine import peak_memory
+from tablut.work.clocks import compile_seconds
+from tablut.work.machine import peak_memory
 
 
 class Provenance(Result):

@@ -27,8 +27,8 @@ from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write
 from tablut.notation import FILES
 from tablut.position import MoveText
 from tablut.rules.outcome import GameResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
 

@@ -21,8 +21,8 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Move
 from tablut.rules.claims import claims
-from tablut.store.files import brief, excerpt
 from tablut.variants import Variant, rule_fields
+from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from tablut.board import Board

@@ -25,8 +25,8 @@ from tablut.engine.layout import KING_AT, head
 from tablut.notation import diagram_cells
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.weights import CORNER, SCALE, Patterns, corner_cells, corner_rows, load_weights, weights_family
-from tablut.store.files import write_bytes
 from tablut.variants import load_variant
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,8 +13,8 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
-from tablut.running.progress import plural, rate_text, seconds_text, size_text
 from tablut.variants import load_variant
+from tablut.work.progress import plural, rate_text, seconds_text, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

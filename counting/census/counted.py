@@ -47,10 +47,10 @@ from counting.census.tasks import (
 )
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import plural, size_text
-from tablut.store.files import excerpt
-from tablut.store.folders import drop
+from tablut.work.clocks import thread_clock
+from tablut.work.files import excerpt
+from tablut.work.ledger import drop
+from tablut.work.progress import plural, size_text
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15

@@ -27,11 +27,11 @@ from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
-from tablut.running.progress import Observer, size_text
-from tablut.running.scheduling import open_scheduler
-from tablut.store.files import store_path
-from tablut.store.folders import refuse_foreign
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import store_path
+from tablut.work.ledger import refuse_foreign
+from tablut.work.progress import Observer, size_text
+from tablut.work.run import open_scheduler
 
 _DEFAULT_MEMORY: Final = 4 << 30
 _TRIES: Final = 20

@@ -54,7 +54,7 @@ from counting.census.buckets import BINS, LEAF_BITS, LEAVES, by_leaf
 from counting.census.codes import CodeTables, decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
 from tablut.errors import InputError, OutputError, input_failure, output_failure
-from tablut.store.records import Count, Digest, digest_of, read_model
+from tablut.work.records import Count, Digest, digest_of, read_model
 
 FORMAT_VERSION: Final = 5
 MAGIC: Final = b"TABLROWS"

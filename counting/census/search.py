@@ -44,14 +44,14 @@ from counting.census.store import CensusStore, PlyRecord, SealedPly, contradicti
 from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer, duration, plural, size_text
+from tablut.work.clocks import thread_clock
+from tablut.work.progress import Observer, duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
+    from tablut.work.run import Scheduler
 
 _RATE_CHILDREN = 1_000_000
 """Minimum number of children that must have been made before the remaining time is estimated."""

@@ -6,7 +6,7 @@ row files in ``ply-004/``. ``count-007.json`` is the record of a ply that was co
 complete.
 
 Each record contains the digests of the previous record and of its own files, so a file fits only one place in one
-census. Like every record of `tablut.store`, it is sealed by a checksum. Its ``digest`` covers only the results: the
+census. Like every record of `tablut.work`, it is sealed by a checksum. Its ``digest`` covers only the results: the
 game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. It does not depend
 on memory, the number of threads or interruptions, so it can be published.
 """
@@ -46,10 +46,10 @@ from counting.census.rows import (
 )
 from counting.spaces import spaces
 from tablut.errors import InputError
-from tablut.store.files import child
-from tablut.store.folders import Kind, claim, commit, drop, sweep, writing
-from tablut.store.records import Count, Digest, Record, digest_of, fields_of, read_record
 from tablut.variants import Variant
+from tablut.work.files import child
+from tablut.work.ledger import Kind, claim, commit, drop, sweep, writing
+from tablut.work.records import Count, Digest, Record, digest_of, fields_of, read_record
 
 KIND: Final = Kind("census", "census.json")
 WHOLE: Final = Kind("census", "*/census.json")

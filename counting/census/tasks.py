@@ -56,8 +56,8 @@ from counting.census.rows import (
 )
 from counting.census.toolbox import COUNTERS, Toolbox, survey, toolbox
 from tablut.engine.packing import count_children
-from tablut.running.clocks import thread_clock
 from tablut.variants import Variant
+from tablut.work.clocks import thread_clock
 
 _CAPTURES: Final = 2
 """First guess for the average number of children by capture of a parent."""

@@ -34,10 +34,10 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
-from tablut.running.progress import Observer, plural
-from tablut.store.files import lock_folder, store_path
 from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
 from tablut.variants.model import king_patterns
+from tablut.work.files import lock_folder, store_path
+from tablut.work.progress import Observer, plural
 
 _MESSAGES: Final = 5
 

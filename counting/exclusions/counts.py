@@ -29,8 +29,8 @@ from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets, sym
 from counting.spaces import ATTACKER, DEFENDER, EMPTY, CountsByMaterial, KingPlacement, Space, soldiers, spaces
 from symmetry import count_orbits
 from tablut.results import ExactInt, Result
-from tablut.store.records import Count, Digest, Record, read_record
 from tablut.variants import VariantLike, as_variant
+from tablut.work.records import Count, Digest, Record, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -24,9 +24,10 @@ from counting.reachable.certificates import (
 )
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.games import surviving
-from tablut.store.files import child
-from tablut.store.folders import Kind, commit
-from tablut.store.records import (
+from tablut.variants import Variant
+from tablut.work.files import child
+from tablut.work.ledger import Kind, commit
+from tablut.work.records import (
     Count,
     DamagedError,
     DataFile,
@@ -38,7 +39,6 @@ from tablut.store.records import (
     digest_of,
     read_record,
 )
-from tablut.variants import Variant
 
 
 class SampleTally(NamedTuple):

@@ -39,13 +39,13 @@ from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, shown_value, whole_number
 from tablut.results import ExactInt, Result
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import Scheduler, open_scheduler
-from tablut.store.files import store_path
-from tablut.store.folders import claim
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.library import check_known
+from tablut.work.clocks import thread_clock
+from tablut.work.files import store_path
+from tablut.work.ledger import claim
+from tablut.work.progress import Observer
+from tablut.work.run import Scheduler, open_scheduler
 
 
 @lru_cache(maxsize=32)

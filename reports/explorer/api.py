@@ -66,9 +66,9 @@ from tablut.results import (
     listed_variant,
     moves_result,
 )
-from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
 """Largest solution, in bytes, that `/api/solve` computes on request; it takes some seconds."""

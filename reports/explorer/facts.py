@@ -32,8 +32,8 @@ from tablut.position import Position
 from tablut.prober import MissingTableError
 from tablut.results import ExactInt, MoveResult, OutcomeResult, Result, moves_result
 from tablut.status import MEANINGS
-from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant, shipped_variants
+from tablut.work.files import store_path
 
 # -- tablebases: those given to the server, and for other games the shipped ones ------------------
 

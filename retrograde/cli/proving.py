@@ -45,11 +45,11 @@ from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
 from tablut.position import Position
 from tablut.prober import find_prober
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural, rate_text
-from tablut.running.scheduling import LocalScheduler, open_scheduler
-from tablut.store.files import excerpt, store_path, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import excerpt, store_path, write_text
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural, rate_text
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -26,8 +26,8 @@ from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import Move, MoveText
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable

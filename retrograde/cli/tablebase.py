@@ -33,10 +33,10 @@ from tablut.errors import InputError, TablutError
 from tablut.position import NARROW, Position
 from tablut.prober import MissingTableError
 from tablut.results import Result
-from tablut.running.machine import physical_memory
-from tablut.running.progress import plural
-from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
+from tablut.work.files import store_path
+from tablut.work.machine import physical_memory
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from retrograde.solver.report import SideCounts, SolveReport

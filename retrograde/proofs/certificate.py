@@ -36,9 +36,9 @@ from retrograde.proofs.proof_numbers import MOST_PLIES
 from retrograde.proofs.strategy import needed, strategy_of, text_of
 from tablut.errors import InputError, fault_of, input_failure
 from tablut.position import SideName
-from tablut.store.files import excerpt, write_bytes
-from tablut.store.records import Digest, Part, fields_of, read_model
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
+from tablut.work.files import excerpt, write_bytes
+from tablut.work.records import Digest, Part, fields_of, read_model
 
 if TYPE_CHECKING:
     from pathlib import Path

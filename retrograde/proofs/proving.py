@@ -37,11 +37,11 @@ from tablut.errors import InputError
 from tablut.position import Move, Position, SideName, cells_of_code
 from tablut.results import Result
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import child
-from tablut.store.folders import claim as claimed
+from tablut.work.clocks import wall_clock
+from tablut.work.files import child
+from tablut.work.ledger import claim as claimed
+from tablut.work.progress import Observer
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.certificate import ProofCertificate
     from tablut.engine import Engine
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
+    from tablut.work.run import Scheduler
 
 Claim = Literal["white", "black", "not-white", "not-black", "draw"]
 Status = Literal["proved", "refuted", "open"]

@@ -43,9 +43,9 @@ from tablut.indexing.values import Verdict, Wdl, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.one_caller import Stoppable, alone
-from tablut.store.files import brief
 from tablut.variants import as_variant
+from tablut.work.files import brief
+from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
     import numpy as np

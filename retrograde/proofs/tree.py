@@ -32,9 +32,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from retrograde.proofs.table import INFINITE
-from tablut.store.files import child, write_bytes
-from tablut.store.folders import Kind, commit
-from tablut.store.records import DamagedError, DataFile, Digest, Record, check_data, data_file, digest_of, read_record
+from tablut.work.files import child, write_bytes
+from tablut.work.ledger import Kind, commit
+from tablut.work.records import DamagedError, DataFile, Digest, Record, check_data, data_file, digest_of, read_record
 
 if TYPE_CHECKING:
     from pathlib import Path

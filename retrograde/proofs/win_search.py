@@ -29,7 +29,7 @@ from tablut.indexing.values import MISSING, Verdict, unforced, verdict_of
 from tablut.play.search.evaluation import evaluation_tables_for
 from tablut.prober import MissingTableError
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.clocks import wall_clock
+from tablut.work.clocks import wall_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

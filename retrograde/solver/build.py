@@ -24,12 +24,12 @@ from tablut import __version__
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
-from tablut.running.clocks import cpu_clock, wall_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler, open_scheduler
-from tablut.store.files import store_path
-from tablut.store.records import TooOldError
 from tablut.variants import as_variant
+from tablut.work.clocks import cpu_clock, wall_clock
+from tablut.work.files import store_path
+from tablut.work.progress import Observer
+from tablut.work.records import TooOldError
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
 
     from retrograde.solver.tiers import Material
     from retrograde.tablebase.store import Store
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
+    from tablut.work.run import Scheduler
 
 
 class TierTask(NamedTuple):

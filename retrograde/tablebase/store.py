@@ -13,7 +13,7 @@ shards. Each shard is written once, by one writer. A tier is written under a tem
 name and renamed, so it exists completely or not at all. The same input always produces the same bytes.
 The files are written by `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.store.records`) as its attributes. Integrity has two layers: the record of a
+Each group has a sealed record (`tablut.work.records`) as its attributes. Integrity has two layers: the record of a
 tier contains the length and the SHA-256 of each of its files, and a digest of the record itself reveals any change to
 the record. The digests of decoded values serve another purpose: with them, a table can be compared with the published
 one, regardless of how its files were compressed.
@@ -42,11 +42,11 @@ from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE, Wdl, is_loss, plies_of
 from tablut.position import WIDEST, SideName
 from tablut.prober import MissingTableError
-from tablut.store import records
-from tablut.store.files import beside, excerpt, store_path
-from tablut.store.records import Count, DataFile, Digest, Part, Record, check_data
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
+from tablut.work import records
+from tablut.work.files import beside, excerpt, store_path
+from tablut.work.records import Count, DataFile, Digest, Part, Record, check_data
 
 TierPart = Literal["white", "black", "representatives"]
 TablebaseError = records.StoreError

@@ -43,8 +43,8 @@ from tablut.position import SIDES, Position, SideName
 from tablut.prober import MissingTableError
 from tablut.results import Result
 from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
-from tablut.running.progress import Observer
-from tablut.store.records import Count, Digest, Part, Record, read_record, write_record
+from tablut.work.progress import Observer
+from tablut.work.records import Count, Digest, Part, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -25,10 +25,10 @@ from tablut.results import (
     outcome_result,
     push_result,
 )
-from tablut.running.progress import plural
 from tablut.status import MEANINGS
-from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant
+from tablut.work.files import excerpt, write_text
+from tablut.work.progress import plural
 
 app = Group(help="Draw a position, find why it is impossible, or find its number.")
 

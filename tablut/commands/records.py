@@ -53,9 +53,9 @@ from tablut.replay import (
     same_upside_down,
 )
 from tablut.results import MoveResult, Result, ending
-from tablut.running.progress import plural
-from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import check_output, excerpt, write_text
+from tablut.work.progress import plural
 
 Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
 _WRITERS: Final[dict[str, Callable[[Board], str]]] = {

@@ -24,10 +24,10 @@ from tablut.results import (
     listed_variant,
     outcome_result,
 )
-from tablut.running.progress import plural
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import write_text
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from tablut.differences import Difference, Effect

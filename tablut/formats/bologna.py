@@ -34,9 +34,9 @@ from tablut.formats.game import GameRecord, further_games, overruled, start_unde
 from tablut.notation import parse_square, square_name
 from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side
 from tablut.rules.outcome import GameResult
-from tablut.store.files import excerpt
-from tablut.store.records import read_json
 from tablut.variants import Variant, shipped_variant
+from tablut.work.files import excerpt
+from tablut.work.records import read_json
 
 # -- states, moves and names in JSON -------------------------------------------------------
 

@@ -15,9 +15,9 @@ from tablut.formats.game import GameRecord, NoRulesError, further_games, overrul
 from tablut.formats.opentafl import read_rules, rules_source
 from tablut.position import MoveText, Position
 from tablut.rules.outcome import RESULTS, GameResult
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant, as_variant, shipped_variant, variant_names
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 #     [Variant "ashton"]
 #     [White "Anna"]

@@ -25,12 +25,12 @@ from tablut.formats.game import GameRecord, commented, further_games, overruled,
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, MoveText, Position, Side, expand_row
 from tablut.rules.outcome import GameResult
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import as_variant, is_own_name
 from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 # -- positions and moves -------------------------------------------------------------------
 

@@ -25,7 +25,7 @@ from tablut.errors import InputError, shown_value, text_value
 from tablut.formats import bologna, opentafl
 from tablut.notation import FILES, parse_square, square_name
 from tablut.position import BoardLike, Move, MoveText, Position, Side
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.variants import Variant

@@ -20,10 +20,10 @@ from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.running.progress import Observer
-from tablut.running.scheduling import ClusterScheduler, LocalScheduler
-from tablut.store.records import record_text
 from tablut.variants import Variant, load_variant
+from tablut.work.progress import Observer
+from tablut.work.records import record_text
+from tablut.work.run import ClusterScheduler, LocalScheduler
 from tests.twins.codes import plain_bin
 
 Captured = pytest.CaptureFixture[str]

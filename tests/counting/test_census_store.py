@@ -29,10 +29,10 @@ from counting.census.toolbox import toolbox
 from counting.census.verification import published_digests, verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.records import read_record, record_text
 from tablut.variants import load_variant
+from tablut.work.progress import Observer
+from tablut.work.records import read_record, record_text
+from tablut.work.run import LocalScheduler
 
 Captured = pytest.CaptureFixture[str]
 

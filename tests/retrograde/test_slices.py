@@ -31,8 +31,8 @@ from retrograde.tablebase.store import TablebaseError, open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
-from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
+from tablut.work.run import LocalScheduler, open_scheduler
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.endings import contents
 from tests.support.strategies import small_variants

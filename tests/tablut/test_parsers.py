@@ -31,9 +31,9 @@ from tablut.position import Move, MoveText, Position
 from tablut.records import kind_of, read_archive, read_record, read_rules
 from tablut.replay import replay
 from tablut.rules import NaiveGame
-from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
+from tablut.work.files import store_path
 from tests.support.effort import examples
 from tests.support.waiting import at_most
 

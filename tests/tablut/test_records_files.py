@@ -15,8 +15,8 @@ from tablut.formats.bologna import LogWriter
 from tablut.formats.opentafl import write_game
 from tablut.position import MoveText
 from tablut.records import GameRecord, read_archive, read_record, record_of, write_line, write_record
-from tablut.store.files import write_text
 from tablut.variants import load_variant
+from tablut.work.files import write_text
 
 DATA = Path(__file__).parents[1] / "data"
 FOREIGN = DATA / "foreign"

@@ -15,10 +15,10 @@ from random import Random
 import pytest
 
 from tablut.errors import InputError, MachineError, UseError
-from tablut.running import clocks, scheduling
-from tablut.running.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
-from tablut.running.one_caller import OneCaller, alone
-from tablut.running.scheduling import LocalScheduler, open_scheduler
+from tablut.work import clocks, scheduling
+from tablut.work.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
+from tablut.work.one_caller import OneCaller, alone
+from tablut.work.run import LocalScheduler, open_scheduler
 from tests.support.waiting import PATIENCE, Clock, eventually
 
 

@@ -28,8 +28,8 @@ from tablut.engine import engine_for
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.position import Position
-from tablut.running.progress import Observer
 from tablut.variants import as_variant
+from tablut.work.progress import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -38,14 +38,14 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import store_path, write_bytes, write_text
-from tablut.store.records import DataFile, check_data
+from tablut.work.clocks import wall_clock
+from tablut.work.files import store_path, write_bytes, write_text
+from tablut.work.records import DataFile, check_data
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
-    from tablut.running.progress import Observer
+    from tablut.work.progress import Observer
 
 app = Group(help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"

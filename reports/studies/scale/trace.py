@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 from retrograde.solver.build import TierTask, build_tier
 from retrograde.tablebase.store import tier_name
 from tablut import __version__
-from tablut.running.clocks import cpu_clock, thread_clock
-from tablut.running.machine import peak_memory
-from tablut.running.progress import Observer
-from tablut.running.scheduling import Scheduler, Task
-from tablut.store.files import write_text
+from tablut.work.clocks import cpu_clock, thread_clock
+from tablut.work.files import write_text
+from tablut.work.machine import peak_memory
+from tablut.work.progress import Observer
+from tablut.work.run import Scheduler, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -38,14 +38,14 @@ from retrograde.tablebase.store import TablebaseError, open_store, tier_name
 from tablut.errors import InputError, output_failure
 from tablut.indexing.values import ALIAS, code_of
 from tablut.position import SIDES
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import remove_temporaries
-from tablut.store.records import Digest, Part, Record, StoreError, digest_of, read_record, write_record
+from tablut.work.files import remove_temporaries
+from tablut.work.records import Digest, Part, Record, StoreError, digest_of, read_record, write_record
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tablut.running.scheduling import Scheduler
+    from tablut.work.run import Scheduler
 
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
 _SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")

@@ -23,9 +23,9 @@ import numpy as np
 from pydantic import Field
 
 from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
-from tablut.store import folders
-from tablut.store.files import write_text
-from tablut.store.records import (
+from tablut.work import ledger
+from tablut.work.files import write_text
+from tablut.work.records import (
     Count,
     DamagedError,
     DataFile,
@@ -137,7 +137,7 @@ class SliceWriter:
         self.target, self._codec = target, block_codec()
         self._what, self._sections = f"scratch file {str(target)!r}", dict[str, _Growing]()
         self._bytes = 0
-        with folders.writing(self._what):
+        with ledger.writing(self._what):
             target.parent.mkdir(parents=True, exist_ok=True)
             descriptor, self._temporary = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
             self._file = os.fdopen(descriptor, "wb")
@@ -157,7 +157,7 @@ class SliceWriter:
         for at in range(0, count, BLOCK):
             items = held[at : min(at + BLOCK, count)]
             packed = bytes(self._codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
-            with folders.writing(self._what):
+            with ledger.writing(self._what):
                 self._file.write(packed)
             section.blocks.append(_Block(at=self._bytes, bytes=len(packed), sha256=hashlib.sha256(packed).hexdigest()))
             self._bytes += len(packed)
@@ -174,7 +174,7 @@ class SliceWriter:
             for name, some in self._sections.items()
         }
         record = SliceRecord(owner=owner, stats=stats, sections=sections, bytes=self._bytes)
-        with folders.writing(self._what):
+        with ledger.writing(self._what):
             self._file.close()
             record_path(self.target).unlink(missing_ok=True)  # it describes an earlier file of this name
             Path(self._temporary).replace(self.target)
@@ -185,7 +185,7 @@ class SliceWriter:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with folders.writing(self._what):
+        with ledger.writing(self._what):
             Path(self._temporary).unlink(missing_ok=True)
             self._file.close()
 

@@ -33,8 +33,8 @@ from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, ro
 from retrograde.tablebase.store import open_store
 from tablut.indexing.values import DECIDED, code_of, is_loss
 from tablut.position import SIDES
-from tablut.running.clocks import thread_clock
-from tablut.running.machine import return_memory
+from tablut.work.clocks import thread_clock
+from tablut.work.machine import return_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

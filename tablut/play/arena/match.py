@@ -20,11 +20,11 @@ from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
 from tablut.results import Result
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
-from tablut.store.folders import Kind, refuse_foreign
-from tablut.store.records import digest_of
 from tablut.variants import Variant
+from tablut.work.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
+from tablut.work.ledger import Kind, refuse_foreign
+from tablut.work.records import digest_of
+from tablut.work.run import LocalScheduler
 
 Number = TypeVar("Number", int, float)
 

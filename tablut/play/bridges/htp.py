@@ -22,8 +22,8 @@ from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import SIDES, Move, SideName
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _BOARDS: Final = (11, 13)
 _ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}

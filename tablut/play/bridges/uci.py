@@ -23,9 +23,9 @@ from tablut.play.players.registry import once
 from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import MATE, SearchLimits
 from tablut.position import Move, Position
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import shipped_name
+from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)

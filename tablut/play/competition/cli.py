@@ -24,9 +24,9 @@ from tablut.play.options import complete_player, hash_option, nodes_option, sett
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import write_text
+from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0

@@ -30,10 +30,10 @@ from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
 from tablut.notation import square_name
 from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side
 from tablut.rules.outcome import GameResult
-from tablut.running.machine import listen
-from tablut.running.one_caller import OneCaller
-from tablut.store.files import check_output, child, write_text
 from tablut.variants import Variant, shipped_name
+from tablut.work.files import check_output, child, write_text
+from tablut.work.machine import listen
+from tablut.work.one_caller import OneCaller
 
 _GOODBYE: Final = 1.0
 """Time in seconds for the players to read the result."""

@@ -18,9 +18,9 @@ from tablut.play.players.registry import PlayerOptions, Setting, check_limits, r
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.play.search.searcher import time_margin
 from tablut.position import Move
-from tablut.running.clocks import alarm
-from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
+from tablut.work.clocks import alarm
+from tablut.work.one_caller import OneCaller, alone
 
 
 class ReproducedPlayer(OneCaller):

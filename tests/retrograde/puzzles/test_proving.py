@@ -27,10 +27,10 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
 from tablut.variants import load_variant
 from tablut.variants.model import Repetition
+from tablut.work.progress import Observer
+from tablut.work.run import LocalScheduler
 from tests.support.strategies import placement
 
 BOARD = "brandubh-5-4v0"

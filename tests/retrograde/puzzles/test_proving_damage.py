@@ -23,7 +23,7 @@ import pytest
 from retrograde.proofs.table import INFINITE
 from retrograde.proofs.tree import KIND, PARTS, PartsRecord, SearchRecord, row_type
 from tablut.cli.shell import run
-from tablut.store.records import data_file, digest_of, read_record, write_record
+from tablut.work.records import data_file, digest_of, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

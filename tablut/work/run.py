@@ -21,7 +21,7 @@ from multiprocessing import get_context
 from typing import Any, Final, TypeVar
 
 from tablut.errors import InputError, MachineError, TablutError
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 Task = TypeVar("Task")
 

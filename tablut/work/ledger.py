@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from tablut.errors import OutputError, output_failure
-from tablut.store.files import child, lock_folder, remove_temporaries, sync_names
-from tablut.store.records import Record, StoreError, read_record, write_record
+from tablut.work.files import child, lock_folder, remove_temporaries, sync_names
+from tablut.work.records import Record, StoreError, read_record, write_record
 
 Head = TypeVar("Head", bound=Record)
 

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationEr
 from pydantic_core import PydanticCustomError
 
 from tablut.errors import InputError, fault_of
-from tablut.store.files import brief, excerpt, read_bytes, write_text
+from tablut.work.files import brief, excerpt, read_bytes, write_text
 
 _MOST_BYTES: Final = 256 << 20
 _STEP: Final = 1 << 20
