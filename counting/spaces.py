@@ -27,9 +27,9 @@ from itertools import product
 from math import comb
 
 from symmetry import Symmetry, count_orbits
-from tablut.store.files import brief
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
+from tablut.work.files import brief
 
 CycleType = tuple[tuple[int, int], ...]
 """Sorted pairs (cycle length, number of cycles of that length)."""

@@ -16,9 +16,9 @@ import numpy as np
 from tablut.board import Board
 from tablut.cli.runtime import Reply, command, progress
 from tablut.results import Result
-from tablut.running.clocks import cpu_clock
 from tablut.variants import load_variant
 from tablut.variants.library import older_variants
+from tablut.work.clocks import cpu_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

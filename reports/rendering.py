@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from tablut import __version__
 from tablut.results import grouped, scientific
-from tablut.store.files import write_bytes
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -20,9 +20,9 @@ from tablut.board import Board
 from tablut.errors import InputError, TablutError, fault_of
 from tablut.position import Position
 from tablut.results import Result
-from tablut.store.files import read_bytes
-from tablut.store.records import read_model
 from tablut.variants import load_variant
+from tablut.work.files import read_bytes
+from tablut.work.records import read_model
 
 DATA = Path(__file__).parent / "data"
 STUDIES = Path(__file__).parent / "studies"

@@ -17,8 +17,8 @@ from tablut.position import Move, MoveText, Position
 from tablut.rules.naive import NaiveGame, PlainEngine
 from tablut.rules.outcome import OUTCOMES, GameResult, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
-from tablut.store.files import excerpt
 from tablut.variants import VariantLike, as_variant, shipped_name
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

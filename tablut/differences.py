@@ -29,9 +29,9 @@ from tablut.position import Move, Position
 from tablut.rules import OUTCOMES, Outcome
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import NO_ATTACKERS
-from tablut.running.progress import Observer
 from tablut.status import position_status
 from tablut.variants import Variant
+from tablut.work.progress import Observer
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkab
 
 from tablut.errors import InputError
 from tablut.notation import FILES, diagram_cells, parse_square, position_text, square_name
-from tablut.store.files import brief, excerpt
+from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,9 +18,9 @@ from tablut.position import MoveText, Position
 from tablut.records.archive import ArchivedGame, turned
 from tablut.records.game import GameRecord
 from tablut.rules import Outcome
-from tablut.running.progress import Observer
-from tablut.store.files import brief
 from tablut.variants import Variant
+from tablut.work.files import brief
+from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
 """Maximum number of moves in a record that is replayed. Replaying this many takes a few seconds."""

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from tablut.errors import InputError
-from tablut.store.files import brief, excerpt
+from tablut.work.files import brief, excerpt
 
 ExactInt = Annotated[
     int,

@@ -144,5 +144,5 @@ def test_layout_is_known_to_one_module() -> None:
         code = re.sub(r'"""(?:.|\n)*?"""|#.*', "", path.read_text(encoding="utf-8"))
         if name not in {"tablut.engine.layout", "tablut.position"}:
             assert not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
-        if name != "tablut.running.machine":
-            assert "sysconf" not in code, f"{name}: see tablut.running.machine"
+        if name != "tablut.work.machine":
+            assert "sysconf" not in code, f"{name}: see tablut.work.machine"

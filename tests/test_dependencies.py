@@ -15,8 +15,8 @@ from counting.reachable.certificates import Header, PositionCertificate, lines_d
 from retrograde.tablebase.records import RootRecord, RulesRecord
 from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.search.limits import SearchLimits
-from tablut.store.records import digest_of, record_text
 from tablut.variants import load_variant, variant_names
+from tablut.work.records import digest_of, record_text
 from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,7 +35,7 @@ PARTS = {
 }
 # Modules that an extra is for.
 OPTIONAL = {
-    "distributed": {"tablut/running/scheduling.py"},
+    "distributed": {"tablut/work/run.py"},
     "open_spiel": {"tablut/env/__init__.py", "tablut/env/openspiel.py"},
     "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
     "sphinx": {"reports/site/building.py"},

@@ -26,8 +26,8 @@ from tablut.engine.layout import KING_AT, SIDE_AT, head
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.net import FULL, OUTPUT_BITS, UNITS
 from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family, written_patterns
-from tablut.store.files import write_bytes
 from tablut.variants import load_variant
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

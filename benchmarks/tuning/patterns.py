@@ -33,8 +33,8 @@ from tablut.play.search.weights import (
     weights_family,
     written_patterns,
 )
-from tablut.store.files import write_bytes
 from tablut.variants import load_variant
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

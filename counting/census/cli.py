@@ -12,8 +12,9 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, command, interruptible, progress, tabular, with_sub_commands
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
-from tablut.running.progress import plural, rate_text, seconds_text, size_text
 from tablut.variants import load_variant
+from tablut.work.progress import plural, rate_text, seconds_text, size_text
+from tablut.work.run import ending_orderly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,7 +84,7 @@ def census_command(
     """
     from counting.census.counted import CountWish
     from counting.census.report import Ply, census
-    from counting.census.search import TooLargeError
+    from counting.census.search import Resources, TooLargeError
 
     if plies is not None and all_plies:
         raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
@@ -108,21 +109,20 @@ def census_command(
             show = lambda console: console.out(_bfile(report), end="")  # noqa: E731
         return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
-    with progress("census") as observer:
+    # Without --store, the positions are in a temporary folder.
+    with progress("census") as observer, ending_orderly():
         try:
             report = census(
                 rules,
                 plies=None if all_plies else 3 if plies is None else plies,
                 full=full,
                 store=store,
-                memory=memory << 20,
-                disk=None if disk is None else int(disk * (1 << 30)),
-                passes=passes,
                 count=wish if count_last else None,
-                threads=threads,
-                scheduler=scheduler,
-                observer=observer,
                 graph=graph,
+                resources=Resources(
+                    memory << 20, None if disk is None else int(disk * (1 << 30)), passes, threads, scheduler
+                ),
+                observer=observer,
                 partial=partial.append,
             )
         except (MachineError, TooLargeError, KeyboardInterrupt) as error:

@@ -18,8 +18,8 @@ from counting.spaces import Space, spaces
 from symmetry import Symmetry, count_orbits
 from tablut.notation import parse_square, square_name
 from tablut.results import ExactInt, Result
-from tablut.store.records import Count, Digest, Record, read_record
 from tablut.variants import VariantLike, as_variant
+from tablut.work.records import Count, Digest, Record, read_record
 
 AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000

@@ -21,8 +21,8 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
-from tablut.store.files import excerpt, read_bytes, write_bytes
-from tablut.store.records import fields_of, read_model
+from tablut.work.files import excerpt, read_bytes, write_bytes
+from tablut.work.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
 """The sampled space: undecided positions with the side to move, or final placements with the kind of ending."""

@@ -26,10 +26,10 @@ from tablut.notation import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import check_known
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas that prove placements unreachable, in the order in which they are tried."""

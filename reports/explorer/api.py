@@ -61,9 +61,9 @@ from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.replay import replay
 from tablut.results import Result
-from tablut.store.files import excerpt
 from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
 """Largest solution, in bytes, that `/api/solve` computes on request; it takes some seconds."""

@@ -22,11 +22,11 @@ from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
 from tablut.records import GameRecord, read_record, write_record
 from tablut.records.opentafl import write_game
-from tablut.store.files import excerpt
-from tablut.store.records import TwiceError, read_json
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
+from tablut.work.files import excerpt
+from tablut.work.records import TwiceError, read_json
 
 MOST_MOVES: Final = 1000
 _LONGEST_POSITION: Final = 8000

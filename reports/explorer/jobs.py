@@ -30,9 +30,9 @@ from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import plural
 from tablut.variants import shipped_variant
+from tablut.work.clocks import wall_clock
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,7 @@ from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Reply, command
 from tablut.errors import InputError
 from tablut.results import Result
-from tablut.running.machine import listen
+from tablut.work.machine import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable

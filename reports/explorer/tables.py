@@ -15,8 +15,8 @@ from retrograde.tablebase.probing import shipped_store
 from tablut.board import Board
 from tablut.prober import MissingTableError
 from tablut.results import Result
-from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant, shipped_variants
+from tablut.work.files import store_path
 
 
 class NamedTable(NamedTuple):

@@ -33,7 +33,7 @@ from starlette.requests import Request
 from reports.explorer.guard import BusyError, Settings, content_of
 from tablut.errors import MachineError
 from tablut.results import Result
-from tablut.running import clocks
+from tablut.work import clocks
 
 Answer = TypeVar("Answer")
 

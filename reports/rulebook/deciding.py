@@ -10,7 +10,7 @@ from retrograde.proofs import Solver
 from retrograde.puzzles.puzzle_file import Puzzle, facts_of, rules_of
 from tablut.errors import InputError, UncompiledError
 from tablut.results import Result
-from tablut.running.clocks import wall_clock
+from tablut.work.clocks import wall_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,8 +9,8 @@ from reports.rulebook.points import Scene, game_of, points_of
 from tablut.board import Board
 from tablut.notation import square_name
 from tablut.results import Result
-from tablut.running.progress import plural
 from tablut.variants import Variant
+from tablut.work.progress import plural
 
 
 class Picture(Result):

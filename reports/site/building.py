@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Final
 from reports.site.play import pages, pictures
 from tablut import __version__
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.store.files import excerpt, read_text, write_bytes
-from tablut.store.records import read_json
+from tablut.work.files import excerpt, read_text, write_bytes
+from tablut.work.records import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

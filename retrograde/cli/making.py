@@ -14,10 +14,10 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import Reply, command, interruptible, progress, tabular, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
-from tablut.running.machine import physical_memory
-from tablut.running.progress import plural
-from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
+from tablut.work.files import store_path
+from tablut.work.machine import physical_memory
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from retrograde.answers import TablebaseInfo

@@ -21,11 +21,11 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Interrupted, Reply, progress, tabular
 from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural
-from tablut.running.scheduling import open_scheduler
-from tablut.store.files import store_path
 from tablut.variants import load_variant
+from tablut.work.files import store_path
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural
+from tablut.work.run import open_scheduler
 
 
 @tabular

@@ -37,10 +37,10 @@ from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import Move, MoveText
 from tablut.results import Result
-from tablut.running.progress import plural, rate_text
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import excerpt
 from tablut.variants import load_variant
+from tablut.work.files import excerpt
+from tablut.work.progress import plural, rate_text
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -34,10 +34,10 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, did_you_mean
 from tablut.position import Position
 from tablut.prober import find_prober
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural
-from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import excerpt, write_text
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

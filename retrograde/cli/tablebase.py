@@ -29,9 +29,9 @@ from tablut.errors import InputError
 from tablut.position import NARROW
 from tablut.prober import MissingTableError
 from tablut.results import Result
-from tablut.running.machine import physical_memory
-from tablut.running.progress import plural
 from tablut.variants import Variant, load_variant
+from tablut.work.machine import physical_memory
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase

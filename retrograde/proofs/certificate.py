@@ -40,9 +40,9 @@ from tablut.engine.layout import ATTACKERS_AT, DEFENDERS_AT, SIDE_AT, head
 from tablut.errors import InputError, TablutError, fault_of, input_failure
 from tablut.indexing.values import MISSING
 from tablut.position import Move, Position, SideName
-from tablut.store.files import excerpt, write_bytes
-from tablut.store.records import Digest, Part, fields_of, read_model
 from tablut.variants import Variant, load_variant, shipped_name, variant_names
+from tablut.work.files import excerpt, write_bytes
+from tablut.work.records import Digest, Part, fields_of, read_model
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -42,10 +42,10 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
 from tablut.rules.naive import DIRECTIONS, Cell, NaiveGame, NaiveMove, NaivePosition
-from tablut.running.clocks import wall_clock
-from tablut.running.scheduling import LocalScheduler, Scheduler
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.clocks import wall_clock
+from tablut.work.files import excerpt
+from tablut.work.run import LocalScheduler, Scheduler
 
 _LONGEST_MOVE = 7
 _SHARE = 250_000

@@ -17,7 +17,7 @@ from tablut.indexing import PlacementIndex
 from tablut.indexing.values import MISSING, Verdict, Wdl, unforced, verdict_of
 from tablut.prober import MissingTableError
 from tablut.rules.outcome import OUTCOMES
-from tablut.store.files import brief
+from tablut.work.files import brief
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

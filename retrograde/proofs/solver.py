@@ -36,8 +36,8 @@ from tablut.indexing.values import Verdict, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
+from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
     import numpy as np

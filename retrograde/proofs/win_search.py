@@ -21,7 +21,7 @@ from tablut.engine.records import directory
 from tablut.errors import InputError, MachineError
 from tablut.indexing.values import MISSING
 from tablut.play.search.evaluation import evaluation_tables_for
-from tablut.running.clocks import wall_clock
+from tablut.work.clocks import wall_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

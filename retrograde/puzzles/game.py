@@ -22,8 +22,8 @@ from tablut.notation import square_name
 from tablut.position import Move, Position, SideName
 from tablut.prober import Prober, find_prober
 from tablut.results import Result, SparseResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 
 class Answer(NamedTuple):

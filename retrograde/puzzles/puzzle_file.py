@@ -27,8 +27,8 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from tablut.errors import InputError, did_you_mean
 from tablut.position import Move, Position, SideName
 from tablut.results import Result
-from tablut.store.files import brief, excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.work.files import brief, excerpt, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -39,7 +39,7 @@ from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, Pass, new_me
 from tablut.engine.jit import ahead
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
-from tablut.running.progress import plural
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -49,8 +49,8 @@ from tablut.indexing.values import (
     within_limit,
 )
 from tablut.position import SIDES, Position
-from tablut.running.progress import Observer, duration, plural, size_text
 from tablut.variants import as_variant
+from tablut.work.progress import Observer, duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -12,9 +12,9 @@ import networkx as nx
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
-from tablut.running.machine import physical_memory
-from tablut.running.progress import duration, plural, size_text
 from tablut.variants import as_variant
+from tablut.work.machine import physical_memory
+from tablut.work.progress import duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

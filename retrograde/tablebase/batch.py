@@ -20,7 +20,7 @@ from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, t
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import ALIAS_CODE
 from tablut.position import SIDES, SideName
-from tablut.store.files import reserve
+from tablut.work.files import reserve
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14

@@ -50,8 +50,8 @@ from tablut.indexing.values import (
 )
 from tablut.position import Move, Position, SideName
 from tablut.prober import MissingTableError
-from tablut.store.files import store_path
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import TierTables, tier_tables
 from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
 from tablut.position import SIDES, Position, SideName
-from tablut.store.files import brief
+from tablut.work.files import brief
 
 _SLICE: Final = 1 << 18
 """Number of entries read together."""

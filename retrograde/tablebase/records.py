@@ -1,4 +1,4 @@
-"""The metadata of a tablebase, as sealed records (`tablut.store.records`) in the attributes of Zarr groups.
+"""The metadata of a tablebase, as sealed records (`tablut.work.records`) in the attributes of Zarr groups.
 
 Integrity has two layers: the record of a tier contains the length and the SHA-256 of each of its files, and a digest of
 the record itself reveals any change to the record. The digests of decoded values serve another purpose: with them, a
@@ -16,10 +16,10 @@ from pydantic import Field, model_validator
 
 from tablut.indexing.values import ALIAS_CODE, Wdl, is_loss, plies_of
 from tablut.position import WIDEST
-from tablut.store import records
-from tablut.store.records import Count, DataFile, Digest, Part, Record, TooOldError
 from tablut.variants import Variant
 from tablut.variants.model import CAMP_LETTERS, Rules
+from tablut.work import records
+from tablut.work.records import Count, DataFile, Digest, Part, Record, TooOldError
 
 __all__ = ["TooOldError"]
 

@@ -46,9 +46,9 @@ from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
 from tablut.position import SideName
 from tablut.prober import MissingTableError
-from tablut.store.files import beside, excerpt, store_path
-from tablut.store.records import check_data
 from tablut.variants import Variant
+from tablut.work.files import beside, excerpt, store_path
+from tablut.work.records import check_data
 
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 

@@ -29,10 +29,10 @@ from retrograde.tablebase.records import (
 from retrograde.tablebase.store import Store, little_endian, open_store
 from tablut.indexing.tiers import TierIndex
 from tablut.position import SideName
-from tablut.store import folders
-from tablut.store.files import lock_folder, store_path, sync_names, write_text
-from tablut.store.records import data_file
 from tablut.variants import Variant
+from tablut.work import ledger
+from tablut.work.files import lock_folder, store_path, sync_names, write_text
+from tablut.work.records import data_file
 
 CHUNK: Final = 1 << 20
 """Number of entries in a chunk. A chunk is always unpacked as a whole."""
@@ -40,7 +40,7 @@ SHARD: Final = 32 * CHUNK
 """Number of entries in a shard. A shard is always written as a whole."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
 """Names of the folders of unfinished tiers."""
-_KIND: Final = folders.Kind("tablebase", "zarr.json")
+_KIND: Final = ledger.Kind("tablebase", "zarr.json")
 _LEVEL: Final = 15
 """Compression level of Zstandard. Level 19 would take four times as long and save a fifth of the space."""
 
@@ -51,7 +51,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     if root.exists() and not root.is_dir():
         raise TablebaseError("is not a folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
-    with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
+    with ledger.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
         planned = tuple(sorted({*found.tiers, *tiers}))
         if planned != found.tiers:
             write_record(root, RootRecord(variant=found.variant, tiers=planned))
@@ -77,11 +77,11 @@ def writing(root: Path | str) -> Iterator[None]:
 def sweep(root: Path) -> None:
     """Remove the leftovers of an interrupted writer from a store, which the caller must have locked."""
     for folder in (root, root / "provenance"):
-        folders.sweep(folder, "tablebase")
-    with folders.writing(f"tablebase {str(root)!r}"):
+        ledger.sweep(folder, "tablebase")
+    with ledger.writing(f"tablebase {str(root)!r}"):
         for path in root.iterdir():
             if _UNFINISHED.fullmatch(path.name):
-                folders.drop(path)
+                ledger.drop(path)
 
 
 def write_tier(
@@ -102,9 +102,9 @@ def write_tier(
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    with folders.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
+    with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
         # What a killed writer left behind is of no use.
-        folders.drop(folder)
+        ledger.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
@@ -116,7 +116,7 @@ def write_tier(
             folder.rename(target)
             sync_names(place)
         except BaseException:
-            folders.drop(folder)
+            ledger.drop(folder)
             raise
     return record
 

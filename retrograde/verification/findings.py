@@ -17,7 +17,7 @@ from pydantic import ConfigDict, Field
 from tablut import __version__
 from tablut.indexing.values import value_of_code, verdict_of
 from tablut.results import Result
-from tablut.store.records import Count, Digest, Part, Record, read_record, write_record
+from tablut.work.records import Count, Digest, Part, Record, read_record, write_record
 
 LISTED: Final = 20
 """Maximum number of failures that are listed."""

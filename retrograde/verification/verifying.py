@@ -27,7 +27,7 @@ from retrograde.tablebase.records import TablebaseError, values_digest
 from retrograde.tablebase.store import STANDINGS, Store, StoredTier, open_store, standing_of
 from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
 from tablut.prober import MissingTableError
-from tablut.running.progress import Observer
+from tablut.work.progress import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -16,8 +16,8 @@ from tablut.errors import InputError
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
 from tablut.results import Result
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck

@@ -40,9 +40,9 @@ import typer
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError, TablutError
-from tablut.running.clocks import announced, compile_seconds, compiling, wall_clock
-from tablut.running.machine import peak_memory
-from tablut.running.progress import Observer, duration
+from tablut.work.clocks import announced, compile_seconds, compiling, wall_clock
+from tablut.work.machine import peak_memory
+from tablut.work.progress import Observer, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

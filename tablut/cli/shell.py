@@ -30,8 +30,8 @@ from tablut.cli.streams import (
     write_output,
 )
 from tablut.errors import InputError, MachineError, TablutError, did_you_mean, output_failure, problem_of
-from tablut.running.machine import check_address_space
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
+from tablut.work.machine import check_address_space
 
 __all__ = ["command_specs", "main", "run"]
 

@@ -17,10 +17,10 @@ from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progr
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
 from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import plural, rate_text
-from tablut.store.files import excerpt
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.work.clocks import wall_clock
+from tablut.work.files import excerpt
+from tablut.work.progress import plural, rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -25,10 +25,10 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import Position
 from tablut.results import ExactInt, Result
-from tablut.running.progress import plural
 from tablut.status import MEANINGS
-from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import excerpt, write_text
+from tablut.work.progress import plural
 
 
 class _Shown(Result):

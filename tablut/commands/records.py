@@ -35,9 +35,9 @@ from tablut.records.kinds import ARCHIVE, NATIVE, decoded, kind_of
 from tablut.records.opentafl import write_game, write_rules
 from tablut.replay import Ranks, Replay, replay, replay_archive, same_upside_down
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import check_output, excerpt, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import check_output, excerpt, write_text
+from tablut.work.progress import plural
 
 Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
 _WRITERS: Final[dict[str, Callable[[Board], str]]] = {

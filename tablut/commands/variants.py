@@ -25,10 +25,10 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.records import read_rules
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import write_text
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from tablut.differences import Answer, Difference

@@ -2,7 +2,7 @@
 
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
 functions of which they consist, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
-Compilation time is recorded (`tablut.running.clocks`). The cache and the parts use private numba APIs, which may change
+Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change
 in any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public
 decorator is used instead: results are the same, but each run compiles everything again, in twice the time.
 
@@ -32,7 +32,7 @@ from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
-from tablut.running import clocks
+from tablut.work import clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -40,8 +40,8 @@ from numba.core.serialize import dumps
 
 from tablut.engine.parts import PartContext
 from tablut.errors import TablutError
-from tablut.running import clocks
-from tablut.store.files import read_bytes, write_bytes
+from tablut.work import clocks
+from tablut.work.files import read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import re
 from tablut.errors import InputError
 from tablut.notation import FILES, parse_square, square_name
 from tablut.position import Move
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 _MOVE = re.compile(r"([a-z][0-9]{1,2})-(?:([a-z])|([0-9]{1,2}))", re.IGNORECASE | re.ASCII)
 

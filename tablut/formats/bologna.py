@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 from tablut.errors import InputError, shown_value
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, Position, Side
-from tablut.store.files import excerpt
-from tablut.store.records import read_json
+from tablut.work.files import excerpt
+from tablut.work.records import read_json
 
 if TYPE_CHECKING:
     from tablut.rules.outcome import GameResult

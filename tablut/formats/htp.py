@@ -11,7 +11,7 @@ from typing import Final
 from tablut.errors import InputError
 from tablut.notation import parse_square, square_name
 from tablut.position import Move, SideName
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
 _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "white", "defender": "white"}

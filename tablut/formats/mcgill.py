@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tablut.errors import InputError
 from tablut.position import Move, Side
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 _PLAYERS: tuple[Side, Side] = ("b", "w")
 

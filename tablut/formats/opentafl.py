@@ -16,7 +16,7 @@ from itertools import groupby
 from tablut.errors import InputError
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position, Side, expand_row
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}

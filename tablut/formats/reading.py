@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from tablut.errors import InputError, shown_value, text_value
 from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
 from tablut.position import BoardLike, Move, MoveText, Position, Side
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.variants import Variant

@@ -31,11 +31,11 @@ from tablut.records.kinds import decoded, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural
-from tablut.store.files import brief, check_output, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
+from tablut.work.files import brief, check_output, write_text
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 

@@ -10,7 +10,7 @@ from tablut.cli.options import threads_option
 from tablut.cli.runtime import option_group
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.search.limits import SearchLimits
-from tablut.running.machine import check_memory
+from tablut.work.machine import check_memory
 
 
 def player_names_from(incomplete: str) -> list[str]:

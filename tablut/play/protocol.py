@@ -21,9 +21,9 @@ from tablut.formats.reading import read_position
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
-from tablut.running.machine import MOST_THREADS, check_memory
-from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
+from tablut.work.files import excerpt
+from tablut.work.machine import MOST_THREADS, check_memory
 
 LONGEST_LINE: Final = 1 << 20
 """Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000 characters."""

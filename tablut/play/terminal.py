@@ -17,7 +17,7 @@ from tablut.indexing.values import unforced
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
 from tablut.position import MoveText, SideName
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable

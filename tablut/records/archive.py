@@ -21,8 +21,8 @@ from tablut.notation import FILES
 from tablut.position import MoveText
 from tablut.records.game import GameRecord
 from tablut.rules.outcome import GameResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _FIELDS: Final = 4
 _LINE: Final = 1 << 18

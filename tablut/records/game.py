@@ -13,8 +13,8 @@ from typing import Final
 from tablut.errors import InputError
 from tablut.position import MoveText, Position
 from tablut.rules.outcome import GameResult
-from tablut.store.files import brief, excerpt
 from tablut.variants import Variant
+from tablut.work.files import brief, excerpt
 
 RECORD_BYTES: Final = 8 << 20
 """Maximum size of a record in bytes."""

@@ -13,8 +13,8 @@ from tablut.records.bologna import looks_like_log, looks_like_system_log, read_l
 from tablut.records.game import GameRecord
 from tablut.records.native import looks_like_native, read_native, write_record
 from tablut.records.opentafl import looks_like_otg, read_game, write_game
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 _JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
 _SITES: Final = {

@@ -15,9 +15,9 @@ from tablut.position import MoveText, Position
 from tablut.records.game import GameRecord, NoRulesError, further_games, overruled, start_under
 from tablut.records.opentafl import read_rules, rules_source
 from tablut.rules.outcome import RESULTS, GameResult
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant, as_variant, shipped_variant, variant_names
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 #     [Variant "ashton"]
 #     [White "Anna"]

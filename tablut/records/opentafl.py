@@ -18,12 +18,12 @@ from tablut.notation import parse_square, square_name
 from tablut.position import MoveText, Position
 from tablut.records.game import GameRecord, commented, further_games, overruled, start_under
 from tablut.rules.outcome import GameResult
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import as_variant, is_own_name
 from tablut.variants.model import rule_fields
 from tablut.variants.schema import parse_variant
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 _TAG = re.compile(r"\s*\[([A-Za-z][\w-]{0,63}):([^\]]*)\]", re.ASCII)
 _TAG_LINE = re.compile(r"^\[([A-Za-z][\w-]{0,63}):", re.ASCII | re.MULTILINE)

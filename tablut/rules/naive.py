@@ -22,8 +22,8 @@ from tablut.errors import InputError
 from tablut.notation import parse_square, position_text, square_name
 from tablut.position import Move, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]

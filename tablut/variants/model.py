@@ -11,8 +11,8 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serial
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
-from tablut.store.files import brief
-from tablut.store.records import digest_of, fields_of
+from tablut.work.files import brief
+from tablut.work.records import digest_of, fields_of
 
 
 @brief

@@ -16,8 +16,8 @@ from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.store.files import excerpt
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
+from tablut.work.files import excerpt
 
 FORMAT = 1
 """Version of the variant file format."""

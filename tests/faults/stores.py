@@ -298,8 +298,8 @@ def _essence(path: Path, content: bytes) -> object:
 
         return timeless(json.loads(content))
     if path.suffix == ".rows":
-        # The head: magic, version, length, seconds (8 bytes), digest, checksum (4 bytes).
-        return content[:16] + content[24:56] + content[60:]
+        # The tail: magic, version, length, seconds (8 bytes), digest, checksum (4 bytes).
+        return content[:-44] + content[-36:-4]
     return content
 
 

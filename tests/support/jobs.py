@@ -9,7 +9,7 @@ from typing import Any
 from reports.explorer.guard import BusyError
 from reports.explorer.work import Link
 from tablut.errors import InputError
-from tablut.running import clocks
+from tablut.work import clocks
 from tests.support.waiting import PATIENCE
 
 

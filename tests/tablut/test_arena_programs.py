@@ -19,8 +19,8 @@ from tablut.play.players import PlayerOptions, make_player
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
 from tablut.records import read_record
-from tablut.store.files import excerpt
 from tablut.variants import load_variant
+from tablut.work.files import excerpt
 from tests.support.commands import answer
 
 RULES = load_variant("brandubh")

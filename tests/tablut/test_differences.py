@@ -12,8 +12,8 @@ from tablut.cli.shell import run
 from tablut.differences import Difference, Differences, differences
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.running.progress import Observer
 from tablut.variants import Variant, load_variant
+from tablut.work.progress import Observer
 from tests.support.effort import slow_but
 
 if TYPE_CHECKING:

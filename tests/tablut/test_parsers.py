@@ -25,9 +25,9 @@ from tablut.records.kinds import kind_of
 from tablut.records.native import read_native
 from tablut.records.opentafl import looks_like_otg, read_game
 from tablut.rules import NaiveGame
-from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
+from tablut.work.files import store_path
 from tests.support.effort import examples
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError, VariantError
 from tablut.play.arena.cli import show_match
-from tablut.running.progress import plural, rate_text, size_text
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant, write_variant
+from tablut.work.progress import plural, rate_text, size_text
 
 
 @pytest.mark.parametrize("exponent", range(1, 16))

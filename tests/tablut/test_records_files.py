@@ -18,8 +18,8 @@ from tablut.records.archive import read_archive, record_of, write_line
 from tablut.records.bologna import LogWriter
 from tablut.records.kinds import record_text
 from tablut.records.opentafl import write_game
-from tablut.store.files import write_text
 from tablut.variants import load_variant
+from tablut.work.files import write_text
 
 DATA = Path(__file__).parents[1] / "data"
 FOREIGN = DATA / "foreign"

@@ -26,8 +26,8 @@ from tablut.play.search.node import FIRST_LOOK
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import Entry, empty_table
 from tablut.prober import MissingTableError, find_prober
-from tablut.running.machine import MOST_THREADS
 from tablut.variants import load_variant
+from tablut.work.machine import MOST_THREADS
 from tests.support.games import OLDER_NAMES
 from tests.support.waiting import PATIENCE, eventually, stopping
 

@@ -16,7 +16,7 @@ from tablut.cli.runtime import Interrupted, Reply, command, commit, origin, prog
 from tablut.cli.shell import main
 from tablut.errors import InputError
 from tablut.results import Result
-from tablut.store.files import store_path, write_text
+from tablut.work.files import store_path, write_text
 
 if TYPE_CHECKING:
     from reports.studies.balance.cells import Cell

@@ -30,7 +30,7 @@ from tablut.play.arena import measure
 from tablut.play.arena.statistics import wilson
 from tablut.position import Move
 from tablut.results import Result
-from tablut.store.files import read_text
+from tablut.work.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

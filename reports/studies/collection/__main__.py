@@ -22,9 +22,9 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.prober import find_prober
 from tablut.results import Result
-from tablut.running.machine import check_memory
-from tablut.store.files import write_text
 from tablut.variants import load_variant
+from tablut.work.files import write_text
+from tablut.work.machine import check_memory
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole

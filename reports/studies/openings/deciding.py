@@ -17,8 +17,8 @@ from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Move, Position
 from tablut.results import Result
-from tablut.store.files import read_text
 from tablut.variants import load_variant
+from tablut.work.files import read_text
 
 if TYPE_CHECKING:
     from retrograde.proofs.certificate import ProofCertificate

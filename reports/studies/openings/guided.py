@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.proving import ProofRun, Task
-    from tablut.running.progress import Observer
+    from tablut.work.progress import Observer
 
 _OTHERS: Final = 64
 """Factor by which the proof numbers of all other moves are multiplied."""

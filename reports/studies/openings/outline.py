@@ -20,8 +20,8 @@ from retrograde.proofs.table import LONGEST
 from retrograde.proofs.win_search import ProofBudget, WinSearch
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.store.files import read_bytes, write_bytes
-from tablut.store.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
+from tablut.work.files import read_bytes, write_bytes
+from tablut.work.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

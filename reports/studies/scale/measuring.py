@@ -32,9 +32,9 @@ from retrograde.tablebase.writer import create, writing
 from tablut import __version__
 from tablut.cli.runtime import commit
 from tablut.errors import InputError
-from tablut.running.clocks import cpu_clock
-from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
+from tablut.work.clocks import cpu_clock
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -17,7 +17,7 @@ from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
 from tablut.play.search.limits import SearchLimits
-from tablut.store.files import brief, excerpt
+from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
 from tablut.play.players.registry import ready_player
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

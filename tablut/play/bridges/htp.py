@@ -19,8 +19,8 @@ from tablut.play.bridges.programs import REFUSAL, Answer, Process, Words, bare, 
 from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import SIDES, SideName
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _BOARDS: Final = (11, 13)
 

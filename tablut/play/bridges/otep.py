@@ -22,9 +22,9 @@ from tablut.play.players import Choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
 from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.model import Repetition
+from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}

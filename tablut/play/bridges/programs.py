@@ -26,12 +26,12 @@ from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, Position
-from tablut.running.clocks import alarm
-from tablut.running.one_caller import OneCaller, alone
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
 from tablut.variants.model import rule_fields
+from tablut.work.clocks import alarm
+from tablut.work.files import excerpt
+from tablut.work.one_caller import OneCaller, alone
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000

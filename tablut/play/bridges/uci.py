@@ -14,9 +14,9 @@ from tablut.play.players import Choice
 from tablut.play.players.registry import once
 from tablut.play.search.limits import MATE, SearchLimits
 from tablut.position import Move, Position
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import shipped_name
+from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)

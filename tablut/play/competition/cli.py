@@ -25,8 +25,8 @@ from tablut.play.options import HashOption, NodesOption, SettingsOption, player_
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import write_text
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0

@@ -27,8 +27,8 @@ from tablut.play.players import Choice, Player
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.position import Move, Side
 from tablut.rules.outcome import GameResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _FIRST_STATE: Final = 900.0
 """Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""

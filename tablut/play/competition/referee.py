@@ -32,10 +32,10 @@ from tablut.play.competition.wire import PORTS, Connection, FrameError
 from tablut.position import Move, Position, Side, SideName
 from tablut.records.bologna import LogWriter
 from tablut.rules.outcome import GameResult
-from tablut.running.machine import listen
-from tablut.running.one_caller import OneCaller
-from tablut.store.files import check_output, child, write_text
 from tablut.variants import Variant, shipped_name
+from tablut.work.files import check_output, child, write_text
+from tablut.work.machine import listen
+from tablut.work.one_caller import OneCaller
 
 _GOODBYE: Final = 1.0
 """Time in seconds for the players to read the result."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
 from tablut.play.search.limits import SearchLimits
 from tablut.play.search.searcher import time_margin
-from tablut.running.clocks import alarm
+from tablut.work.clocks import alarm
 
 NODES: Final = 0
 """Number of moves made."""

@@ -32,8 +32,8 @@ from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_a
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-from tablut.running.one_caller import OneCaller
 from tablut.variants import Variant
+from tablut.work.one_caller import OneCaller
 
 PAYOFF: Final = 0
 """Evaluation with weights for own pieces, the opponent's pieces, nearness to an escape, and the end of the game."""

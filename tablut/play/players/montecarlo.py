@@ -30,8 +30,8 @@ from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_t
 from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
+from tablut.work.one_caller import OneCaller, alone
 
 # ------------------------------------------------------------------------------------------
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)

@@ -10,8 +10,8 @@ from tablut.board import Board
 from tablut.errors import InputError, did_you_mean
 from tablut.play.search.limits import Choice, LimitKind, SearchLimits
 from tablut.results import Result
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 
 class BestMoveResult(Result):

@@ -64,8 +64,8 @@ from tablut.play.search.searcher import Searcher
 from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
-from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
+from tablut.work.one_caller import OneCaller, alone
 
 FIRST: Final = 10_000
 """Number larger than any sum of the scores in the table."""

@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.store.files import brief
+from tablut.work.files import brief
 
 if TYPE_CHECKING:
     from tablut.board import Board

@@ -38,10 +38,10 @@ from tablut.play.search.transposition import empty_table
 from tablut.play.search.tree import search_root
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
-from tablut.running.clocks import alarm, wall_clock
-from tablut.running.machine import check_threads
-from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
+from tablut.work.clocks import alarm, wall_clock
+from tablut.work.machine import check_threads
+from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -13,7 +13,7 @@ import pytest
 from reports.explorer.guard import Settings
 from reports.explorer.server import address_of
 from tablut.cli.shell import run
-from tablut.running.machine import listen
+from tablut.work.machine import listen
 from tests.support.waiting import PATIENCE
 
 

@@ -25,10 +25,10 @@ from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
 from tablut.position import Position
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.records import data_file, read_record, write_record
 from tablut.variants import load_variant
+from tablut.work.progress import Observer
+from tablut.work.records import data_file, read_record, write_record
+from tablut.work.run import LocalScheduler
 
 pytestmark = pytest.mark.study
 RETROGRADE = Path(__file__).resolve().parents[3] / "retrograde"
