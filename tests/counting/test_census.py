@@ -120,7 +120,7 @@ def test_every_reached_position_is_possible_and_canonical(tmp_path: Path) -> Non
     for path in sorted(tmp_path.rglob("part-*.rows")):
         file = open_rows(path)
         rows.append(read_rows(file, 0, len(file.counts)))
-        assert list(file.header.stats.counters) == list(COUNTERS)
+        assert list(file.stats.counters) == list(COUNTERS)
     words = np.concatenate(rows)
     assert len(np.unique(words, axis=0)) == len(words) == report.total_classes + report.decided_total_classes
     flags = words[:, -1] >> np.uint64(62)
