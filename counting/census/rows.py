@@ -23,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, Final
 
@@ -105,6 +106,9 @@ class TallyStats(PartStats):
     expanded: Expanded
 
 
+_STATS: Final = PartStats | ExpansionStats | TallyStats
+
+
 class RowFile:
     """A row file whose header and index have been read and checked; ``which`` is the prefix of its sections.
 
@@ -155,7 +159,13 @@ _coded = _Coded()
 
 def open_rows(path: Path, digest: str = "", *, which: str = "") -> RowFile:
     """Open a row file and check its index and, if a digest is given, its digest."""
-    return RowFile(open_part(path, PartStats | ExpansionStats | TallyStats, digest), which)
+    return _indexed(open_part(path, _STATS, digest), which)
+
+
+@lru_cache(maxsize=256)
+def _indexed(part: PartFile[Any], which: str) -> RowFile:
+    """Read the index of a row file. It is kept for the files that were opened last."""
+    return RowFile(part, which)
 
 
 def read_rows(

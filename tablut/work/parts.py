@@ -141,7 +141,8 @@ class PartFile(Generic[Stats]):
     def array(self, name: str) -> NDArray[Any]:
         """Return a raw section that is checked."""
         self.section(name, raw=True)
-        return _array(self, name)
+        ((_, items),) = self.blocks(name)
+        return items
 
     def span(self, name: str, first: int, count: int, into: Buffer) -> NDArray[Any]:
         """Return some bytes of a raw section, in a buffer and without checking them."""
@@ -187,13 +188,6 @@ def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartF
     if digest and part.digest != digest:
         raise damaged(path, "it is not the file that was written there")
     return part
-
-
-@lru_cache(maxsize=512)
-def _array(part: PartFile[Any], name: str) -> NDArray[Any]:
-    """Read a raw section. Such sections are short, so the most recent ones are kept."""
-    ((_, items),) = part.blocks(name)
-    return items
 
 
 @lru_cache(maxsize=4096)
