@@ -41,7 +41,7 @@ from tablut.work.clocks import wall_clock
 from tablut.work.files import child
 from tablut.work.ledger import claim as claimed
 from tablut.work.progress import Observer
-from tablut.work.run import LocalScheduler
+from tablut.work.run import LocalScheduler, Mending
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -291,7 +291,7 @@ class ProofRun:
             if store is not None:
                 stack.enter_context(claimed(store, KIND, self.about, other=self.about.other))
                 self._files = TreeStore(store, self.about, self._type)
-                self._read(self._files)
+                self._read(self._files, Mending(self.observer.say))
                 self._keep()
                 self.tree.rise(self.tree.nodes.values())
             stack.callback(self._keep)
@@ -341,9 +341,9 @@ class ProofRun:
         if self._numbers(self.tree.root)[0] == 0 and not self._unread():
             self.whole = self._joint()
 
-    def _read(self, files: TreeStore) -> None:
+    def _read(self, files: TreeStore, mending: Mending | None = None) -> None:
         """Read the answers from a store, which may be damaged or have been edited and given new digests."""
-        for rows in files.answers():
+        for rows in files.answers(mending):
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
                     raise files.wrong("one of its parts contains an answer that no task can give")

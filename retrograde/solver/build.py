@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.slices.building import SliceBuild, scratch_folder
-from retrograde.solver.slices.files import DamagedSliceError, to_codes
+from retrograde.solver.slices.building import SliceBuild, scratch_folder, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
 from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
@@ -202,10 +201,11 @@ def build_in_slices(
     """Build one tier slice by slice from the stored tiers below it; return its name and cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
-    while True:
+    spent: dict[str, Any] = {}
+    while not spent:
         white, black, done = build.solve()
         tell(f"{build.name}: stores")
-        spent: dict[str, Any] = {
+        cost: dict[str, Any] = {
             "slices": build.count,
             "seconds": round(wall_clock() - started, 3),
             "cpu_seconds": round(done.cpu_seconds, 3),
@@ -214,13 +214,11 @@ def build_in_slices(
         }
         solver = build.tier.solver
         index = TierIndex(solver.variant, *material, representatives=representatives(solver, material))
-        try:
-            write_tier(root, index, white, black, {"version": __version__, **spent}, threads=scheduler.sharing)
-        except DamagedSliceError as error:
-            build.count_damage(error)
-            continue
-        build.remove()
-        return {"tier": build.name, **spent}
+        with build.mending.attempt(done.step, build.resume):
+            write_tier(root, index, white, black, {"version": __version__, **cost}, threads=scheduler.sharing)
+            spent = cost
+    build.remove()
+    return {"tier": build.name, **spent}
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

@@ -9,16 +9,17 @@ from __future__ import annotations
 import fnmatch
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from tablut.errors import OutputError, output_failure
 from tablut.work.files import child, lock_folder, remove_temporaries, sync_names
-from tablut.work.records import Record, StoreError, read_record, write_record
+from tablut.work.records import DamagedError, Record, StoreError, read_record, write_record
 
 Head = TypeVar("Head", bound=Record)
+REMEDY: Final = "continuing the work makes it again"
 
 
 class Kind(NamedTuple):
@@ -64,6 +65,19 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
     return read_record(root / kind.head, model, f"{kind.name} file", "choose another folder")
 
 
+def read_made(path: Path, model: type[Head]) -> Head | None:
+    """Return a record that continuing the work makes again, or None if the file does not exist."""
+    try:
+        return read_record(path, model, "file", REMEDY)
+    except DamagedError as error:
+        raise error.at(path) from None
+
+
+def damaged(path: Path, fault: str) -> DamagedError:
+    """Return the error for a file of long work whose content is not what was written."""
+    return DamagedError(f"is damaged: {fault}", subject=f"file {str(path)!r}", remedy=REMEDY).at(path)
+
+
 def refuse_foreign(root: Path, kind: Kind) -> None:
     """Raise `StoreError` if a folder contains anything other than a store of this kind.
 
@@ -102,6 +116,13 @@ def drop(folder: Path) -> None:
     """Remove a working folder with all its contents. If the folder is missing or is a link, do nothing."""
     if folder.is_dir() and not folder.is_symlink():
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def drop_files(paths: Iterable[Path]) -> None:
+    """Remove files of work that will be made again."""
+    for path in paths:
+        with writing(f"file {str(path)!r}"):
+            path.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ import hashlib
 import json
 from collections.abc import Container
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Final, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
 from pydantic_core import PydanticCustomError
@@ -35,7 +35,20 @@ class StoreError(InputError):
 
 
 class DamagedError(StoreError):
-    """A file of a store that is missing or has changed since it was written."""
+    """A file of a store that is missing or has changed since it was written.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file, if continuing the work that wrote it makes it again.
+    """
+
+    path: Path | None = None
+
+    def at(self, path: Path) -> Self:
+        """Set the file, and return the error."""
+        self.path = path
+        return self
 
 
 class TooOldError(StoreError):
@@ -159,12 +172,31 @@ Model = TypeVar("Model", bound=Record)
 
 def record_text(record: Record) -> str:
     """Return the text of a record as a file. Each record has exactly one text."""
-    return _text(type(record), {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION})
+    body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
+    return _sealed(body, group=record.GROUP)
 
 
-def _text(model: type[Record], body: dict[str, Any]) -> str:
+def sealed_format(path: Path) -> str:
+    """Return the format of the record in a JSON file after checking its seal; empty if it contains something else."""
+    try:
+        text = read_bytes(path, "file", _MOST_BYTES).decode()
+        sealed = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError("is damaged: it is not valid JSON", subject=f"file {str(path)!r}") from error
+    try:
+        group = "node_type" in sealed
+        sealed = sealed["attributes"]["tablut"] if group else sealed
+        body = {name: sealed[name] for name in ("content", "format", "version")}
+    except (KeyError, TypeError):
+        return ""
+    if text != _sealed(body, group=group):
+        raise DamagedError("is damaged: its content does not match its digest", subject=f"file {str(path)!r}")
+    return str(body["format"])
+
+
+def _sealed(body: dict[str, Any], *, group: bool) -> str:
     sealed: dict[str, Any] = {**body, "sha256": digest_of(body)}
-    if model.GROUP:
+    if group:
         sealed = {"attributes": {"tablut": sealed}, "node_type": "group", "zarr_format": 3}
     return json.dumps(sealed, indent=1, sort_keys=True) + "\n"
 
@@ -187,9 +219,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
     try:
         content = read_bytes(path, what, _MOST_BYTES)
     except InputError as error:
-        raise DamagedError(
-            f"cannot be read: {str(error).rpartition(': ')[2]}", subject=shown, remedy=way_out
-        ) from error
+        raise DamagedError(f"cannot be read: {error.problem}", subject=shown, remedy=way_out) from error
     try:
         text = content.decode()
         sealed = read_json(text)
@@ -206,7 +236,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         newer = version > model.VERSION
         says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
         raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
-    if text != _text(model, body):
+    if text != _sealed(body, group=model.GROUP):
         raise DamagedError("is damaged: its content does not match its digest", subject=shown, remedy=way_out)
     try:
         record = model.model_validate_json(json.dumps(body["content"]))

@@ -1,4 +1,7 @@
-"""Scheduling of coarse tasks, in threads of this process or on the workers of a running Dask cluster.
+"""Running the coarse tasks of long work, in threads of this process or on the workers of a running Dask cluster.
+
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how every long work
+resumes after being killed. There is one policy for damage (`Mending`): a damaged part is named and made again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
@@ -10,18 +13,28 @@ from __future__ import annotations
 
 import logging
 import re
+import signal
 import socket
+import threading
 import weakref
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager
 from importlib import import_module
 from multiprocessing import get_context
-from typing import Any, Final, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tablut.errors import InputError, MachineError, TablutError
+from tablut.work.clocks import thread_clock
 from tablut.work.files import excerpt
+from tablut.work.ledger import drop_files
+from tablut.work.records import DamagedError
+
+if TYPE_CHECKING:
+    from tablut.work.parts import Owner, PartFile
 
 Task = TypeVar("Task")
 
@@ -231,3 +244,128 @@ def _silent() -> Iterator[None]:
 def _first_line(error: BaseException) -> str:
     text = str(error).strip() or type(error).__name__
     return excerpt(text.splitlines()[0], 160)
+
+
+@contextmanager
+def ending_orderly() -> Iterator[None]:
+    """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
+
+    This is for programs. A library must leave the signals of the process alone.
+    """
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Handlers that the calling program has installed are kept. Outside the main thread no handler can be set.
+    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        kinds = []
+    for kind in kinds:
+        signal.signal(kind, leave)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            signal.signal(kind, signal.SIG_DFL)
+
+
+# -- tasks that write parts ----------------------------------------------------------------
+
+
+class PartTask(ABC):
+    """A task that writes one part: its path and its owner are known beforehand."""
+
+    target: Path
+    owner: Owner
+
+    @abstractmethod
+    def opened(self) -> PartFile[Any]:
+        """Open the part."""
+
+    @abstractmethod
+    def make(self, began: float) -> PartFile[Any]:
+        """Write the part. ``began`` is the time of the thread's clock at the start of the task."""
+
+
+def run_parts(
+    scheduler: Scheduler,
+    tasks: Sequence[PartTask],
+    tell: Callable[[str], object],
+    done: Callable[[dict[str, Any]], object],
+) -> list[dict[str, Any]]:
+    """Run tasks, report damage, and call ``done`` with each result; see `run_part`."""
+
+    def took(answer: dict[str, Any]) -> None:
+        if answer["damage"]:
+            tell(answer["damage"])
+        done(answer)
+
+    return scheduler.run(run_part, tasks, took) if tasks else []
+
+
+def made_part(task: PartTask) -> PartFile[Any] | None:
+    """Return the part of a task if it has been made. Raise `DamagedError` if it is damaged."""
+    if not task.target.exists() and not task.target.is_symlink():
+        return None
+    part = task.opened()
+    return part if part.header.owner == task.owner else None
+
+
+def run_part(task: PartTask) -> dict[str, Any]:
+    """Run a task unless its part exists; return what is known of the part.
+
+    The result contains the ``number`` of the owner, the ``digest``, the length in ``bytes``, the ``stats``, the
+    processor seconds ``cpu``, whether the part was made ``now``, and the ``damage`` of an earlier part, if any.
+    """
+    began, damage, part = thread_clock(), "", None
+    try:
+        part = made_part(task)
+    except DamagedError as error:
+        damage = str(error)
+        drop_files([task.target])
+    now = part is None
+    if part is None:
+        part = task.make(began)
+    about = {"number": task.owner.number, "digest": part.digest, "bytes": part.length, "stats": part.header.stats}
+    return {**about, "cpu": part.cpu, "now": now, "damage": damage}
+
+
+_TRIES: Final = 3
+"""Number of times that damage is repaired without progress before the disk is considered faulty."""
+
+
+class Mending:
+    """The policy for damage: a damaged file is named and removed, and the work goes on and makes it again."""
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell, self._failures, self._furthest = tell, 0, -1
+
+    @contextmanager
+    def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
+        """Handle damage that is found within the context, which makes a step of the work.
+
+        After damage, ``resume`` is called. It must look again for what is there, and the caller makes the rest.
+        """
+        try:
+            yield
+        except DamagedError as error:
+            self.remove(error)
+            resume()
+        else:
+            if step > self._furthest:
+                self._furthest, self._failures = step, 0
+
+    def remove(self, error: DamagedError, *, found: bool = False) -> None:
+        """Name and remove a damaged file. Raise the error if no work makes it again, or if this happens too often.
+
+        Files that are ``found`` damaged while looking for what is there do not count.
+        """
+        if error.path is None:
+            raise error
+        self._failures += not found
+        if self._failures > _TRIES:
+            again = f"check the disk: this happened {self._failures} times"
+            raise DamagedError(error.problem, subject=error.subject, remedy=again) from error
+        self._tell(str(error))
+        drop_files([error.path])

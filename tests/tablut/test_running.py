@@ -15,7 +15,7 @@ from random import Random
 import pytest
 
 from tablut.errors import InputError, MachineError, UseError
-from tablut.work import clocks, scheduling
+from tablut.work import clocks, run
 from tablut.work.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
 from tablut.work.one_caller import OneCaller, alone
 from tablut.work.run import LocalScheduler, open_scheduler
@@ -59,7 +59,7 @@ def test_a_malformed_address_is_bad_input(address: str) -> None:
 
 @pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])
 def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(scheduling, "_PATIENCE", 0.5)
+    monkeypatch.setattr(run, "_PATIENCE", 0.5)
     random = Random(5)
     # The first eight bytes announce more than any machine has.
     answers: dict[str, Callable[[socket.socket], None]] = {

@@ -27,7 +27,7 @@ from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, run_task
 from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import PARTS
+from retrograde.proofs.tree import FIRST_PART
 from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.command import Group, flag, option, real, whole
@@ -137,7 +137,7 @@ def join_command(
             run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
             undecided = InputError(f"the proofs after {opening.name} do not decide it", subject=f"--only {only}")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
-            if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
+            if not hours and run.result().status != "proved" and not (folder / FIRST_PART).exists():
                 raise undecided
             told = read_outline(Path(outline), run) if outline else None
             work = GuidedWork(run, guide=guide, given=given, observer=observer, outline=told)
@@ -161,7 +161,7 @@ def join_command(
 
 def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
     """Return whether a join has begun in a folder. If the folder contains a search made by `decide`, raise an error."""
-    if not (folder / PARTS).exists():
+    if not (folder / FIRST_PART).exists():
         return False
     run = _unsearched(opening, observer)
     run.load(folder)

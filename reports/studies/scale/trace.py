@@ -123,8 +123,9 @@ class Tracer(Scheduler, Observer):
         for answer in answers:
             if function is build_tier:
                 self._add(answer["tier"], WHOLE, answer["measured"])
-            elif "entries" in answer:  # otherwise the file of the pass existed already
-                same = {name: answer[name] for name in ("number", "entries", "window", "read")}
+            elif answer["now"]:  # otherwise the file of the pass existed already
+                same = {name: getattr(answer["stats"], name) for name in ("entries", "window", "read")}
+                same["number"] = answer["number"]
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
                 self._add(self._found[-1]["tier"], PASS, answer["measured"], step=step, written=answer["bytes"], **same)
         return answers

@@ -426,6 +426,27 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
         ) from error
 
 
+def match_faults(folder: Path) -> list[str]:
+    """Return what is wrong with the records of games in the folder of a match or of a tournament.
+
+    That they are those of a plan is checked when the match is continued.
+    """
+    faults = []
+    for path in sorted(folder.rglob("game-*.txt")):
+        try:
+            record = read_record(read_text(path, "game record", _BYTES))
+            tags = {name: record.tags[name] for name in record.tags if name != "Digest"}
+            digest = digest_of([tags, [str(said.move) for said in record.moves], record.result or "draw"])
+            problems = replay(record).problems
+            if digest != record.tags.get("Digest"):
+                faults.append(f"game record '{path}': has been changed since it was written")
+            elif problems:
+                faults.append(f"game record '{path}': {problems[0]}")
+        except InputError as error:
+            faults.append(f"game record '{path}': {error}")
+    return faults
+
+
 def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame:
     record = read_record(text, plan.variant)
     tags = record.tags
