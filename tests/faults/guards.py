@@ -99,7 +99,6 @@ def check() -> None:
 @cache
 def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
-    from counting.census import rows  # noqa: F401 - names what is replaced
     from retrograde.solver.slices import plan
     from retrograde.tablebase import batch as scratch
     from tablut.play.search import transposition
