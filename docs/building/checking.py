@@ -9,10 +9,11 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from importlib import import_module
 from io import StringIO
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 from numpydoc.validate import validate
@@ -25,12 +26,11 @@ from docs.building.sessions import NOTEBOOKS
 from reports.census import results as censuses
 from reports.reachable import explanations, share
 from tablut.cli.shell import run
-from tablut.errors import MachineError
+from tablut.errors import MachineError, TablutError
 from tablut.records import read_record
 from tablut.replay import replay
 from tablut.variants import load_variant, rule_fields
 from tablut.variants.schema import parse_variant
-from tests.support.commands import command_tree
 from tests.support.pages import PAGES, TUTORIALS, anchors, blocks_of, links, read, spans, without_blocks
 
 if TYPE_CHECKING:
@@ -46,27 +46,26 @@ FOREIGN = {"census.json", "ply-006.json", "count-007.json", "zarr.json", "my-rul
 
 @cache
 def _help_of(name: str) -> str:
+    """Return the help of a command or of a group; of none, the empty text."""
     out = StringIO()
-    with redirect_stdout(out):
-        run(["help", *name.split()])
-    return out.getvalue()
+    with redirect_stdout(out), redirect_stderr(StringIO()):
+        code = run(["help", *name.split()])
+    return "" if code else out.getvalue()
 
 
 def commands(page: Path) -> Iterator[str]:
     """Yield the commands and options in the text of a page that do not exist."""
-    known = command_tree()
-    groups = {name.split()[0] for name in known}
     for span in spans(read(page)):
         words = span.split()[1:]
         if not re.match(r"tablut [a-z]", span) or words[0] == "help":
             continue
-        name = max({" ".join(words[:count]) for count in (1, 2)} & set(known), key=len, default=None)
-        if name is None:
-            if words[0] not in groups or words[1:]:
-                yield f"`{span}`: no such command"
+        name = " ".join(takewhile(str.isalpha, words[:2]))
+        text = _help_of(name) or _help_of(words[0])
+        if not text:
+            yield f"`{span}`: no such command"
             continue
         for option in re.findall(r"(?<=\s)--?[a-z][a-z-]*", span):
-            if not re.search(rf"{option}\b", _help_of(name)):
+            if not re.search(rf"{option}\b", text):
                 yield f"`{span}`: no option {option}"
 
 
@@ -153,7 +152,7 @@ def blocks() -> Iterator[str]:
     texts += [
         block.text
         for name in ("native", "opentafl")
-        for block in blocks_of(import_module(f"tablut.records.{name}").__doc__ or "")
+        for block in blocks_of(import_module(f"tablut.formats.{name}").__doc__ or "")
     ]
     for text in texts:
         if re.match(r"\[\w+[: ]", text) and "…" not in text and replay(read_record(text)).problems:
@@ -197,8 +196,9 @@ def tables() -> Iterator[str]:
         yield f"variants.md: no row for the field {name}"
     modules = [import_module(f"tablut.cli.{name}") for name in ("runtime", "shell", "streams")]
     codes = {value for module in modules for name, value in vars(module).items() if name.startswith("EXIT_")}
-    if {int(code) for code, _ in rows_of("command-line.md", "code | meaning")} != codes | {0, MachineError.exit_code}:
-        yield f"command-line.md: exit codes are {sorted(codes | {0, MachineError.exit_code})}"
+    codes |= {0, TablutError.exit_code, MachineError.exit_code}
+    if {int(code) for code, _ in rows_of("command-line.md", "code | meaning")} != codes:
+        yield f"command-line.md: exit codes are {sorted(codes)}"
 
 
 def numbers_of_the_readme() -> Iterator[str]:

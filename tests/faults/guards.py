@@ -99,10 +99,10 @@ def check() -> None:
 @cache
 def _exact() -> list[tuple[Any, str, Callable[..., Any]]]:
     """Return what makes arrays with room around them or keeps them, wherever it is named, and what is to do so here."""
-    from counting.census import rows as memory
     from retrograde.solver.slices import plan
     from retrograde.tablebase import batch as scratch
     from tablut.play.search import transposition
+    from tablut.work import direct as memory
 
     def of_bytes(count: int) -> Any:
         # Whole words: what lies in them may be words.

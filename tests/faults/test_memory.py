@@ -181,7 +181,7 @@ def ask_everything(asked: Asked, *, every: bool) -> None:
     found = asked.ask(f"census {own} {plies} {random.choice(['', '--full'])} --store count")
     if found and asked.plain is not None and found["complete"] and not found["stopped_by_limit"]:
         assert found["total"] == len(asked.plain.plies)
-    asked.ask(f"census {own} --plies 2 --count-last --passes 3")
+    asked.ask(f"census count {own} --plies 2 --passes 3")
     asked.ask(f"census verify count {own} --parents")
     played = naive.write(random_play(variant, random, random.randrange(12))[-1])
     names = list(PLAYERS) if every else random.sample(list(PLAYERS), 2)
