@@ -8,9 +8,8 @@ import time
 
 import pytest
 
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import collection_names, parse_puzzles, read_puzzle_text
 from tablut.board import Board
 from tablut.engine import engine_for

@@ -35,7 +35,7 @@ def test_prove(benchmark, name, material):
     unpacked = UnpackedTiers(store, store.tiers())
     for tier in store.tiers():
         unpacked.load(tier)
-    proof = TierProof(store.tier(*material).index, unpacked, codes=1)
+    proof = TierProof(store.tier(*material).index, unpacked, codes=1, listed=20)
     parts = list(proof.parts())[::8]
     proof.prove(RowRange(0, 0, 0))
 

@@ -15,7 +15,7 @@ from counting.complexity import (
     corrected_counts,
     placements_by_men,
 )
-from counting.exclusions.record import (
+from counting.exclusions.counts import (
     AFFORDABLE_PIECES,
     AFFORDABLE_STATES,
     ExclusionRecord,
@@ -35,9 +35,9 @@ from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
-from tablut.store.records import write_record
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants
+from tablut.work.records import write_record
 
 
 class _Latex(Result):

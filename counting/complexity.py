@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 
-from counting.exclusions.record import ExclusionRecord, counted_spaces, published_exclusions
+from counting.exclusions.counts import ExclusionRecord, counted_spaces, published_exclusions
 from counting.findings import ComparedGame, Finding, compare, find
 from counting.paper import PUBLISHED, Geometry, PaperEquations, is_rounded
 from counting.spaces import FINAL, Space, classes, spaces
@@ -139,8 +139,8 @@ class BoundsReport(Result):
         Returns
         -------
         tuple of Rung
-            In the order in which the numbers are shown everywhere. A labelled state is a placement together with the
-            way in which the game ended there, or with a mark that the game continues.
+            The steps, in the order in which they are shown everywhere. A labelled state is a placement together with
+            the way in which the game ended there, or with a mark that the game continues.
         """
         paper = self.term("eq14")
         first = "counted as the paper counts its board"
@@ -208,9 +208,9 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     """
     variant = as_variant(variant)
     paper = PaperEquations(variant)
-    found = spaces(variant)
-    sizes = {id_: space.value() for id_, space in found.items()}
-    orbits = {id_: classes(space) for id_, space in found.items()}
+    all_spaces = spaces(variant)
+    sizes = {id_: space.value() for id_, space in all_spaces.items()}
+    orbits = {id_: classes(space) for id_, space in all_spaces.items()}
     record = record or published_exclusions(variant.digest)
     if record is not None and record.game != variant.digest:
         raise InputError(
@@ -241,15 +241,15 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
         excluded=[
             *(
                 SpaceCount(id=id_, description=space.description, exact=sizes[id_], classes=orbits[id_])
-                for id_, space in found.items()
+                for id_, space in all_spaces.items()
                 if id_.startswith("excluded_") and sizes[id_]
             ),
-            *_locked_spaces(record, found, orbits),
+            *_locked_spaces(record, all_spaces, orbits),
         ],
         left_in=_left_in(variant.rules),
         locked=_locked(record, corrected, tightened, paper),
         findings=find(paper, sizes, record),
-        material=_material(found),
+        material=_material(all_spaces),
         comparison=compare(PUBLISHED["eq14"], corrected.total, corrected.distinct) if paper.is_the_papers else [],
     )
 
@@ -266,23 +266,23 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
     ``survivors`` are the counts of a record. They replace the sizes computed here. The additional key
     ``king_captured_undecided`` is the number of placements with a captured king that remain undecided placements.
     """
-    found = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
+    sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # Every placement with a besieged king is one with a captured king, and so also an undecided placement.
-    return found | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
+    return sizes | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 
 def _left_in(rules: Rules) -> list[str]:
-    """Return the conditions that decide placements or make them unreachable but are not counted.
+    """Return the conditions that end the game or make placements unreachable but are not reflected in the bounds.
 
     Detecting them requires more than the cells around one piece.
     """
-    holds = {
+    conditions = {
         "the side to move has no move": True,
         "the king stands in an exit fort": rules.fort != "none",
         "white is encircled": rules.encirclement != "none",
         "a row stands that its last ply would have captured by a shieldwall": rules.shieldwall is not None,
     }
-    return [what for what, said in holds.items() if said]
+    return [what for what, applies in conditions.items() if applies]
 
 
 _LOCKED = {
@@ -293,13 +293,13 @@ _LOCKED = {
 
 
 def _locked_spaces(
-    record: ExclusionRecord | None, found: Mapping[str, Space], orbits: Mapping[str, int]
+    record: ExclusionRecord | None, all_spaces: Mapping[str, Space], orbits: Mapping[str, int]
 ) -> list[SpaceCount]:
     """Return the number of placements with a locked set in each space."""
     if record is None:
         return []
     listed = []
-    for id_, (signed, _) in counted_spaces(found).items():
+    for id_, (signed, _) in counted_spaces(all_spaces).items():
         left = record.of(id_)
         exact = sum(count * space.value() for space, count in signed) - left.placements
         if id_ in _LOCKED and exact:
@@ -374,11 +374,11 @@ def _with_side_to_move(counted: Mapping[str, SpaceCounts]) -> dict[str, int]:
     return result
 
 
-def _material(found: Mapping[str, Space]) -> list[MaterialShare]:
-    undecided = found["no_end"].material()
+def _material(all_spaces: Mapping[str, Space]) -> list[MaterialShare]:
+    undecided = all_spaces["no_end"].material()
     everything = undecided
     for name in FINAL:
-        everything += found[name].material()
+        everything += all_spaces[name].material()
     total = everything.total()
     return [
         MaterialShare(
@@ -403,10 +403,10 @@ def _percent(part: int, whole: int) -> str:
 
 def placements_by_men(report: BoundsReport) -> list[int]:
     """Return the number of labelled states for each number of men; the first entry is for the king alone."""
-    found = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
+    counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
-        found[pair.attackers + pair.defenders] += pair.total
-    return found
+        counts[pair.attackers + pair.defenders] += pair.total
+    return counts
 
 
 class BoundNumber(Result):

@@ -24,7 +24,7 @@ from tablut.variants.model import DIRECTIONS, Camp, ray
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from counting.exclusions.record import ExclusionRecord
+    from counting.exclusions.counts import ExclusionRecord
     from tablut.variants import Variant
 
 Evidence = dict[str, str | int | list[str]]
@@ -58,9 +58,9 @@ def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionReco
             "left": str(left),
         }
     return [
-        Finding(**found | {"statement": found["statement"].format(**numbers)}, evidence=evidence[found["id"]])
-        for found in _data("findings", "findings")
-        if found["id"] in evidence
+        Finding(**finding | {"statement": finding["statement"].format(**numbers)}, evidence=evidence[finding["id"]])
+        for finding in _data("findings", "findings")
+        if finding["id"] in evidence
     ]
 
 
@@ -72,17 +72,13 @@ def _data(file: str, table: str) -> list[dict[str, Any]]:
 
 def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evidence]:
     """Return the evidence of each finding, except the one about locked sets."""
-    exact, camps = (
-        {id_: equation.value() for id_, equation in paper.equations.items()},
-        paper.variant.regions.camps,
-    )
+    exact = {id_: equation.value() for id_, equation in paper.equations.items()}
     evidence: dict[str, Evidence] = {
         id_: {name: value if isinstance(value, list) else str(value) for name, value in proofs.items()}
-        for id_, proofs in {**_of_print(paper, exact), **_of_spaces(paper, exact, values)}.items()
+        for id_, proofs in (_of_print(paper, exact) | _of_spaces(paper, exact, values)).items()
     }
-    return evidence | {
-        "four-groups-in-all": {"camps": len(camps), "camp_cells": sum(len(camp.cells) for camp in camps)}
-    }
+    camps = paper.variant.regions.camps
+    return evidence | {"four-groups-in-all": {"camps": len(camps), "camp_cells": len(paper.variant.regions.camp_cells)}}
 
 
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
@@ -268,7 +264,7 @@ def published_games() -> tuple[ComparedGame, ...]:
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
-class Estimate(Result):
+class PublishedEstimate(Result):
     """A published estimate of the size of a state space, and the variants that it concerns."""
 
     variants: tuple[str, ...]
@@ -278,9 +274,9 @@ class Estimate(Result):
 
 
 @cache
-def published_estimates() -> tuple[Estimate, ...]:
+def published_estimates() -> tuple[PublishedEstimate, ...]:
     """Return the estimates published elsewhere for games of the tafl family."""
-    return tuple(Estimate.model_validate(found) for found in _data("estimates", "estimates"))
+    return tuple(PublishedEstimate.model_validate(estimate) for estimate in _data("estimates", "estimates"))
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:

@@ -249,11 +249,11 @@ class PaperEquations:
             ("eq13", r"UB_{end}", "all final placements", ("eq7", "eq8", "eq9", "eq10", "eq11", "eq12")),
             ("eq14", r"UB", "all placements", ("eq6", "eq13")),
         ]
-        found: dict[str, Equation] = {}
+        by_id: dict[str, Equation] = {}
         for id_, symbol, description, body in listed:
-            parts = tuple(found[part] if isinstance(part, str) else part for part in body)
-            found[id_] = Equation(id_, symbol, description, parts, PUBLISHED[id_] if self.is_the_papers else None)
-        return found
+            parts = tuple(by_id[part] if isinstance(part, str) else part for part in body)
+            by_id[id_] = Equation(id_, symbol, description, parts, PUBLISHED[id_] if self.is_the_papers else None)
+        return by_id
 
     def _naive(self) -> Product:
         regions = self.variant.regions
@@ -343,7 +343,7 @@ class PaperEquations:
     def geometry(self) -> list[Geometry]:
         """Return the numbers about the board that enter the equations."""
         regions = self.variant.regions
-        cells = {name: Counter(king for king, _ in found) for name, found in self.patterns.items()}
+        cells = {name: Counter(king for king, _ in patterns) for name, patterns in self.patterns.items()}
         against = cells["against_terrain"]
         open_edge = sum(len(regions.neighbours(cell)) < 4 for cell in regions.free_cells)
         beside_castle = sum(regions.castle in regions.neighbours(king) for king in regions.king_cells)
@@ -362,13 +362,9 @@ class PaperEquations:
             ("… with neither as a neighbour", len(cells["elsewhere"]), 28),
             ("… … ways to capture there", cells["elsewhere"].total(), 56),
         ]
-        theirs = self.is_the_papers
+        if not self.is_the_papers:
+            return [Geometry(description=text, derived=derived, stated=None, agrees=None) for text, derived, _ in facts]
         return [
-            Geometry(
-                description=text,
-                derived=derived,
-                stated=stated if theirs else None,
-                agrees=derived == stated if theirs else None,
-            )
+            Geometry(description=text, derived=derived, stated=stated, agrees=derived == stated)
             for text, derived, stated in facts
         ]

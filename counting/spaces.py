@@ -27,9 +27,9 @@ from itertools import product
 from math import comb
 
 from symmetry import Symmetry, count_orbits
-from tablut.store.files import brief
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.model import DIRECTIONS, anvils_against_attackers, king_patterns, step
+from tablut.work.files import brief
 
 CycleType = tuple[tuple[int, int], ...]
 """Sorted pairs (cycle length, number of cycles of that length)."""
@@ -125,6 +125,19 @@ EMPTY, ATTACKER, DEFENDER = range(3)
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
 """The spaces of final placements, one for each way in which a game can end in the paper."""
 
+DESCRIPTIONS = {
+    "no_end": "undecided",
+    "all_captured": "all attackers captured",
+    "escaped": "king escaped, attackers left",
+    "escaped_last": "king escaped and took the last attacker",
+    "king_captured": "king captured, each placement once",
+    "excluded_no_end": "undecided, king besieged on the castle that it never left",
+    "excluded_all_captured": "all attackers captured, by a king that is alone and cannot have captured",
+    "excluded_escaped": "king escaped, beside an attacker that its arrival captures",
+    "excluded_escaped_last": "king escaped, but no last attacker stood where its arrival captures",
+}
+"""A description of each space, by id. The ``excluded`` spaces are parts of the others."""
+
 Contents = Mapping[int, int]
 
 
@@ -200,74 +213,44 @@ def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
     The group defaults to the variant's symmetries.
     """
     return count_orbits(
-        space.variant.symmetries if group is None else group, lambda one: fixed_material(space, one).total()
+        space.variant.symmetries if group is None else group, lambda symmetry: fixed_material(space, symmetry).total()
     )
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
     """Return the number of classes of placements under the variant's symmetries, for each material of a space."""
     group = space.variant.symmetries
-    fixed = {
-        symmetry.name: {(attackers, defenders): count for attackers, defenders, count in found.pairs()}
-        for symmetry in group
-        for found in (fixed_material(space, symmetry),)
-    }
-    return {
-        material: count_orbits(group, lambda symmetry, material=material: fixed[symmetry.name].get(material, 0))  # type: ignore[misc]
-        for material, count in fixed[group[0].name].items()
-        if count
-    }
+    fixed = {symmetry.name: fixed_material(space, symmetry) for symmetry in group}
+
+    def orbits(attackers: int, defenders: int) -> int:
+        return count_orbits(group, lambda symmetry: fixed[symmetry.name].rows[attackers][defenders])
+
+    pairs = fixed[group[0].name].pairs()
+    return {(attackers, defenders): orbits(attackers, defenders) for attackers, defenders, count in pairs if count}
 
 
 def spaces(variant: VariantLike) -> dict[str, Space]:
     """Return the spaces of a variant by id."""
     variant = as_variant(variant)
     regions, rules = variant.regions, variant.rules
-    some, none = range(1, variant.attackers + 1), range(1)
+    any_number, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)
     undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
 
     # An unarmed king captures nothing, so it cannot capture the last attacker with its escaping move.
     armed_escapes = _escaped(variant) if rules.king.armed else ()
-    listed: list[tuple[str, str, tuple[KingPlacement, ...], range, range]] = [
-        ("no_end", "undecided", undecided, some, defenders),
-        ("all_captured", "all attackers captured", undecided, none, defenders),
-        ("escaped", "king escaped, attackers left", _escaped(variant), some, defenders),
-        ("escaped_last", "king escaped and took the last attacker", armed_escapes, none, defenders),
-        ("king_captured", "king captured, each placement once", _captured(variant), some, defenders),
-        (
-            "excluded_no_end",
-            "undecided, king besieged on the castle that it never left",
-            _besieged_at_home(variant),
-            some,
-            defenders,
-        ),
-        (
-            "excluded_all_captured",
-            "all attackers captured, by a king that is alone and cannot have captured",
-            _idle_kings(variant),
-            none,
-            none,
-        ),
-        (
-            "excluded_escaped",
-            "king escaped, beside an attacker that its arrival captures",
-            _escaped_past_a_capture(variant),
-            some,
-            defenders,
-        ),
-        (
-            "excluded_escaped_last",
-            "king escaped, but no last attacker stood where its arrival captures",
-            _escaped_without_capture(variant),
-            none,
-            defenders,
-        ),
-    ]
-    return {
-        id_: Space(id_, description, variant, kings, attackers, white)
-        for id_, description, kings, attackers, white in listed
+    listed = {
+        "no_end": (undecided, any_number, defenders),
+        "all_captured": (undecided, none, defenders),
+        "escaped": (_escaped(variant), any_number, defenders),
+        "escaped_last": (armed_escapes, none, defenders),
+        "king_captured": (_captured(variant), any_number, defenders),
+        "excluded_no_end": (_besieged_at_home(variant), any_number, defenders),
+        "excluded_all_captured": (_idle_kings(variant), none, none),
+        "excluded_escaped": (_escaped_past_a_capture(variant), any_number, defenders),
+        "excluded_escaped_last": (_escaped_without_capture(variant), none, defenders),
     }
+    return {id_: Space(id_, DESCRIPTIONS[id_], variant, *space) for id_, space in listed.items()}
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
@@ -336,15 +319,15 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
     regions = variant.regions
     sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
     anvils = anvils_against_attackers(variant)
-    found = []
+    pairs = []
     for direction in DIRECTIONS:
         near = step(king, direction, regions.size)
         if near is None or near in sheltered or near not in regions.free_cells | regions.camp_cells:
             continue
         behind = step(near, direction, regions.size)
         if behind is not None and (behind in anvils or behind in regions.free_cells):
-            found.append((near, behind))
-    return found
+            pairs.append((near, behind))
+    return pairs
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:

@@ -17,9 +17,9 @@ from tablut.board import Board
 from tablut.cli.command import command
 from tablut.cli.runtime import Reply, progress
 from tablut.results import Result
-from tablut.running.clocks import cpu_clock
 from tablut.variants import load_variant
 from tablut.variants.library import older_variants
+from tablut.work.clocks import cpu_clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable

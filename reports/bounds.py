@@ -13,8 +13,7 @@ from counting.exclusions.sets import LockedSet, locked_sets, orbits_of_sets
 from counting.findings import published_estimates
 from counting.paper import PaperEquations
 from reports.reachable import share
-from reports.rendering import Artefact, Figure, axes_of, drawing, figure, json_data, page
-from reports.stored import REDUCED_BOARDS
+from reports.rendering import REDUCED_BOARDS, Artefact, Figure, axes_of, drawing, figure, json_data, page
 from tablut import svg
 from tablut.notation import square_name
 from tablut.position import Position
@@ -92,7 +91,7 @@ def _family_page(every: list[BoundsReport]) -> list[Artefact]:
     for report in every:
         if report.variant not in REDUCED_BOARDS:
             variant, printed = load_variant(report.variant), report.term("eq14").published
-            quoted = [one.figure for one in estimates if report.variant in one.variants]
+            quoted = [estimate.figure for estimate in estimates if report.variant in estimate.variants]
             games.append(FamilyGame(variant.title, variant, report, [*([printed] if printed else []), *quoted]))
     games.sort(key=lambda game: (game.variant.size, game.report.corrected.distinct))
     data = [[game.variant.size, game.variant.name, str(game.report.corrected.distinct), *game.quoted] for game in games]

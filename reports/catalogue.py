@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Final
 
 from counting import complexity
-from reports import bounds, census, endings, measures, players, puzzles, reachable, solutions
-from reports.rendering import Artefact, drawing, page
-from reports.site.play import WALKS
-from reports.stored import DATA, REDUCED_BOARDS
+from reports import bounds, census, endings, puzzles, reachable, solutions
+from reports.rendering import DATA, REDUCED_BOARDS, STUDIES, Artefact, drawing, hold, page, read_stored
+from reports.site.building import WALKS
 from tablut import svg
 from tablut.position import Position
+from tablut.results import Result
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, load_variant, rule_fields
 from tablut.variants.library import older_variants, shipped_variants
@@ -80,9 +80,9 @@ def _fields(variants: list[Variant]) -> list[tuple[str, str, list[str]]]:
     return rows
 
 
-_PAGES = (bounds, census, endings, measures, players, puzzles, reachable, solutions)
+_PAGES = (bounds, census, endings, puzzles, reachable, solutions)
 GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
-    **{one.__name__.rpartition(".")[2]: one.artefacts for one in _PAGES},
+    **{module.__name__.rpartition(".")[2]: module.artefacts for module in _PAGES},
     "symmetry": _symmetry,
     "variants": _variants,
 }
@@ -90,6 +90,20 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
 
 
 # -- the first page of the results on the site: each number, how it is known, and the command that computes it
+
+
+class PaperSummary(Result):
+    """Number of published results that are compatible with ours, as counted by `reports.studies.players`."""
+
+    compatible: int
+    cells: int
+    games: int
+    level: float
+    command: str
+
+
+def _check_summary(stored: PaperSummary, _name: str) -> None:
+    hold(stored.compatible <= stored.cells <= stored.games, "compatible: is more than the compared results")
 
 
 def first_page() -> str:
@@ -107,7 +121,6 @@ def first_page() -> str:
         boards=list(solutions.results().values()),
         endings=list(endings.results().values()),
         puzzles=puzzles.results(),
-        cells=players.cells(players.results()),
-        level=players.LEVEL,
+        paper=read_stored(STUDIES / "players" / "data", "summary", PaperSummary, _check_summary, signed=False),
     )
     return made.render().decode()

@@ -10,8 +10,17 @@ from __future__ import annotations
 from typing import Any
 
 from counting.census.report import CensusReport, CountedPly, Ply
-from reports.rendering import Artefact, Figure, axes_of, draw_shares, figure, page
-from reports.stored import REDUCED_BOARDS, hold, read_stored_all
+from reports.rendering import (
+    REDUCED_BOARDS,
+    Artefact,
+    Figure,
+    axes_of,
+    draw_shares,
+    figure,
+    hold,
+    page,
+    read_stored_all,
+)
 from tablut.variants import variant_names
 
 

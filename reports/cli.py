@@ -14,9 +14,9 @@ from tablut.cli.options import check_folder
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import store_path
-from tablut.store.folders import Kind, refuse_foreign
+from tablut.work.files import store_path
+from tablut.work.ledger import Kind, refuse_foreign
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

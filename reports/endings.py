@@ -14,12 +14,10 @@ import io
 from typing import Any, Final
 
 from counting.spaces import classes_by_material, spaces
-from reports.rendering import Artefact, drawing, page
-from reports.stored import check_line, hold, read_stored_all
+from reports.rendering import Artefact, check_line, drawing, hold, page, read_stored_all
 from retrograde.answers import LongestResult, TablebaseSummary, ZugzwangResult
 from retrograde.solver.tiers import tier_graph
-from retrograde.tablebase.store import standing_of
-from retrograde.verification.findings import Verification
+from retrograde.verification.verifying import Verification, standing_of
 from tablut import svg
 from tablut.board import Board
 from tablut.position import Move, Position
@@ -78,8 +76,8 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Return the longest win of each side over all materials."""
     sides = ("white", "black")
-    won = {side: [one for one in summary["longest"] if one["winner"] == side] for side in sides}
-    return {side: max(won[side], key=lambda one: one["dtm"]) for side in sides if won[side]}
+    won = {side: [win for win in summary["longest"] if win["winner"] == side] for side in sides}
+    return {side: max(won[side], key=lambda win: win["dtm"]) for side in sides if won[side]}
 
 
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
@@ -88,8 +86,8 @@ def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
     Full zugzwangs, which either side to move loses, come before half zugzwangs, which cost one side a draw.
     """
     listed = summary["zugzwangs"]["listed"]
-    full = [one for one in listed if one["white"]["wdl"] == one["black"]["wdl"]]
-    half = [one for one in listed if one["white"]["wdl"] != one["black"]["wdl"]]
+    full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]
+    half = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] != zugzwang["black"]["wdl"]]
     return full[:most] + half[:most]
 
 
@@ -100,16 +98,16 @@ def _drawings(game: dict[str, Any]) -> list[Artefact]:
     boards = [
         svg.board(
             variant,
-            Position.parse(one["position"], variant.size),
-            arrows=[Move.parse(move, variant.size) for move in one["line"][:1]],
-            caption=f"{side} wins in {one['dtm']}",
+            Position.parse(win["position"], variant.size),
+            arrows=[Move.parse(move, variant.size) for move in win["line"][:1]],
+            caption=f"{side} wins in {win['dtm']}",
             turn=True,
             pixels=_PIXELS,
         )
-        for side, one in game["deepest"].items()
+        for side, win in game["deepest"].items()
     ]
     files = [_sheet(f"ending-{name}-longest", boards, f"The longest wins of {name}")]
-    longest = max(game["deepest"].values(), key=lambda one: one["dtm"])
+    longest = max(game["deepest"].values(), key=lambda win: win["dtm"])
     moves = [Move.parse(move, variant.size) for move in longest["line"]]
     position = Position.parse(longest["position"], variant.size)
     strip = draw_strip(variant, position, moves, columns=6, pixels=_STRIP_PIXELS)
@@ -117,11 +115,11 @@ def _drawings(game: dict[str, Any]) -> list[Artefact]:
     boards = [
         svg.board(
             variant,
-            Position.parse(one["position"], variant.size),
-            caption="; ".join(f"{side} to move: {_words(one[side])}" for side in ("white", "black")),
+            Position.parse(zugzwang["position"], variant.size),
+            caption="; ".join(f"{side} to move: {_words(zugzwang[side])}" for side in ("white", "black")),
             pixels=_PIXELS,
         )
-        for one in _first(game, _DRAWN)
+        for zugzwang in _first(game, _DRAWN)
     ]
     if boards:
         files.append(_sheet(f"ending-{name}-zugzwang", boards, f"Mutual zugzwangs of {name}"))
@@ -142,9 +140,10 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("variant", "placement", "white_wdl", "white_dtm", "black_wdl", "black_dtm"))
     for name, summary in found.items():
-        for one in summary["zugzwangs"]["listed"]:
-            verdicts = [value for side in ("white", "black") for value in (one[side]["wdl"], one[side]["dtm"])]
-            writer.writerow([name, one["position"].split()[0], *("" if value is None else value for value in verdicts)])
+        for zugzwang in summary["zugzwangs"]["listed"]:
+            verdicts = [zugzwang[side][field] for side in ("white", "black") for field in ("wdl", "dtm")]
+            placement = zugzwang["position"].split()[0]
+            writer.writerow([name, placement, *("" if value is None else value for value in verdicts)])
     return text.getvalue()
 
 
@@ -161,15 +160,15 @@ def _check(stored: TablebaseSummary, name: str) -> None:
     for tier, digest in stored.digests.items():
         hold(standing_of(variant, materials[tier], digest) != "different", f"digests.{tier}: is not the published one")
     deepest = dict.fromkeys(materials, 0)
-    for one in stored.longest:
-        tier = _check_longest(name, one)
-        hold(tier in deepest, f"longest: {one.position!r} does not belong to any of its tiers")
-        deepest[tier] = max(deepest[tier], one.dtm)
+    for win in stored.longest:
+        tier = _check_longest(name, win)
+        hold(tier in deepest, f"longest: {win.position!r} does not belong to any of its tiers")
+        deepest[tier] = max(deepest[tier], win.dtm)
     if any(deepest[f"{tier.attackers}v{tier.defenders}"] != tier.max_dtm for tier in stored.tiers):
         raise ValueError("longest: does not have the length given by its tiers")
     listed = stored.zugzwangs.listed
     hold(stored.zugzwangs.full + stored.zugzwangs.half == len(listed), "zugzwangs: does not list all of them")
-    if sum(_check_zugzwang(name, one) for one in listed) != stored.zugzwangs.full:
+    if sum(_check_zugzwang(name, zugzwang) for zugzwang in listed) != stored.zugzwangs.full:
         raise ValueError("zugzwangs.full: is not the number of listed ones")
 
 
@@ -191,38 +190,40 @@ def _check_tiers(stored: TablebaseSummary) -> None:
             raise ValueError(f"{unit}: is not the sum of its tiers")
 
 
-def _check_longest(name: str, one: LongestResult) -> str:
+def _check_longest(name: str, win: LongestResult) -> str:
     """Replay a longest win and return its tier."""
-    check_line(name, one.position, one.line)
+    check_line(name, win.position, win.line)
     variant = load_variant(name)
-    position = Position.parse(one.position, variant.size)
+    position = Position.parse(win.position, variant.size)
     board = Board(variant, position)
-    for move in one.line:
-        hold(board.outcome() is None, f"longest: the game from {one.position!r} ends before its line")
+    for move in win.line:
+        hold(board.outcome() is None, f"longest: the game from {win.position!r} ends before its line")
         board.push_text(move)
     outcome = board.outcome()
-    if len(one.line) != one.dtm or outcome is None or outcome.winner != one.winner:
-        raise ValueError(f"longest: {one.position!r} is not won by {one.winner} in {one.dtm}")
+    if len(win.line) != win.dtm or outcome is None or outcome.winner != win.winner:
+        raise ValueError(f"longest: {win.position!r} is not won by {win.winner} in {win.dtm}")
     return "{}v{}".format(*position.material)
 
 
-def _check_zugzwang(name: str, one: ZugzwangResult) -> bool:
+def _check_zugzwang(name: str, zugzwang: ZugzwangResult) -> bool:
     """Return whether a mutual zugzwang is full, so that either side to move loses.
 
     A position that is not a mutual zugzwang is refused.
     """
     variant = load_variant(name)
-    position = Position.parse(one.position, variant.size)
+    position = Position.parse(zugzwang.position, variant.size)
     # A side without a legal move has already lost: its distance is 0.
     over = Board(variant, position).outcome() is not None
-    if position.side != "w" or over != (one.white.dtm == 0):
-        raise ValueError(f"zugzwangs: {one.position!r} is decided, or black's move")
+    if position.side != "w" or over != (zugzwang.white.dtm == 0):
+        raise ValueError(f"zugzwangs: {zugzwang.position!r} is decided, or black's move")
     worth = {"win": 1, "draw": 0, "unresolved": 0, "loss": -1}
-    if not {one.white.wdl, one.black.wdl} <= worth.keys() or worth[one.white.wdl] + worth[one.black.wdl] >= 0:
-        raise ValueError(f"zugzwangs: {one.position!r} is not a zugzwang")
-    if any((one_side.wdl in ("win", "loss")) != (one_side.dtm is not None) for one_side in (one.white, one.black)):
-        raise ValueError(f"zugzwangs: {one.position!r} has a distance without an end, or an end without a distance")
-    return one.white.wdl == one.black.wdl == "loss"
+    verdicts = zugzwang.white.wdl, zugzwang.black.wdl
+    if not {*verdicts} <= worth.keys() or sum(worth[wdl] for wdl in verdicts) >= 0:
+        raise ValueError(f"zugzwangs: {zugzwang.position!r} is not a zugzwang")
+    sides = (zugzwang.white, zugzwang.black)
+    if any((side.wdl in ("win", "loss")) != (side.dtm is not None) for side in sides):
+        raise ValueError(f"zugzwangs: {zugzwang.position!r} has a distance for a draw, or none for a win or loss")
+    return zugzwang.white.wdl == zugzwang.black.wdl == "loss"
 
 
 def _check_verified(stored: Verification, name: str) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.rendering import Artefact, drawing, page
-from reports.stored import check_line, hold, read_stored
+from reports.rendering import Artefact, check_line, drawing, hold, page, read_stored
 from retrograde.answers import PuzzleFile
 from retrograde.puzzles.puzzle_file import Puzzle, collection_names, read_puzzles
 from tablut import svg
@@ -32,13 +31,13 @@ def _check(stored: PuzzleFile, _name: str) -> None:
     """Compare the solutions with the shipped puzzles and replay their lines."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
     hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
-    if stored.checked != len(stored.puzzles) or stored.nodes != sum(one.solution.nodes for one in stored.puzzles):
+    if stored.checked != len(stored.puzzles) or stored.nodes != sum(proved.solution.nodes for proved in stored.puzzles):
         raise ValueError("checked or nodes: is not the sum of the puzzles")
-    for one in stored.puzzles:
-        puzzle, solution = shipped[one.id], one.solution
+    for proved in stored.puzzles:
+        puzzle, solution = shipped[proved.id], proved.solution
         if (solution.variant, solution.position) != (puzzle.variant, str(puzzle.position)):
-            raise ValueError(f"puzzle {one.id!r}: is another position")
-        hold(solution.dtm is not None and solution.winner in ("white", "black"), f"puzzle {one.id!r}: is not solved")
+            raise ValueError(f"puzzle {proved.id!r}: is another position")
+        hold(solution.dtm is not None and solution.winner in ("white", "black"), f"puzzle {proved.id!r}: is not solved")
         check_line(solution.variant, solution.position, solution.line)
 
 

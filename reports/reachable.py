@@ -14,8 +14,19 @@ from typing import Any, NamedTuple
 from counting.reachable.chunks import SampleTally, share_interval
 from counting.reachable.estimation import ReachableEstimate
 from reports.census import results as census_results
-from reports.rendering import Artefact, Figure, draw_shares, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, STUDIES, hold, quoted, read_stored_all
+from reports.rendering import (
+    REDUCED_BOARDS,
+    STUDIES,
+    Artefact,
+    Figure,
+    draw_shares,
+    drawing,
+    figure,
+    hold,
+    page,
+    quoted,
+    read_stored_all,
+)
 from tablut import svg
 from tablut.notation import parse_square
 from tablut.position import Position
@@ -39,7 +50,7 @@ class Example(NamedTuple):
     why: str
 
 
-EXAMPLES = tuple(Example(**one) for one in quoted("unreachable"))
+EXAMPLES = tuple(Example(**entry) for entry in quoted("unreachable"))
 _PIXELS = 260
 
 
@@ -216,7 +227,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
     )
     for level, stated in ((95, stored.interval95), (99, stored.interval99)):
         ends = share_interval(tally, 1 - level / 100)
-        if max(abs(one - other) for one, other in zip(ends, stated, strict=True)) > _CLOSE:
+        if max(abs(end - other) for end, other in zip(ends, stated, strict=True)) > _CLOSE:
             raise ValueError(f"interval{level}: is {stated}, but the counts give {ends}")
 
 

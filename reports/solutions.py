@@ -8,8 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from reports.rendering import Artefact, Figure, axes_of, drawing, figure, page
-from reports.stored import REDUCED_BOARDS, check_line, hold, read_stored_all
+from reports.rendering import (
+    REDUCED_BOARDS,
+    Artefact,
+    Figure,
+    axes_of,
+    check_line,
+    drawing,
+    figure,
+    hold,
+    page,
+    read_stored_all,
+)
 from retrograde.solver.report import SolveReport
 from retrograde.solver.tiers import generations, tier_graph
 from tablut.position import Move, Position

@@ -17,7 +17,7 @@ from tablut.results import Result, SparseResult
 
 if TYPE_CHECKING:
     from retrograde.tablebase.probing import Tablebase
-    from retrograde.tablebase.records import TierRecord
+    from retrograde.tablebase.store import Store, TierRecord
     from tablut.variants import Variant
 
 # -- tablebases ----------------------------------------------------------------------------
@@ -69,17 +69,16 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
     )
 
 
-def info_of(tablebase: Tablebase) -> TablebaseInfo:
+def info_of(store: Store) -> TablebaseInfo:
     """Return the contents of a tablebase as a result."""
-    files = tablebase.store
-    tiers = [tier_result(files.tier(*material).record, tablebase.variant) for material in files.tiers()]
+    tiers = [tier_result(store.tier(*material).record, store.variant) for material in store.tiers()]
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
     return TablebaseInfo(
-        variant=tablebase.variant.name,
-        format_version=files.record.VERSION,
-        max_men=tablebase.max_men,
+        variant=store.variant.name,
+        format_version=store.record.VERSION,
+        max_men=store.max_men,
         tiers=tiers,
-        missing=files.missing(),
+        missing=store.missing(),
         positions=sum(tier.positions for tier in tiers),
         classes=classes,
         bytes=size,
@@ -216,7 +215,7 @@ class BoundsResult(Result):
 
 
 class SolutionResult(Result):
-    """A solved position: the fields of a `retrograde.proofs.solution.Solution`."""
+    """A solved position: the fields of a `retrograde.proofs.solver.Solution`."""
 
     model_config = ConfigDict(from_attributes=True)
 

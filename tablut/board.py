@@ -11,14 +11,14 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value, whole_number
-from tablut.formats.reading import PositionLike, SaidMove, as_move, as_position, read_move
+from tablut.formats.reading import PositionLike, as_move, as_position, read_move
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.position import Move, MoveText, Position
+from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, MoveText, Position
 from tablut.rules.naive import NaiveGame, PlainEngine
 from tablut.rules.outcome import OUTCOMES, GameResult, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
-from tablut.store.files import excerpt
 from tablut.variants import VariantLike, as_variant, shipped_name
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ class LegalMoves:
 
     def __contains__(self, move: object) -> bool:
         if isinstance(move, str):
-            move = read_move(move, self._size).said.move
+            move = read_move(move, self._size).move
         return _legal_code(move, self._codes(), self._size) is not None
 
     def __len__(self) -> int:
@@ -183,7 +183,7 @@ class Board:
     @property
     def turn(self) -> Literal["white", "black"]:
         """The side to move."""
-        return "white" if self._position.side == "w" else "black"
+        return SIDE_NAMES[self._position.side]
 
     @property
     def text(self) -> str:
@@ -392,7 +392,7 @@ class Board:
             If the move is not legal; the board is unchanged.
         """
         if not isinstance(move, Move):
-            self._push_said(as_move(move, self.size), str(move))
+            self._push_text(as_move(move, self.size), str(move))
             return
         code = _legal_code(move, self._generated(), self.size)
         if code is None:
@@ -409,7 +409,7 @@ class Board:
         if undo != code:  # the undo record of a move without captures equals its code
             for square in self._engine.captured(undo):
                 cells[square] = "."
-        self._position = Position("".join(cells), "b" if before.side == "w" else "w", before.fields)
+        self._position = Position("".join(cells), OTHER_SIDE[before.side], before.fields)
         self._reached, self._codes = OUTCOMES[outcome], None
 
     def _why_illegal(self, move: Move) -> str:
@@ -450,27 +450,26 @@ class Board:
         >>> Board("ashton").push_text("e4f4")
         Move.parse('e4-f4', 9)
         """
-        return self._push_said(read_move(text, self.size), text)
+        return self._push_text(read_move(text, self.size), text)
 
-    def _push_said(self, move: SaidMove, text: str) -> Move:
-        said, side = move
-        if side is not None and side != self._position.side:
-            other = "white" if side == "w" else "black"
+    def _push_text(self, given: MoveText, text: str) -> Move:
+        if given.side is not None and given.side != self._position.side:
             where = f"'{self._position}' ({self.variant.name})"
             raise IllegalMoveError(
-                f"is a move of {other}, but in {where} it is {self.turn}'s turn", subject=f"move {excerpt(text)}"
+                f"is a move of {SIDE_NAMES[given.side]}, but in {where} it is {self.turn}'s turn",
+                subject=f"move {excerpt(text)}",
             )
-        self.push(said.move)
+        self.push(given.move)
         captured = self.captured()
         # OpenTafl's records list a captured king among the captures.
-        if said.captures is not None and said.captures - {self.captured_king()} != frozenset(captured):
+        if given.captures is not None and given.captures - {self.captured_king()} != frozenset(captured):
             self.pop()
             raise IllegalMoveError(
                 f"in '{self._position}' ({self.variant.name}) the move is "
-                f"{MoveText(said.move, frozenset(captured) or None)}",
+                f"{MoveText(given.move, frozenset(captured) or None)}",
                 subject=f"move {excerpt(text)}",
             )
-        return said.move
+        return given.move
 
     def pop(self) -> Move:
         """Take back the last move.

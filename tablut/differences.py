@@ -14,7 +14,7 @@ elsewhere, and differences that the sample missed.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from random import Random
 from typing import Final, NamedTuple
@@ -29,9 +29,9 @@ from tablut.position import Move, Position
 from tablut.rules import OUTCOMES, Outcome
 from tablut.rules.naive import NaiveGame
 from tablut.rules.outcome import NO_ATTACKERS
-from tablut.running.progress import Observer
 from tablut.status import position_status
 from tablut.variants import Variant
+from tablut.work.progress import Observer
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20
@@ -50,7 +50,7 @@ soldiers captured only under a and only under b, where 2 stands for two or more.
 """
 
 
-class Answer(NamedTuple):
+class Effect(NamedTuple):
     """The effect of a ply under a rule set: the squares captured, and the outcome."""
 
     captures: tuple[int, ...]
@@ -69,14 +69,14 @@ class Difference:
         The moves that lead there from the start; None for a random placement.
     moves : tuple of Move
         The plies whose effects differ. The first one shows the kind of difference for which the position was chosen.
-    answers : tuple of two tuples
+    effects : tuple of two tuples
         Effects of these plies under each rule set; None where a ply is not legal.
     """
 
     position: Position
     line: tuple[Move, ...] | None
     moves: tuple[Move, ...]
-    answers: tuple[tuple[Answer | None, ...], tuple[Answer | None, ...]]
+    effects: tuple[tuple[Effect | None, ...], tuple[Effect | None, ...]]
 
 
 @dataclass(slots=True)
@@ -89,7 +89,7 @@ class Differences:
         First the earliest difference of each kind from the start, then those with few men, beginning with the fewest.
     plies : int
         Greatest number of plies from the start at which all positions were compared; -1 if not even the start was.
-    asked, drawn : int
+    compared, drawn : int
         Number of positions compared from the start, and of placements drawn.
     stopped : str
         Why the search from the start ended early; empty if it did not.
@@ -97,7 +97,7 @@ class Differences:
 
     found: list[Difference] = field(default_factory=list)
     plies: int = -1
-    asked: int = 0
+    compared: int = 0
     drawn: int = 0
     stopped: str = ""
 
@@ -171,7 +171,7 @@ class _Pair:
                     if len(merged[0]) > most:
                         result.stopped = f"ply {ply + 1} has more than {most:,} positions"
                         last = True
-            result.plies, result.asked = ply, result.asked + len(words)
+            result.plies, result.compared = ply, result.compared + len(words)
             if differing:
                 for key, _ in {kind: (key, kind) for key, kind in reversed(differing)}.values():
                     row, code = divmod(key, 1 << _SHIFT)
@@ -330,17 +330,15 @@ class _Pair:
             position,
             line,
             tuple(Move.from_code(code, self.size) for code in codes),
-            (self._answers(0, position, codes), self._answers(1, position, codes)),
+            (self._effects(0, position, codes), self._effects(1, position, codes)),
         )
 
-    def _answers(self, which: int, position: Position, codes: Sequence[int]) -> tuple[Answer | None, ...]:
+    def _effects(self, which: int, position: Position, codes: Sequence[int]) -> tuple[Effect | None, ...]:
         engine = self.engines[which]
-
-        def answered() -> Iterator[Answer | None]:
-            legal = set(engine.legal_moves(engine.board(position.cells, position.side)).tolist())
-            for code in codes:
-                board = engine.board(position.cells, position.side)
-                undo, outcome = engine.make(board, code) if code in legal else (0, 0)
-                yield Answer(engine.captured(undo), OUTCOMES[outcome]) if code in legal else None
-
-        return tuple(answered())
+        legal = set(engine.legal_moves(engine.board(position.cells, position.side)).tolist())
+        effects: list[Effect | None] = []
+        for code in codes:
+            board = engine.board(position.cells, position.side)
+            undo, outcome = engine.make(board, code) if code in legal else (0, 0)
+            effects.append(Effect(engine.captured(undo), OUTCOMES[outcome]) if code in legal else None)
+        return tuple(effects)

@@ -1,6 +1,6 @@
 """Exceptions of the toolkit, and helpers for error messages.
 
-Every message names the faulty input and says what to do about it.
+Every message names the faulty input and suggests how to correct it.
 
 On the command line every `TablutError` becomes one line on standard error; its class
 gives the exit code.
@@ -140,7 +140,7 @@ class VariantError(InputError):
 
 
 class UncompiledError(InputError):
-    """A board or a rule that the compiled engine does not support. The message says what works without the engine."""
+    """A board or a rule that the compiled engine does not support. The message lists what works without the engine."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
@@ -242,15 +242,15 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])
-    said = detail["msg"].removeprefix("Value error, ")
-    if kind == "value_error" and not said.startswith("expected "):
-        return str(said)
+    message = detail["msg"].removeprefix("Value error, ")
+    if kind == "value_error" and not message.startswith("expected "):
+        return str(message)
     if kind in _LIMITS:
         expected = _LIMITS[kind].format(**detail["ctx"])
     elif re.search("_(type|parsing|from_float)", kind) and (plain := kind.partition("_")[0]) in kinds:
         expected = kinds[plain]
     else:
-        expected = re.sub("^(expected |.*? should (be|have) )| after validation.*", "", said)
+        expected = re.sub("^(expected |.*? should (be|have) )| after validation.*", "", message)
     return f"expected {expected}, not {shown_value(detail['input'])}"
 
 

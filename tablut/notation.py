@@ -11,7 +11,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from tablut.errors import InputError
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 FILES = "abcdefghijklmnopqrs"
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkab
 
 from tablut.errors import InputError
 from tablut.notation import FILES, diagram_cells, parse_square, position_text, square_name
-from tablut.store.files import brief, excerpt
+from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 Side = Literal["w", "b"]
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
+SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
+OTHER_SIDE: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 
 _LETTERS = "bwK"
 _TEXT = 480
@@ -201,10 +203,21 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move from a game record, with its claimed captures; ``captures`` is None if the record names no captures."""
+    """A move as a text describes it.
+
+    Attributes
+    ----------
+    move : Move
+        The move, which need not be legal.
+    captures : frozenset of int or None
+        The captures that the text claims; None if it names none.
+    side : {'w', 'b'} or None
+        The side that makes the move; None if the text does not name it.
+    """
 
     move: Move
     captures: frozenset[int] | None = None
+    side: Side | None = None
 
     @classmethod
     def parse(cls, text: str, size: int) -> MoveText:

@@ -81,9 +81,9 @@ def _registered(name: str) -> tuple[EntryPoint, ...]:
     return tuple(entry_points(group="tablut.probers", name=name))
 
 
-def _first(name: str, *asked: Any) -> Any:
+def _first(name: str, *arguments: Any) -> Any:
     """Return the first result of the registered functions that is not None, or None."""
-    return next((found for entry in _registered(name) if (found := entry.load()(*asked)) is not None), None)
+    return next((found for entry in _registered(name) if (found := entry.load()(*arguments)) is not None), None)
 
 
 def find_prober(variant: VariantLike, store: Path | str | None = None) -> Prober | None:

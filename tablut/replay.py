@@ -13,14 +13,15 @@ from typing import Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
+from tablut.formats.game import GameRecord
 from tablut.notation import square_name
 from tablut.position import MoveText, Position
-from tablut.records.archive import ArchivedGame, turned
-from tablut.records.game import GameRecord
+from tablut.records import ArchivedGame, turned
+from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome
-from tablut.running.progress import Observer
-from tablut.store.files import brief
 from tablut.variants import Variant
+from tablut.work.files import brief
+from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
 """Maximum number of moves in a record that is replayed. Replaying this many takes a few seconds."""
@@ -37,7 +38,7 @@ class ReplayedPly:
 
 @brief
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayedRecord:
     """The result of replaying a record."""
 
     board: Board
@@ -47,7 +48,7 @@ class Replay:
     notes: tuple[str, ...]
 
 
-def replay(record: GameRecord) -> Replay:
+def replay(record: GameRecord) -> ReplayedRecord:
     """Make the moves of a record, and compare its claims with the rules."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
@@ -57,17 +58,17 @@ def replay(record: GameRecord) -> Replay:
     start, plies, problems = board.position, [], []
     notes = [*record.warnings, *record.notes]
     over = None
-    for number, said in enumerate(record.moves, 1):
+    for number, claim in enumerate(record.moves, 1):
         if over is None and (over := board.outcome()) is not None:
-            problems.append(f"ply {number}: {said} follows the end of the game ({_told(over)})")
+            problems.append(f"ply {number}: {claim} follows the end of the game ({_ending(over)})")
         try:
-            board.push(said.move)
+            board.push(claim.move)
         except IllegalMoveError as error:
             problems.append(f"ply {number}: {error}")
             break
-        truth = MoveText(said.move, frozenset(board.captured()) or None)
-        if said.captures is not None and said.captures - {board.captured_king()} != frozenset(board.captured()):
-            problems.append(f"ply {number}: recorded as {said}, but the move is {truth}")
+        truth = MoveText(claim.move, frozenset(board.captured()) or None)
+        if claim.captures is not None and claim.captures - {board.captured_king()} != frozenset(board.captured()):
+            problems.append(f"ply {number}: recorded as {claim}, but the move is {truth}")
         if record.positions is not None:
             problems += _differences(number, board, record.positions[number - 1])
         plies.append(ReplayedPly(truth, board.position, board.outcome()))
@@ -76,20 +77,22 @@ def replay(record: GameRecord) -> Replay:
         if outcome is None:
             notes.append(f"result {record.result}: not reached on the board; perhaps by resignation, time or agreement")
         elif record.result != (outcome.winner or "draw"):
-            problems.append(f"result: is {record.result}, but should be {outcome.winner or 'draw'} ({_told(outcome)})")
-    return Replay(board, start, tuple(plies), tuple(problems), tuple(notes))
+            problems.append(
+                f"result: is {record.result}, but should be {outcome.winner or 'draw'} ({_ending(outcome)})"
+            )
+    return ReplayedRecord(board, start, tuple(plies), tuple(problems), tuple(notes))
 
 
-def _differences(ply: int, board: Board, said: Position) -> list[str]:
+def _differences(ply: int, board: Board, recorded: Position) -> list[str]:
     differing = [
         square_name(square, board.size)
-        for square, (ours, theirs) in enumerate(zip(board.position.cells, said.cells, strict=True))
+        for square, (ours, theirs) in enumerate(zip(board.position.cells, recorded.cells, strict=True))
         if ours != theirs
     ]
     return [f"ply {ply}: the recorded board differs on {', '.join(differing)}"] if differing else []
 
 
-def _told(outcome: Outcome) -> str:
+def _ending(outcome: Outcome) -> str:
     return outcome.how + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
 
 
@@ -147,8 +150,8 @@ class ReplayedGame:
     @property
     def contradicted(self) -> bool:
         """Whether the result on the board differs from the result of the line."""
-        said = self.game.winner
-        return self.outcome is not None and said is not None and said != (self.outcome.winner or "draw")
+        claimed = self.game.winner
+        return self.outcome is not None and claimed is not None and claimed != (self.outcome.winner or "draw")
 
 
 def replay_archive(
@@ -194,18 +197,152 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable
     for ply, word in enumerate(game.moves, 1):
         try:
             if (over := board.outcome()) is not None:
-                raise IllegalMoveError(f"follows the end of the game ({_told(over)})")
-            said = read(word)
+                raise IllegalMoveError(f"follows the end of the game ({_ending(over)})")
+            claim = read(word)
             mover = board.turn
-            board.push(said.move)
+            board.push(claim.move)
         except InputError as error:
             illegal = IllegalPly(ply, word, getattr(error, "why", "") or str(error))
             break
         captured = frozenset(board.captured())
         taken[mover == "white"] += len(captured)
-        if (said.captures or frozenset()) - {board.captured_king()} != captured:
+        if (claim.captures or frozenset()) - {board.captured_king()} != captured:
             differing.append(ply)
         if repeated is None and board.occurrence() >= counted:
             repeated = ply
     outcome = board.outcome()
     return ReplayedGame(game, board.ply, illegal, tuple(differing), (taken[0], taken[1]), repeated, outcome)
+
+
+# -- results ------------------------------------------------------------------------------
+
+
+class ReplayResult(Result):
+    """A game record compared with the rules: its moves, and the claims that are wrong."""
+
+    variant: str
+    tags: dict[str, str]
+    start: str
+    position: str
+    moves: list[MoveResult]
+    positions: list[str]
+    outcome: OutcomeResult | None
+    result: str | None
+    notes: list[str]
+    comments: dict[int, str]
+    marks: dict[int, str]
+    problems: list[str]
+
+
+def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
+    """Return the result of replaying a record."""
+    board = replayed.board
+    return ReplayResult(
+        variant=board.variant.name,
+        tags=dict(record.tags),
+        start=str(replayed.start),
+        position=str(board.position),
+        moves=[
+            MoveResult(
+                move=str(step.move.move),
+                captures=[square_name(square, board.size) for square in sorted(step.move.captures or ())],
+                outcome=outcome_result(step.outcome),
+            )
+            for step in replayed.plies
+        ],
+        positions=[str(step.position) for step in replayed.plies],
+        outcome=outcome_result(board.outcome()),
+        result=record.result,
+        notes=list(replayed.notes),
+        comments=dict(record.comments),
+        marks=dict(record.marks),
+        problems=list(replayed.problems),
+    )
+
+
+class IllegalPlyResult(Result):
+    """The first move of a game that the rules do not allow."""
+
+    ply: int
+    move: str
+    why: str
+
+
+class ArchivedGameResult(Result):
+    """A game of an archive, compared with its line; see `ReplayedGame`."""
+
+    number: int
+    plies: int
+    illegal: IllegalPlyResult | None
+    captures_agree: bool
+    captures_differ: list[int]
+    termination: str | None
+    winner: str | None
+    recorded: str
+    contradicted: bool
+    repeated: int | None
+
+
+class ArchiveSummary(Result):
+    """Numbers of games of an archive that have a property, and of all their plies."""
+
+    games: int
+    plies: int
+    legal: int
+    captures_agree: int
+    ended: int
+    contradicted: int
+    repeated: int
+
+
+class UnreadLine(Result):
+    """A line of an archive that cannot be read."""
+
+    line: int
+    why: str
+
+
+class ArchiveResult(Result):
+    """All games of an archive, compared with the rules."""
+
+    variant: str
+    ranks: Ranks
+    games: list[ArchivedGameResult]
+    unread: list[UnreadLine]
+    summary: ArchiveSummary
+
+    @property
+    def holds(self) -> bool:
+        """Whether every line can be read, and everything in it is right."""
+        found = self.summary
+        return not self.unread and found.legal == found.captures_agree == found.games and not found.contradicted
+
+
+def archive_result(variant: Variant, ranks: Ranks, games: list[ReplayedGame], unread: dict[int, str]) -> ArchiveResult:
+    """Return the result of replaying an archive."""
+    rows = [
+        ArchivedGameResult(
+            number=one.game.number,
+            plies=one.plies,
+            illegal=None if one.illegal is None else IllegalPlyResult(**one.illegal._asdict()),
+            captures_agree=one.captures_agree,
+            captures_differ=list(one.differing),
+            termination=one.outcome and one.outcome.termination,
+            winner=one.outcome and one.outcome.winner,
+            recorded=one.game.result,
+            contradicted=one.contradicted,
+            repeated=one.repeated,
+        )
+        for one in games
+    ]
+    summary = ArchiveSummary(
+        games=len(rows),
+        plies=sum(row.plies for row in rows),
+        legal=sum(row.illegal is None for row in rows),
+        captures_agree=sum(row.captures_agree for row in rows),
+        ended=sum(row.termination is not None for row in rows),
+        contradicted=sum(row.contradicted for row in rows),
+        repeated=sum(row.repeated is not None for row in rows),
+    )
+    lines = [UnreadLine(line=line, why=why) for line, why in unread.items()]
+    return ArchiveResult(variant=variant.name, ranks=ranks, games=rows, unread=lines, summary=summary)

@@ -1,11 +1,12 @@
-"""Base classes for the results of commands (pydantic models with exact integers), and number formats for people."""
+"""Results of commands: their base classes, number formats, and the results about the game itself."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context
 from html import escape
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 from pydantic import (
     BaseModel,
@@ -17,7 +18,16 @@ from pydantic import (
 )
 
 from tablut.errors import InputError
-from tablut.store.files import brief, excerpt
+from tablut.notation import square_name
+from tablut.position import Move
+from tablut.rules.claims import claims
+from tablut.variants import Variant, rule_fields
+from tablut.work.files import brief, excerpt
+
+if TYPE_CHECKING:
+    from tablut.board import Board
+    from tablut.engine import LeafStatistics
+    from tablut.rules import Outcome
 
 ExactInt = Annotated[
     int,
@@ -43,8 +53,8 @@ class Result(BaseModel):
     def _tables(self) -> dict[str, Sequence[Result]]:
         """Return the fields that are lists of results, by name."""
         found: dict[str, Sequence[Result]] = {}
-        for name, field in type(self).model_fields.items():
-            item = get_args(field.annotation)[0] if get_origin(field.annotation) in (list, tuple) else None
+        for name, info in type(self).model_fields.items():
+            item = get_args(info.annotation)[0] if get_origin(info.annotation) in (list, tuple) else None
             if isinstance(item, type) and issubclass(item, Result):
                 found[name] = getattr(self, name)
         return found
@@ -133,3 +143,175 @@ def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
     lines = [f"# {comment}" for comment in (*comments, f"Tablut state-space toolkit {__version__}.")]
     lines += [f"{number} {value}" for number, value in enumerate(values, start)]
     return "".join(f"{line}\n" for line in lines)
+
+
+# -- results about the game itself, shared by the commands, the explorer and the site ------
+
+
+class OutcomeResult(Result):
+    """How a game ended."""
+
+    termination: str
+    winner: str | None
+
+
+class MoveResult(Result):
+    """A move with its captures and, if it ends the game, the outcome."""
+
+    move: str
+    captures: list[str]
+    outcome: OutcomeResult | None
+
+
+class MovesResult(Result):
+    """The legal moves of a position."""
+
+    variant: str
+    position: str
+    turn: str
+    moves: list[MoveResult]
+    outcome: OutcomeResult | None
+
+
+def outcome_result(outcome: Outcome | None) -> OutcomeResult | None:
+    """Return an outcome as a result, or None while the game goes on."""
+    return None if outcome is None else OutcomeResult(termination=outcome.termination, winner=outcome.winner)
+
+
+def push_result(board: Board, text: str) -> MoveResult:
+    """Make a move given as text, and return the move with its captures and the outcome."""
+    move = board.push_text(text)
+    captures = [square_name(square, board.size) for square in board.captured()]
+    return MoveResult(move=str(move), captures=captures, outcome=outcome_result(board.outcome()))
+
+
+def moves_result(board: Board) -> MovesResult:
+    """Return the legal moves of a board, each with its captures and outcome; the board is left unchanged."""
+    moves = []
+    for move in list(board.legal_moves):
+        moves.append(push_result(board, str(move)))
+        board.pop()
+    return MovesResult(
+        variant=board.variant.name,
+        position=str(board.position),
+        turn=board.turn,
+        moves=moves,
+        outcome=outcome_result(board.outcome()),
+    )
+
+
+def ending(outcome: OutcomeResult | None) -> str:
+    """Return a description of how a game ended, or an empty string while it goes on."""
+    if outcome is None:
+        return ""
+    how = outcome.termination.replace("_", " ")
+    return f"{how}: {outcome.winner} has won" if outcome.winner else f"{how}: a draw"
+
+
+class ListedVariant(Result):
+    """Entry of a shipped rule set in the list of rule sets."""
+
+    name: str
+    title: str
+    size: int
+    attackers: int
+    defenders: int
+    source: str
+
+
+class DescribedVariant(Result):
+    """A rule set with all its fields."""
+
+    variant: str
+    digest: str
+    title: str
+    source: str
+    size: int
+    attackers: int
+    defenders: int
+    start: str
+    start_rows: list[str]
+    terrain: list[str]
+    fields: dict[str, Any]
+    meanings: dict[str, str]
+    claims: list[dict[str, Any]]
+    regions: dict[str, list[str]]
+    symmetries: list[str]
+
+
+def listed_variant(variant: Variant) -> ListedVariant:
+    """Return the list entry of a rule set."""
+    return ListedVariant.model_validate(variant, from_attributes=True)
+
+
+def described_variant(variant: Variant) -> DescribedVariant:
+    """Return the full description of a rule set."""
+    fields = rule_fields(variant.rules)
+    return DescribedVariant(
+        variant=variant.name,
+        digest=variant.digest,
+        start=variant.start_position,
+        start_rows=list(variant.start),
+        terrain=list(variant.terrain),
+        fields={field.name: field.value for field in fields},
+        meanings={field.name: field.meaning for field in fields},
+        claims=[claim._asdict() for claim in claims(variant)],
+        regions=variant.regions.named(),
+        symmetries=[symmetry.name for symmetry in variant.symmetries],
+        **listed_variant(variant).model_dump(exclude={"name"}),
+    )
+
+
+class PerftResult(Result):
+    """Numbers of move sequences of 1, 2, … plies."""
+
+    variant: str
+    position: str
+    perft: list[int]
+    seconds: float
+    nodes_per_second: float
+    threads: int
+    applied: dict[str, Any] | None = None
+    divide: dict[str, int] | None = None
+
+
+@dataclass
+class PerftCount:
+    """A running perft: the counts so far, from which a result can be created at any time."""
+
+    variant: Variant
+    position: str
+    threads: int
+    counts: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+    statistics: LeafStatistics | None = None
+    divided: dict[int, int] | None = None
+
+    def result(self) -> PerftResult:
+        """Return the counts so far as a result."""
+        return PerftResult(
+            variant=self.variant.name,
+            position=self.position,
+            perft=self.counts,
+            seconds=round(self.seconds, 6),
+            nodes_per_second=round(self.counts[-1] / self.seconds, 1) if self.seconds and self.counts else 0.0,
+            threads=self.threads,
+            applied=None if self.statistics is None else _applied(self.statistics),
+            divide=None if self.divided is None else named_moves(self.divided, self.variant.size),
+        )
+
+
+def _applied(statistics: LeafStatistics) -> dict[str, Any]:
+    return {
+        "captured": statistics.captured,
+        "key_sum": str(statistics.key_sum),
+        "outcomes": {
+            "undecided" if outcome is None else f"{outcome.termination}, {outcome.winner} wins": count
+            for outcome, count in statistics.outcomes.items()
+        },
+    }
+
+
+def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
+    """Return the number of sequences that begin with each first move, keyed by the text of the move."""
+    return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}

@@ -30,13 +30,13 @@ def draw_strip(
     """Return an SVG drawing of a line of play: the position, then one board after each move."""
     variant = as_variant(variant)
     board = Board(variant, position)
-    moves = [as_move(move, variant.size).said.move for move in line]
+    moves = [as_move(move, variant.size).move for move in line]
     boards = []
     for number in range(len(moves) + 1):
         caption = title
         if number:
             move = moves[number - 1]
-            mover = "white" if board.turn == "white" else "black"
+            mover = board.turn
             board.push(move)
             captured = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
             ends = board.outcome() if number == len(moves) else None

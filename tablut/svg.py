@@ -114,7 +114,7 @@ def board(
 def _ends(arrow: tuple[int, int] | Move | str, size: int) -> tuple[int, int]:
     if isinstance(arrow, tuple):
         return arrow
-    move = as_move(arrow, size).said.move
+    move = as_move(arrow, size).move
     return move.start, move.target
 
 

@@ -6,7 +6,7 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tablut.running import clocks
+from tablut.work import clocks
 from tests.support.effort import MORE
 
 # Read by the checker alone: it is full of mistakes.

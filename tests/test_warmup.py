@@ -11,7 +11,7 @@ SCRIPT = """
 import contextlib, io, json, shlex, sys, tempfile
 from tablut.cli.shell import run
 from tablut.commands.warmup import run_cases
-from tablut.running.clocks import prepared_kernels
+from tablut.work.clocks import prepared_kernels
 from tablut.engine import engine_for
 from reports.bench import fingerprint
 from tablut.variants import load_variant, variant_names

@@ -16,9 +16,10 @@ import numpy as np
 
 from benchmarks.tuning.games import gather, play_match
 from benchmarks.tuning.regression import fit, term_values
-from tablut.play.search.weights import Family, hand_weights, load_weights
-from tablut.store.files import write_text
+from benchmarks.tuning.storing import hand_weights
+from tablut.play.search.weights import Family, load_weights
 from tablut.variants import load_variant
+from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,14 +20,15 @@ from scipy.special import expit
 
 from benchmarks.tuning.patterns import calibration
 from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.storing import written_patterns
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, SIDE_AT, head
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.net import FULL, OUTPUT_BITS, UNITS
-from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family, written_patterns
-from tablut.store.files import write_bytes
+from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family
 from tablut.variants import load_variant
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

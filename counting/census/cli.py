@@ -13,8 +13,9 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress
 from tablut.errors import InputError, MachineError
 from tablut.results import bfile
-from tablut.running.progress import plural, rate_text, seconds_text, size_text
 from tablut.variants import load_variant
+from tablut.work.progress import plural, rate_text, seconds_text, size_text
+from tablut.work.run import ending_orderly
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -51,23 +52,22 @@ class _Way:
     def run(self, work: LongWork, plies: int | None, count: CountWish | None = None, graph: str | None = None) -> Reply:
         """Run a census; after an error or an interrupt, the results so far are shown before the reason for the end."""
         from counting.census.report import census
-        from counting.census.search import TooLargeError
+        from counting.census.search import Resources, TooLargeError
 
         partial: list[CensusReport] = []
-        with progress("census") as observer:
+        disk = None if self.disk is None else int(self.disk * (1 << 30))
+        with progress("census") as observer, ending_orderly():
             try:
                 report = census(
                     load_variant(self.variant),
                     plies=plies,
                     full=self.full,
-                    memory=self.memory << 20,
-                    disk=None if self.disk is None else int(self.disk * (1 << 30)),
-                    passes=self.passes,
+                    store=work.store,
                     count=count,
-                    observer=observer,
                     graph=graph,
+                    resources=Resources(self.memory << 20, disk, self.passes, work.threads, work.scheduler),
+                    observer=observer,
                     partial=partial.append,
-                    **work.places,
                 )
             except (MachineError, TooLargeError, KeyboardInterrupt) as error:
                 if not partial:

@@ -27,9 +27,11 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.cells import bit_of, join
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
+from tablut.indexing.combinations import rank_cells, unrank_cells
 
 _intrinsic: Any = intrinsic
 _UniTuple: Any = types.UniTuple
@@ -139,132 +141,42 @@ def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.u
     return bool(high < other_high or (high == other_high and low < other_low))
 
 
-@inlined
-def rank_board(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    board: tuple[np.uint64, np.uint64],
-    taken: tuple[np.uint64, np.uint64],
-) -> tuple[np.uint64, int]:
-    """Return the rank of a board's cells among the cells that are not taken, and their number."""
-    rank, count = U64(0), I64(0)
-    bits = board[0]
-    while bits != U64(0):
-        place = trailing_zeros(bits)
-        place -= popcount(taken[0] & ((bits & (~bits + U64(1))) - U64(1)))
-        bits &= bits - U64(1)
-        count += 1
-        rank += binomial[count * stride + place]
-    bits, first = board[1], 64 - popcount(taken[0])
-    while bits != U64(0):
-        place = first + trailing_zeros(bits)
-        place -= popcount(taken[1] & ((bits & (~bits + U64(1))) - U64(1)))
-        bits &= bits - U64(1)
-        count += 1
-        rank += binomial[count * stride + place]
-    return rank, count
-
-
-@inlined
-def bit_of(cell: int) -> tuple[Any, Any]:
-    """Return the set that contains a single cell."""
-    bit = U64(1) << U64(cell & 63)
-    return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
-
-
-@inlined
-def meet(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the intersection of two sets of cells."""
-    return one[0] & other[0], one[1] & other[1]
-
-
-@inlined
-def join(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the union of two sets of cells."""
-    return one[0] | other[0], one[1] | other[1]
-
-
-@inlined
-def without(one: Any, other: Any) -> tuple[Any, Any]:
-    """Return the cells of one set that are not in the other."""
-    return one[0] & ~other[0], one[1] & ~other[1]
-
-
-@inlined
-def is_empty(cells: Any) -> bool:
-    """Return whether a set is empty."""
-    return bool((cells[0] | cells[1]) == U64(0))
-
-
-@inlined
-def set_at(sets: NDArray[np.uint64], number: int) -> tuple[Any, Any]:
-    """Return one set from an array with two words for each set."""
-    return sets[2 * number], sets[2 * number + 1]
-
-
-@inlined
-def first_of(low: Any, high: Any) -> int:
-    """Return the first cell of a set."""
-    return trailing_zeros(low) if low != U64(0) else 64 + trailing_zeros(high)
-
-
-@inlined
-def spread(cells: Any, gaps: Any) -> tuple[Any, Any]:
-    """Shift the cells of a set upwards past some gaps.
-
-    The given cells are numbered as if the gaps did not exist; the returned cells are numbered normally.
-    """
-    low, high = gaps
-    while (low | high) != U64(0):
-        gap = first_of(low, high)
-        if low != U64(0):
-            low &= low - U64(1)
-        else:
-            high &= high - U64(1)
-        mask = (U64(1) << U64(gap & 63)) - U64(1)
-        before = (mask if gap < 64 else ~U64(0)), (mask if gap >= 64 else U64(0))
-        moved = without(cells, before)
-        moved = moved[0] << U64(1), (moved[1] << U64(1)) | (moved[0] >> U64(63))
-        cells = join(meet(cells, before), moved)
-    return cells[0], cells[1]
-
-
 @kernel
 def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.uint8]) -> None:
     """Write the codes of packed positions in little-endian order."""
-    x = flat(tables)
-    width, cells = rows.shape[1], x.cells
+    table = flat(tables)
+    width, cells = rows.shape[1], table.cells
     stride = cells + 1
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)
         black, white = board_bits(row, width, 0, cells), board_bits(row, width, cells, cells)
-        king = field(row, 2 * cells, x.king_bits)
+        king = field(row, 2 * cells, table.king_bits)
         last = row[width - 1]
         label = I64(last >> U64(63)) * (1 + I64((last >> U64(62)) & U64(1)))
         at_king = bit_of(king)
-        white_rank, defenders = rank_board(x.binomial, stride, white, at_king)
+        white_rank, defenders = rank_cells(table.binomial, stride, white, at_king)
         taken = join(white, at_king)
-        black_rank, attackers = rank_board(x.binomial, stride, black, taken)
-        low, high = wide_product(white_rank, x.binomial[attackers * stride + cells - 1 - defenders])
+        black_rank, attackers = rank_cells(table.binomial, stride, black, taken)
+        low, high = wide_product(white_rank, table.binomial[attackers * stride + cells - 1 - defenders])
         for number in range(3):
             if number == 0:
                 more, above = black_rank, U64(0)
             elif number == 1:
-                at = 2 * (defenders * (x.attackers + 1) + attackers)
-                more, above = x.offset[at], x.offset[at + 1]
+                at = 2 * (defenders * (table.attackers + 1) + attackers)
+                more, above = table.offset[at], table.offset[at + 1]
             else:
                 at = 2 * (label * cells + king)
-                more, above = x.prefix[at], x.prefix[at + 1]
+                more, above = table.prefix[at], table.prefix[at + 1]
             low += more
             high += above + (U64(1) if low < more else U64(0))
-        code = advance(pointer(codes), index * x.code_bytes)
+        code = advance(pointer(codes), index * table.code_bytes)
         # With a fixed number of bytes, the compiler generates a single store.
-        if x.code_bytes >= 8:
+        if table.code_bytes >= 8:
             for byte in range(8):
                 code[byte] = np.uint8((low >> U64(8 * byte)) & U64(0xFF))
             low = high
             code = advance(code, 8)
-        for byte in range(x.code_bytes & 7 if x.code_bytes < 16 else 8):
+        for byte in range(table.code_bytes & 7 if table.code_bytes < 16 else 8):
             code[byte] = np.uint8(low & U64(0xFF))
             low >>= U64(8)
 
@@ -301,27 +213,6 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 
 @inlined
-def unrank_board(
-    binomial: NDArray[np.uint64],
-    stride: int,
-    cells: int,
-    taken: tuple[np.uint64, np.uint64],
-    count: int,
-    rank: np.uint64,
-) -> tuple[np.uint64, np.uint64]:
-    """Return the board with a given rank among the cells that are not taken; the inverse of `rank_board`."""
-    ranked = U64(0), U64(0)
-    place = cells - popcount(taken[0]) - popcount(taken[1])
-    for number in range(count, 0, -1):
-        place -= 1
-        while place > 0 and binomial[number * stride + place] > rank:
-            place -= 1
-        rank -= binomial[number * stride + place]
-        ranked = join(ranked, bit_of(place))
-    return spread(ranked, taken)
-
-
-@inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
     """Set the bits of a board in a packed position from bit ``start`` on. These bits must be zero before the call."""
     word, shift = start >> 6, U64(start & 63)
@@ -340,39 +231,39 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
 
     A number that is not a valid code yields a row of zeros, which the checksums reject.
     """
-    x = flat(tables)
-    width, cells = rows.shape[1], x.cells
+    table = flat(tables)
+    width, cells = rows.shape[1], table.cells
     stride = cells + 1
-    kings, materials = 3 * cells, (x.attackers + 1) * (x.defenders + 1)
+    kings, materials = 3 * cells, (table.attackers + 1) * (table.defenders + 1)
     # The guess for the prefix is off by one at most. The search for the material begins at the largest one, since
     # most positions of a game have nearly all their material.
-    each = np.float64(x.prefix[3]) * 2.0**64 + np.float64(x.prefix[2])
+    each = np.float64(table.prefix[3]) * 2.0**64 + np.float64(table.prefix[2])
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)
-        code = advance(pointer(codes), index * x.code_bytes)
+        code = advance(pointer(codes), index * table.code_bytes)
         low, high = U64(0), U64(0)
-        for byte in range(min(x.code_bytes, 8)):
+        for byte in range(min(table.code_bytes, 8)):
             low |= U64(code[byte]) << U64(8 * byte)
-        for byte in range(8, x.code_bytes):
+        for byte in range(8, table.code_bytes):
             high |= U64(code[byte]) << U64(8 * (byte - 8))
         for word in range(width):
             row[word] = U64(0)
-        if not less(low, high, x.prefix[2 * kings], x.prefix[2 * kings + 1]):
+        if not less(low, high, table.prefix[2 * kings], table.prefix[2 * kings + 1]):
             continue
         number = min(I64((np.float64(high) * 2.0**64 + np.float64(low)) / each), kings - 1)
-        number = last_not_above(x.prefix, number, low, high)
-        low, high = subtract(low, high, x.prefix[2 * number], x.prefix[2 * number + 1])
-        material = last_not_above(x.offset, materials - 1, low, high)
-        low, high = subtract(low, high, x.offset[2 * material], x.offset[2 * material + 1])
+        number = last_not_above(table.prefix, number, low, high)
+        low, high = subtract(low, high, table.prefix[2 * number], table.prefix[2 * number + 1])
+        material = last_not_above(table.offset, materials - 1, low, high)
+        low, high = subtract(low, high, table.offset[2 * material], table.offset[2 * material + 1])
         label, king = number // cells, number % cells
-        defenders, attackers = material // (x.attackers + 1), material % (x.attackers + 1)
-        white_rank, black_rank = quotient(low, high, x.binomial[attackers * stride + cells - 1 - defenders])
+        defenders, attackers = material // (table.attackers + 1), material % (table.attackers + 1)
+        white_rank, black_rank = quotient(low, high, table.binomial[attackers * stride + cells - 1 - defenders])
         at_king = bit_of(king)
-        white = unrank_board(x.binomial, stride, cells, at_king, defenders, white_rank)
+        white = unrank_cells(table.binomial, stride, cells, at_king, defenders, white_rank)
         taken = join(white, at_king)
-        black = unrank_board(x.binomial, stride, cells, taken, attackers, black_rank)
+        black = unrank_cells(table.binomial, stride, cells, taken, attackers, black_rank)
         add_board(row, width, 0, black[0], black[1])
         add_board(row, width, cells, white[0], white[1])
-        add_board(row, width, 2 * cells, U64(king | (side << x.king_bits)), U64(0))
+        add_board(row, width, 2 * cells, U64(king | (side << table.king_bits)), U64(0))
         if label != 0:
             row[width - 1] |= U64(label + 1) << U64(62)

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counting.census.buckets import BINS, LEAVES, family_marks
-from counting.census.rows import RowFile, RowSource, cut, open_rows, plan_name, read_rows
+from counting.census.rows import RowFile, cut, open_rows, read_rows
 from counting.census.search import CensusSearch, Making, TooLargeError
 from counting.census.store import (
     HUNDREDTHS,
@@ -47,10 +47,12 @@ from counting.census.tasks import (
 )
 from tablut.engine.packing import count_children
 from tablut.errors import InputError
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import plural, size_text
-from tablut.store.files import excerpt
-from tablut.store.folders import drop
+from tablut.work.clocks import thread_clock
+from tablut.work.files import excerpt
+from tablut.work.ledger import drop
+from tablut.work.parts import PartSource
+from tablut.work.progress import plural, size_text
+from tablut.work.records import DamagedError, digest_of
 
 _SAMPLE_ROWS: Final = 200_000
 _SLACK: Final = 1.15
@@ -92,7 +94,13 @@ class Counted(NamedTuple):
 
 def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
     """Count a ply, or a part of it, without storing its positions."""
-    return _CountedPly(search, ply, wish).count()
+    found: list[Counted] = []
+    while not found:
+        with search.mending.attempt(ply, search.resume):
+            # If a part of an earlier ply was damaged, that ply is made again first.
+            search.run(ply - 1)
+            found.append(_CountedPly(search, ply, wish).count())
+    return found[0]
 
 
 class _CountedPly(Making[tuple[int, int]]):
@@ -106,8 +114,13 @@ class _CountedPly(Making[tuple[int, int]]):
     def count(self) -> Counted:
         """Count the bins that have not been counted yet, and return the record of the ply."""
         record = self.store.count_record(self.before)
-        if record is not None:
-            self.store.check_tallies(record)
+        try:
+            if record is not None:
+                self.store.check_tallies(record)
+        except DamagedError as error:
+            self.search.mending.remove(error, found=True)
+            self.store.forget("count", self.ply)
+            record = None
         counted = set() if record is None else {each.number for each in record.hundredths}
         if self.wish.again and not set(range(*self.wish.hundredths)) <= counted:
             remedy = "count it once without `again` first"
@@ -203,44 +216,39 @@ class _CountedPly(Making[tuple[int, int]]):
         pending = [bins for bins in pending if bins[0] < bins[1]]
         if not pending:
             return []
-        parents, captures = self._sort("parents", step, some)
-        (known,) = self._sort("known", step, some)
-        loads = bin_loads(parents, captures)
-        tasks = self._tally_tasks(pending, loads, parents, captures, known)
-        total = int(sum(loads[slice(*task.bins)].sum() for task in tasks))
-        tallies = self.run(f"{step}count", tasks, total)
+        parents = self._sort("parents", step, some)
+        known = self._sort("known", step, some)
+        tasks = self._tally_tasks(pending, bin_loads(parents), parents, known)
+        total = sum(load for load, _ in tasks)
+        spent = self.cpu
+        tallies = self.run(f"{step}count", [task for _, task in tasks], total)
+        self.cpu = spent  # the processor time of tallies is in their files
         if not last:
             self.store.drop_work()
         return tallies
 
-    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> list[tuple[RowSource, ...]]:
+    def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[PartSource, ...]:
         """Sort the parents and their children by capture, or the known positions of earlier plies, by bin."""
         search, sources = self.search, self.parents if name == "parents" else self.known
-        share = search.share_of(sum(open_rows(*source).header.rows for source in sources), search.limits.sort_rows)
-        plan = plan_name("sort", name, self.before.digest, [source.digest for source in sources], share, bins)
+        share = search.share_of(sum(open_rows(*source).rows for source in sources), search.limits.sort_rows)
+        plan = digest_of(["sort", name, self.before.digest, [source.digest for source in sources], share, bins])
         cuts = [(source, leaves) for source in sources for leaves in cut(open_rows(*source).counts, share)]
         tasks = []
         for number, (source, leaves) in enumerate(cuts):
-            target = self.store.work_file(self.ply, name, number)
-            owner = self.owner(number, plan)
-            tasks.append(SortTask(search.variant, owner, target, source, *leaves, bins, name == "known"))
-        answers = self.run(f"{step}sort {name}", tasks, sum(task.rows for task in tasks), "read")
-        self.cpu += sum(answer["cpu"] for answer in answers)
-        made = [
-            [RowSource(path, entry["digest"]) for (path, _), entry in zip(task.files, answer["entries"], strict=True)]
-            for task, answer in zip(tasks, answers, strict=True)
-        ]
-        return [tuple(some) for some in zip(*made, strict=True)] or [()]
+            target, owner = self.store.work_file(self.ply, name, number), self.owner(number, plan)
+            tasks.append(SortTask(search.variant, search.full, owner, target, source, *leaves, bins, name == "known"))
+        rows = [task.rows for task in tasks]
+        answers = self.run(f"{step}sort {name}", tasks, sum(rows), lambda answer: rows[answer["number"]])
+        return tuple(PartSource(task.target, answer["digest"]) for task, answer in zip(tasks, answers, strict=True))
 
     def _tally_tasks(
         self,
         pending: Sequence[tuple[int, int]],
         loads: NDArray[np.int64],
-        parents: tuple[RowSource, ...],
-        captures: tuple[RowSource, ...],
-        known: tuple[RowSource, ...],
-    ) -> list[TallyTask]:
-        """Return the counting tasks, each for a range of bins within a hundredth that fits into memory."""
+        parents: tuple[PartSource, ...],
+        known: tuple[PartSource, ...],
+    ) -> list[tuple[int, TallyTask]]:
+        """Return the counting tasks with their loads, each for bins within a hundredth that fit into memory."""
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
             raise self._too_many(largest)
@@ -249,9 +257,9 @@ class _CountedPly(Making[tuple[int, int]]):
         for first, end in pending:
             for begin, stop in cut(loads[first:end], share):
                 bins = (first + begin, first + stop)
-                owner = tally_owner(self.store.game, search.full, self.ply, self.before.digest, bins)
-                target = self.store.tally(self.folder, bins)
-                tasks.append(TallyTask(search.variant, owner, target, parents, captures, known, bins))
+                owner, target = tally_owner(self.ply, self.before.digest, bins), self.store.tally(self.folder, bins)
+                task = TallyTask(search.variant, search.full, owner, target, parents, known, bins)
+                tasks.append((int(loads[slice(*bins)].sum()), task))
         return tasks
 
     # -- the record --------------------------------------------------------------------
@@ -259,9 +267,9 @@ class _CountedPly(Making[tuple[int, int]]):
     def _commit(self, files: list[RowFile], last: CountRecord | None) -> CountRecord:
         """Write the record of the tallies, unless the same record exists already."""
         sums = count_sums(files)
-        cpu = sum(file.cpu for file in files) + self.cpu
+        cpu = sum(file.part.cpu for file in files) + self.cpu
         if last is not None:  # processor time of earlier runs that is not in the tallies
-            cpu += last.cpu - sum(open_rows(self.folder / tally_name(entry.bins)).cpu for entry in last.tallies)
+            cpu += last.cpu - sum(open_rows(self.folder / tally_name(entry.bins)).part.cpu for entry in last.tallies)
         content = {
             "game": self.store.game,
             "full": self.search.full,
@@ -269,7 +277,7 @@ class _CountedPly(Making[tuple[int, int]]):
             "before": self.before.digest,
             **sums,
             "hundredths": [each.model_dump() for each in sums["hundredths"]],
-            "tallies": [{"bins": bins_of(file), "bytes": file.length, "digest": file.digest} for file in files],
+            "tallies": [{"bins": bins_of(file), **file.entry} for file in files],
             "passes": max(1, len(self.passes)),
             "cpu": max(0.0, cpu),
         }

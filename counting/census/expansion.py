@@ -25,7 +25,7 @@ from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_o
 from tablut.engine.canonical import ImageTables, least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import generate, judge, make, toggle, toggle_captured, unmake
+from tablut.engine.kernels import generate, make, outcome_of_ply, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     board_items,
     captured_cell,
@@ -219,75 +219,75 @@ EXPANSION_COUNTERS: Final = 4
 
 
 @inlined
-def _read_parent(t: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
+def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     """Unpack a position onto the board, and write the images of its soldiers to their table entries."""
-    unpack(t, word, work.board)
-    side, home, attackers = side_of(t, work.board), king_of(t, work.board), count_of(t, work.board, 1)
-    white, black = t.cells + WHITE, t.cells + BLACK
-    low, high = board_bits(word, t.words, t.cells, t.cells)
-    count = table_entries(low, high, t.size, work.entries)
+    unpack(rules, word, work.board)
+    side, home, attackers = side_of(rules, work.board), king_of(rules, work.board), count_of(rules, work.board, 1)
+    white, black = rules.cells + WHITE, rules.cells + BLACK
+    low, high = board_bits(word, rules.words, rules.cells, rules.cells)
+    count = table_entries(low, high, rules.size, work.entries)
     # First the elements that give the least image of king and defenders, then those that give the least image of all
     # pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
     )
-    low, high = board_bits(word, t.words, 0, t.cells)
-    count = table_entries(low, high, t.size, work.entries)
+    low, high = board_bits(word, rules.words, 0, rules.cells)
+    count = table_entries(low, high, rules.size, work.entries)
     least = I64(least_images(work.rows, work.entries, I64(count), settled, advance(work.table, 16 * black)))
     own, foe = (black, white) if side == 1 else (white, black)
-    way_out = has_way_out(t, work.board, side)
-    return Parent(side, home, attackers, settled, least, own, foe, U64(side ^ 1) << U64(king_width(t)), way_out)
+    way_out = has_way_out(rules, work.board, side)
+    return Parent(side, home, attackers, settled, least, own, foe, U64(side ^ 1) << U64(king_width(rules)), way_out)
 
 
 @inlined
-def _threat(t: Tables, work: Work, target: int) -> int:
+def _threat(rules: Tables, work: Work, target: int) -> int:
     """Return 1 if a piece that arrives at the target may capture, else 0."""
-    to_rank, to_file = coordinates(t, target)
-    return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[t.size + to_file]) >> to_rank)) & 1
+    to_rank, to_file = coordinates(rules, target)
+    return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[rules.size + to_file]) >> to_rank)) & 1
 
 
 @inlined
-def _played(t: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
+def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
     """Return the outcome of a ply and its captures. The move is made on the board only if necessary."""
     king = target if is_king else parent.home
-    threat = _threat(t, work, target)
-    besieging = parent.side == 1 and t.facing[king * t.cells + target] != 0
-    afar = is_far(t.distant) and (parent.side == 1 or t.distant.edge[king] != 0)
+    threat = _threat(rules, work, target)
+    besieging = parent.side == 1 and rules.facing[king * rules.cells + target] != 0
+    afar = is_far(rules.distant) and (parent.side == 1 or rules.distant.edge[king] != 0)
     outcome, captures = UNDECIDED, 0
-    if threat != 0 or besieging or t.either_after_ply != 0 or afar:
+    if threat != 0 or besieging or rules.either_after_ply != 0 or afar:
         left, shift = parent.attackers, 16 - (parent.side << 4)
-        toggle(t, work.board, start, shift)
-        toggle(t, work.board, target, shift)
+        toggle(rules, work.board, start, shift)
+        toggle(rules, work.board, target, shift)
         if is_king:
-            put_king(t, work.board, target)
+            put_king(rules, work.board, target)
         if threat != 0:
-            captures = captures_at(t, work.board, parent.side, target, king)
+            captures = captures_at(rules, work.board, parent.side, target, king)
         if captures != 0:
-            toggle_captured(t, work.board, target, captures, 16 - shift)
+            toggle_captured(rules, work.board, target, captures, 16 - shift)
             left -= 0 if parent.side == 1 else popcount(captures)
-        stays_open = parent.way_out and captures == 0 and not may_part(t.distant, work.board, target)
-        outcome = judge(t, work.board, parent.side, target, king, left, stays_open)
+        stays_open = parent.way_out and captures == 0 and not may_part(rules.distant, work.board, target)
+        outcome = outcome_of_ply(rules, work.board, parent.side, target, king, left, stays_open)
         if captures != 0:
-            toggle_captured(t, work.board, target, captures, 16 - shift)
+            toggle_captured(rules, work.board, target, captures, 16 - shift)
         if is_king:
-            put_king(t, work.board, parent.home)
-        toggle(t, work.board, target, shift)
-        toggle(t, work.board, start, shift)
-    elif is_king and t.escapes[target] != 0:
+            put_king(rules, work.board, parent.home)
+        toggle(rules, work.board, target, shift)
+        toggle(rules, work.board, start, shift)
+    elif is_king and rules.escapes[target] != 0:
         outcome = KING_ESCAPED
     return outcome, captures
 
 
 @inlined
-def _pieces_after(t: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
+def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
     """Return the table entries of a child's soldiers. After a capture, the opponent's entry is computed first."""
-    empty = t.cells + EMPTY
-    own, arrived = (parent.own, empty) if is_king else (t.cells + MOVER, target)
+    empty = rules.cells + EMPTY
+    own, arrived = (parent.own, empty) if is_king else (rules.cells + MOVER, target)
     foe = parent.foe
     while captures:
-        remove_cell(work.table, t.cells + ENEMY, foe, captured_cell(t, target, captures))
+        remove_cell(work.table, rules.cells + ENEMY, foe, captured_cell(rules, target, captures))
         captures &= captures - 1
-        foe = t.cells + ENEMY
+        foe = rules.cells + ENEMY
     return Pieces(foe, empty, own, arrived) if parent.side == 1 else Pieces(own, arrived, foe, empty)
 
 
@@ -313,7 +313,7 @@ def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> in
 
 @inlined
 def _write_child(
-    t: Tables, work: Work, parent: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
+    rules: Tables, work: Work, parent: Parent, pieces: Pieces, king: int, outcome: int, child: NDArray[np.uint64]
 ) -> None:
     """Write the canonical form of a child with the bits `FIXING` and, if the child is decided, its marks."""
     least = _least_of_child(work, parent, pieces, king)
@@ -321,7 +321,7 @@ def _write_child(
     black = lane(work.table, pieces.black, pieces.black_too, number)
     white = lane(work.table, pieces.white, pieces.white_too, number)
     tail = U64(work.kings[king * 8 + number]) | parent.tail
-    store_position(child, t.words, t.cells, black, white, tail, _marks(popcount(least), outcome))
+    store_position(child, rules.words, rules.cells, black, white, tail, _marks(popcount(least), outcome))
 
 
 @inlined
@@ -337,7 +337,7 @@ def _marks(fixing: int, outcome: int) -> np.uint64:
 
 @inlined
 def _expand_piece(
-    t: Tables,
+    rules: Tables,
     work: Work,
     parent: Parent,
     start: int,
@@ -346,23 +346,23 @@ def _expand_piece(
     choice: ChildFilter,
 ) -> ChildTally:
     """Write the selected children by moves of one piece, and count all its children."""
-    rank, file = coordinates(t, start)
+    rank, file = coordinates(rules, start)
     is_king = parent.side == 0 and start == parent.home
-    slides_at = slides_of(t, parent.side, start, parent.home)
+    slides_at = slides_of(rules, parent.side, start, parent.home)
     if not is_king and choice.quiet:
-        remove_cell(work.table, t.cells + MOVER, parent.own, start)
+        remove_cell(work.table, rules.cells + MOVER, parent.own, start)
     total, made, capturing, captured = tally.children, tally.made, tally.capturing, tally.captured
     for along in range(2):
-        line, place = (rank, file) if along == 0 else (t.size + file, rank)
-        first, step = (rank * t.size, 1) if along == 0 else (file, t.size)
-        targets = slides_along(t, slides_at, line, place, occupied(line_of(work.board, line)))
+        line, place = (rank, file) if along == 0 else (rules.size + file, rank)
+        first, step = (rank * rules.size, 1) if along == 0 else (file, rules.size)
+        targets = slides_along(rules, slides_at, line, place, occupied(line_of(work.board, line)))
         while targets:
             target = first + trailing_zeros(targets) * step
             targets &= targets - 1
-            if not choice.quiet and _threat(t, work, target) == 0:
+            if not choice.quiet and _threat(rules, work, target) == 0:
                 made += 1
                 continue
-            outcome, captures = _played(t, work, parent, start, target, is_king)
+            outcome, captures = _played(rules, work, parent, start, target, is_king)
             made += 1
             if captures != 0:
                 capturing += 1
@@ -370,11 +370,11 @@ def _expand_piece(
             if not (choice.quiet if captures == 0 else choice.capturing):
                 continue
             if not is_king and not choice.quiet:  # computed here, since captures are rare
-                remove_cell(work.table, t.cells + MOVER, parent.own, start)
-            pieces = _pieces_after(t, work, parent, target, is_king, captures)
+                remove_cell(work.table, rules.cells + MOVER, parent.own, start)
+            pieces = _pieces_after(rules, work, parent, target, is_king, captures)
             king = target if is_king else parent.home
-            child = advance(children, total * t.words)
-            _write_child(t, work, parent, pieces, king, outcome, child)
+            child = advance(children, total * rules.words)
+            _write_child(rules, work, parent, pieces, king, outcome, child)
             total += 1
     return ChildTally(total, made, capturing, captured)
 
@@ -388,9 +388,9 @@ def _expand_rows(
     choice: ChildFilter,
 ) -> tuple[int, int]:
     """Write the selected children of the undecided positions, and count all children; see `expand_canonical`."""
-    t = flat(expander.tables)
-    scratch_board, scratch_threats = np.empty(board_items(t.size), np.uint32), np.empty(2 * t.size, np.uint32)
-    scratch_entries, scratch_table = np.empty(2 * t.size, dtype=np.int64), expander.template.copy()
+    rules = flat(expander.tables)
+    scratch_board, scratch_threats = np.empty(board_items(rules.size), np.uint32), np.empty(2 * rules.size, np.uint32)
+    scratch_entries, scratch_table = np.empty(2 * rules.size, dtype=np.int64), expander.template.copy()
     scratch_least = np.empty(16, dtype=np.uint64)
     w = Work(
         board=pointer(scratch_board),
@@ -402,23 +402,23 @@ def _expand_rows(
         kings=pointer(expander.images.kings),
         candidates=pointer(expander.images.candidates),
     )
-    capacity = len(children) - 4 * t.cells
+    capacity = len(children) - 4 * rules.cells
     total = 0
     parent = 0
     while parent < len(words) and total <= capacity:
-        word = advance(pointer(words), parent * t.words)
+        word = advance(pointer(words), parent * rules.words)
         parent += 1
-        if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
+        if (word[rules.words - 1] >> U64(DECIDED)) != U64(0):
             continue
-        p = _read_parent(t, w, word)
-        mark_threats(t, w.board, p.side, w.threats)
+        p = _read_parent(rules, w, word)
+        mark_threats(rules, w.board, p.side, w.threats)
         tally = ChildTally(total, 0, 0, 0)
-        for rank in range(t.size):
+        for rank in range(rules.size):
             own = own_pieces(line_of(w.board, rank), p.side)
             while own:
-                start = rank * t.size + trailing_zeros(own)
+                start = rank * rules.size + trailing_zeros(own)
                 own &= own - 1
-                tally = _expand_piece(t, w, p, start, pointer(children), tally, choice)
+                tally = _expand_piece(rules, w, p, start, pointer(children), tally, choice)
         orbit = expander.order // popcount(p.least)
         counters[0] += orbit
         counters[1] += orbit * tally.made
@@ -474,39 +474,39 @@ def expand_wide(
 
     Each move is made on the board, and the child is packed.
     """
-    t, out = flat(game.tables), pointer(children)
+    rules, out = flat(game.tables), pointer(children)
     kings, candidates = pointer(game.images.kings), pointer(game.images.candidates)
     scratch_board, scratch_moves = (
-        np.empty(board_items(t.size), game.tables.exposed.dtype),
-        np.empty(4 * t.cells, np.int32),
+        np.empty(board_items(rules.size), game.tables.exposed.dtype),
+        np.empty(4 * rules.cells, np.int32),
     )
-    scratch_words = np.empty(2 * t.words, dtype=np.uint64)
+    scratch_words = np.empty(2 * rules.words, dtype=np.uint64)
     board, moves, child = pointer(scratch_board), pointer(scratch_moves), pointer(scratch_words)
-    spare = advance(child, I64(t.words))
+    spare = advance(child, I64(rules.words))
     total = parent = 0
-    while parent < len(words) and total <= len(children) - 4 * t.cells:
-        word = advance(pointer(words), parent * t.words)
+    while parent < len(words) and total <= len(children) - 4 * rules.cells:
+        word = advance(pointer(words), parent * rules.words)
         parent += 1
-        if (word[t.words - 1] >> U64(DECIDED)) != U64(0):
+        if (word[rules.words - 1] >> U64(DECIDED)) != U64(0):
             continue
-        unpack(t, word, board)
-        king = king_of(t, board)
-        _, fixing = least_image(t, word, child, kings, king, I64(candidates[king]), spare)
-        orbit, count = game.order // fixing, generate(t, board, moves)
+        unpack(rules, word, board)
+        king = king_of(rules, board)
+        _, fixing = least_image(rules, word, child, kings, king, I64(candidates[king]), spare)
+        orbit, count = game.order // fixing, generate(rules, board, moves)
         counters[0] += orbit
         counters[1] += orbit * count
         for index in range(count):
-            undo, outcome = make(t, board, I64(moves[index]))
+            undo, outcome = make(rules, board, I64(moves[index]))
             captured = popcount(undo_captured(undo))
             counters[2] += orbit * I64(captured != 0)
             counters[3] += orbit * captured
             if capturing if captured != 0 else quiet:
-                pack(t, board, child)
-                king, row = king_of(t, board), advance(out, total * t.words)
-                _, fixing = least_image(t, child, row, kings, king, I64(candidates[king]), spare)
-                row[t.words - 1] |= _marks(fixing, outcome)
+                pack(rules, board, child)
+                king, row = king_of(rules, board), advance(out, total * rules.words)
+                _, fixing = least_image(rules, child, row, kings, king, I64(candidates[king]), spare)
+                row[rules.words - 1] |= _marks(fixing, outcome)
                 total += 1
-            unmake(t, board, undo)
+            unmake(rules, board, undo)
     keep(scratch_board)
     keep(scratch_moves)
     keep(scratch_words)

@@ -20,7 +20,7 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
-from tablut.store.files import write_bytes
+from tablut.work.files import write_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

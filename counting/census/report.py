@@ -1,15 +1,13 @@
-"""`census`, the main entry point of the census: it handles the folder, limits and signals, and makes the report.
+"""`census`, the main entry point of the census: it handles the folder and the limits, and makes the report.
 
-Non-guarantee: SIGKILL leaves a temporary folder behind.
+Non-guarantee: a signal that ends the process without an exception leaves a temporary folder behind.
 """
 
 from __future__ import annotations
 
 import math
 import shutil
-import signal
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager, nullcontext
@@ -20,20 +18,19 @@ from typing import Final
 
 from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.graph import GraphNumbers, graph_numbers, state_graph, write_graph
-from counting.census.search import CensusLimits, CensusSearch, TooLargeError
+from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
 from counting.census.store import HUNDREDTHS, WHOLE, CensusStore, CountRecord, Hundredth, PlyRecord, SealedPly, ended
 from counting.census.toolbox import toolbox
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
-from tablut.running.progress import Observer, size_text
-from tablut.running.scheduling import open_scheduler
-from tablut.store.files import store_path
-from tablut.store.folders import refuse_foreign
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import store_path
+from tablut.work.ledger import refuse_foreign
+from tablut.work.progress import Observer, size_text
+from tablut.work.run import open_scheduler
 
-_DEFAULT_MEMORY: Final = 4 << 30
 _TRIES: Final = 20
 
 
@@ -43,14 +40,10 @@ def census(
     plies: int | None = None,
     full: bool = False,
     store: Path | str | None = None,
-    memory: int = _DEFAULT_MEMORY,
-    disk: int | None = None,
-    passes: int = 1,
     count: CountWish | None = None,
-    threads: int = 1,
-    scheduler: str | None = None,
-    observer: Observer | None = None,
     graph: Path | str | None = None,
+    resources: Resources = Resources(),  # noqa: B008
+    observer: Observer | None = None,
     partial: Callable[[CensusReport], None] | None = None,
 ) -> CensusReport:
     """Count the positions that are reachable from the start, ply by ply.
@@ -64,25 +57,15 @@ def census(
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are stored. By default a temporary folder, limited to ``memory`` bytes.
-    memory : int
-        Memory limit in bytes, for this process or, on a cluster, for each worker.
-    disk : int, optional
-        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. By
-        default the free space of the disk or, without ``store``, the value of ``memory``.
-    passes : int
-        Minimum number of passes in which the last ply is made.
+        Folder in which the positions are stored. By default a temporary folder, limited to ``resources.memory`` bytes.
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
-    threads : int
-        Number of tasks that run concurrently.
-    scheduler : str, optional
-        Address of a running Dask cluster whose workers can access ``store`` under the same path. If it is given,
-        ``threads`` is ignored.
-    observer : Observer, optional
-        Receives progress reports.
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
+    resources : Resources, optional
+        Memory, disk, passes and workers of the census. The results do not depend on them.
+    observer : Observer, optional
+        Receives progress reports.
     partial : callable, optional
         Function that is called with a report of the finished plies if an error or an interrupt ends the census early.
 
@@ -108,28 +91,28 @@ def census(
     variant = as_variant(variant)
     for name, value, least in (
         ("plies", plies, 0),
-        ("memory", memory, 1),
-        ("passes", passes, 1),
-        ("threads", threads, 1),
+        ("memory", resources.memory, 1),
+        ("passes", resources.passes, 1),
+        ("threads", resources.threads, 1),
     ):
         if value is not None:
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
         raise InputError("applies only to the last ply, counted up to symmetry", parameter="count", remedy=remedy)
-    if passes > 1 and plies is None:
+    if resources.passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
         _temporary_folder() if store is None else nullcontext(store_path(store)) as folder,
-        open_scheduler(threads, scheduler) as workers,
+        open_scheduler(resources.threads, resources.scheduler) as workers,
     ):
         refuse_foreign(folder, WHOLE)
         words = toolbox(variant, False).tables.words
-        most = memory if store is None and disk is None else disk
-        limits = CensusLimits.from_memory(memory, workers.sharing, words, most)
-        limits = replace(limits, in_passes=disk is not None)
+        most = resources.memory if store is None and resources.disk is None else resources.disk
+        limits = CensusLimits.from_memory(resources.memory, workers.sharing, words, most)
+        limits = replace(limits, in_passes=resources.disk is not None)
         if plies is None:
             _refuse_hopeless(variant, folder, limits)
 
@@ -145,7 +128,7 @@ def census(
         with searching("classes", full=False) as search:
             try:
                 stored = plies if count is None or plies is None else plies - 1
-                records = search.run(stored, passes if count is None else 1)
+                records = search.run(stored, resources.passes if count is None else 1)
                 check = numbers = counted = None
                 if full:
                     told.say("counting again without symmetry")
@@ -197,11 +180,10 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """Yield a temporary folder. It is removed however the process ends, except by SIGKILL."""
+    """Yield a temporary folder. It is removed however the census ends, as long as its end is an exception."""
     folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
     try:
-        with _ending_orderly():
-            yield folder
+        yield folder
     finally:
         # An abandoned task may still be writing. After the renaming it no longer finds the folder under the old name.
         doomed = folder.with_name(folder.name + "-removed")
@@ -212,27 +194,6 @@ def _temporary_folder() -> Iterator[Path]:
                 break
             # An abandoned task may still have a temporary file open in the folder.
             time.sleep(0.05)
-
-
-@contextmanager
-def _ending_orderly() -> Iterator[None]:
-    """Turn signals that end the process into `SystemExit`, so that temporary files are removed."""
-
-    def leave(number: int, _: object) -> None:
-        raise SystemExit(128 + number)
-
-    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Handlers that the calling program has installed are kept. Outside the main thread no handler can be set.
-    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
-    if threading.current_thread() is not threading.main_thread():
-        kinds = []
-    for kind in kinds:
-        signal.signal(kind, leave)
-    try:
-        yield
-    finally:
-        for kind in kinds:
-            signal.signal(kind, signal.SIG_DFL)
 
 
 # -- the results of `tablut census`: the plies, their sums, and a comparison with the bounds

@@ -1,76 +1,53 @@
-"""Row files: positions sorted by leaf, with an index, digests and a format version.
+"""Row files: positions sorted by leaf, with an index by leaf, as parts of `tablut.work.parts`.
 
-A file is written under a temporary name and renamed, so a file under its final name is
-complete. Layout (little-endian):
-
-1. a head of fixed length: magic, format version, length of the header, processor seconds of the task, the digest of
-   the file, and a CRC-32 of all these;
-2. the header: JSON (`RowHeader`), padded with spaces so that the rows begin at a page;
-3. three index arrays with one entry for each leaf: rows (int64), hash sums (uint64), moves (int64);
-4. in parts of a ply, the SHA-256 of each leaf that has rows;
-5. the rows.
+The sections of a row file are ``rows``, and three arrays with one entry for each leaf: the number of rows (``counts``),
+their hash sum (``sums``), and the number of legal moves of the undecided ones (``moves``). In parts of a ply,
+``digests`` contains the SHA-256 of each leaf that has rows.
 
 In files of children and of sorted rows, a row has W words (uint64). In parts, which are permanent, a row is stored as
 its code (`counting.census.codes`), which takes at most half the space, provided that W is above 1 and the codes fit
 into the 128 bits of the kernels. The index of a file of sorted rows is by bin (`counting.census.buckets`) instead of by
-leaf. A tally has the index that the rows would have, but no rows.
+leaf; sorted parents have a second set of sections, for their children by capture. A tally has the index that the rows
+would have, but no rows.
 
-The digest of a file covers its header, index and leaf digests, and so indirectly the rows. It is checked against the
+The digest of a part covers the index and the digests of leaves, and so indirectly the rows. It is checked against the
 record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
 rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
-A file of children is written once, read once and removed. Passing it through the system's cache costs
-more than processing it, because each new page must be allocated, cleared and mapped (2.4 seconds per
-gigabyte on a virtual machine). Whole pages of large arrays are therefore transferred directly between memory
-and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All other data goes through
-the cache. The contents of the files are the same.
-
-Parts are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed. A power
-failure may damage one of them; in this case its digest or hash sums reveal the damage, and an error names the file.
+Parts and tallies are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed.
+A power failure may damage one of them; in this case its digest or hash sums reveal the damage.
 """
 
 from __future__ import annotations
 
-import errno
 import hashlib
-import json
-import os
-import stat
-import struct
-import tempfile
 import threading
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from functools import lru_cache
 from pathlib import Path
-from typing import IO, Annotated, Any, Final, NamedTuple
+from typing import Annotated, Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, Field
 
-from counting.census.buckets import BINS, LEAF_BITS, LEAVES, by_leaf
+from counting.census.buckets import BINS, LEAVES, by_leaf
 from counting.census.codes import CodeTables, decode_rows, encode_rows, position_codes
 from counting.census.toolbox import COUNTERS
-from tablut.errors import InputError, OutputError, input_failure, output_failure
-from tablut.store.records import Count, Digest, digest_of, read_model
+from tablut.work.direct import Buffer
+from tablut.work.ledger import damaged
+from tablut.work.parts import PartFile, PartWriter, open_part
+from tablut.work.records import Count, Part
 
-FORMAT_VERSION: Final = 5
-MAGIC: Final = b"TABLROWS"
-HEAD: Final = struct.Struct("<8sIId32sI")
-PAGE: Final = 4096
-"""Bytes of a page, the unit of direct access. Disks require multiples of their block size, which is at most a page."""
-DIRECT_BYTES: Final = 1 << 18
-"""Minimum number of bytes for direct access. Shorter spans are read and written through the cache."""
 READ_BYTES: Final = 8 << 20
 """Number of bytes that a merge reads from a file in one call."""
-_MOST_HEADER: Final = 1 << 20
+CAPTURES: Final = "captures-"
+"""Prefix of the sections for the children by capture in a file of sorted parents."""
 _PIECE_ROWS: Final = 1 << 18
 """Number of rows that are encoded or decoded together."""
 
 
-# -- headers -------------------------------------------------------------------------------
+# -- statistics ----------------------------------------------------------------------------
 
 
 def _all_counters(found: dict[str, int]) -> dict[str, int]:
@@ -83,7 +60,6 @@ Bins = tuple[Annotated[int, Field(ge=0, lt=BINS)], Annotated[int, Field(gt=0, le
 _Soldiers = Annotated[int, Field(ge=0, le=120)]
 RowCodes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Annotated[int, Field(ge=0, le=1)]]
 """The arguments of `position_codes`, followed by the side to move."""
-Plan = Annotated[str, Field(pattern=r"^[0-9a-z]{1,32}$")]
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
 Expanded = tuple[Count, Count, Count, Count]
@@ -94,159 +70,78 @@ MaterialCounts = Annotated[
 ]
 
 
-class Owner(NamedTuple):
-    """The task of a plan to which a row file belongs. Equal plans have the same name in every run."""
+class RowStats(Part):
+    """The statistics of every row file: the words of a row, how rows are encoded, and the number of children.
 
-    game: str
-    full: bool
-    ply: int
-    number: int
-    plan: str
+    In a file of children or of sorted rows, these are all, with the counters of the expansion.
+    """
 
-
-def plan_name(*content: Any) -> str:
-    """Return a name for a plan. Equal plans have the same name in every run; different plans have different names."""
-    return digest_of(content)[:32]
-
-
-class Model(BaseModel):
-    """Base class of data read from a store; missing, mistyped and unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-
-class ExpansionStats(Model):
-    """The statistics in the header of a file of children or of sorted rows."""
-
+    words: Annotated[int, Field(ge=1, le=12)]
+    codes: RowCodes | None
     children: Count
+
+
+class ExpansionStats(RowStats):
+    """The statistics of a file of children or of sorted rows."""
+
     counters: Expanded
 
 
-class PartStats(Model):
-    """The statistics in the header of a part.
+class PartStats(RowStats):
+    """The statistics of a part of a ply.
 
     They are the number of children from which the part was merged, the counters and the material of `survey`, and the
     number of its own children.
     """
 
-    children: Count
     counters: Counters
     material: MaterialCounts
     next_children: Count
 
 
 class TallyStats(PartStats):
-    """The statistics in the header of a tally: those of a part, its bins, and the counters of its expansion."""
+    """The statistics of a tally: those of a part, its bins, and the counters of its expansion."""
 
     bins: Bins
     expanded: Expanded
 
 
-class RowHeader(Model):
-    """The header of a row file."""
+_STATS: Final = PartStats | ExpansionStats | TallyStats
 
-    kind: Annotated[str, Field(pattern="^(part|children|sorted|tally)$")]
-    game: Digest
-    full: bool
-    ply: PlyNumber
-    number: Annotated[int, Field(ge=0, le=99_999)]
-    plan: Plan
-    words: Annotated[int, Field(ge=1, le=12)]
-    leaf_bits: Annotated[int, Field(ge=LEAF_BITS, le=LEAF_BITS)]
-    rows: Count
-    codes: RowCodes | None
-    stats: PartStats | ExpansionStats | TallyStats
+
+class RowFile:
+    """A row file whose header and index have been read and checked; ``which`` is the prefix of its sections.
+
+    ``counts``, ``sums`` and ``moves`` have one entry for each leaf.
+    """
+
+    def __init__(self, part: PartFile[PartStats | ExpansionStats | TallyStats], which: str = "") -> None:
+        self.part, self.path, self.stats = part, part.path, part.header.stats
+        self._rows = f"{which}rows"
+        self.counts, self.sums, self.moves = (part.array(f"{which}{name}") for name in ("counts", "sums", "moves"))
+        stored = part.header.sections.get(self._rows)
+        self.rows = int(self.counts.sum())
+        kinds = [(len(array), array.dtype.name) for array in (self.counts, self.sums, self.moves)]
+        # Each entry is checked separately, since the 64-bit sum can wrap around.
+        wrong = (self.counts < 0) | (self.counts > self.rows) | (self.moves < 0)
+        if kinds != [(LEAVES, name) for name in ("int64", "uint64", "int64")] or wrong.any():
+            raise damaged(self.path, "its index is inconsistent")
+        if stored is not None and stored.blocks[0].bytes != self.rows * _row_size(self.stats.words, self.stats.codes):
+            raise damaged(self.path, "its index does not match its rows")
+
+    def span(self, first: int, count: int, into: Buffer) -> NDArray[np.uint8]:
+        """Return some bytes of the rows."""
+        return self.part.span(self._rows, first, count, into)
 
     @property
-    def owner(self) -> Owner:
-        """The task to which the file belongs."""
-        return Owner(self.game, self.full, self.ply, self.number, self.plan)
+    def leaves(self) -> bytes:
+        """The SHA-256 of each leaf of a part that has rows, 32 bytes each."""
+        return self.part.array("digests").tobytes()
 
-
-class RowSource(NamedTuple):
-    """The path of a row file with its expected digest."""
-
-    path: Path
-    digest: str
-
-
-class RowFile(NamedTuple):
-    """A row file whose head, header and index have been read and checked.
-
-    ``counts``, ``sums`` and ``moves`` have one entry for each leaf: the number of rows, their hash sum, and the
-    number of legal moves of the undecided ones (zero in files of children). In parts, ``leaves`` contains the
-    SHA-256 of each leaf that has rows, 32 bytes each.
-    """
-
-    path: Path
-    header: RowHeader
-    counts: NDArray[np.int64]
-    sums: NDArray[np.uint64]
-    moves: NDArray[np.int64]
-    leaves: bytes
-    begin: int
-    length: int
-    digest: str
-    cpu: float
-
-
-def damaged(path: Path, what: str) -> InputError:
-    """Return an error for a damaged row file; the message tells the user how to continue."""
-    also = f" and {path.parent.name}.json" if path.name.startswith("part") else ""
-    return InputError(
-        f"is damaged: {what}",
-        subject=f"census file {str(path)!r}",
-        remedy=f"delete it{also}, and run the command again",
-    )
-
-
-@contextmanager
-def _reported(path: Path, what: str) -> Iterator[None]:
-    """Turn an `OSError` into an error that names the file."""
-    try:
-        yield
-    except OSError as error:
-        if isinstance(error, OutputError):
-            raise
-        failure = output_failure if what == "write it" else input_failure
-        raise failure(f"census file {str(path)!r}: cannot {what}", error) from error
-
-
-# -- memory --------------------------------------------------------------------------------
-
-
-def aligned(count: int) -> NDArray[np.uint8]:
-    """Return uninitialised bytes, aligned to a page."""
-    memory = np.empty(count + PAGE, dtype=np.uint8)
-    first = -memory.ctypes.data % PAGE
-    return memory[first : first + count]
-
-
-class Buffer:
-    """Memory that is reused from task to task, because allocating it costs as much time as processing its contents.
-
-    Each array that is taken overwrites the previous one.
-    """
-
-    def __init__(self) -> None:
-        self._held = aligned(0)
-
-    def bytes(self, count: int) -> NDArray[np.uint8]:
-        """Return uninitialised bytes."""
-        if len(self._held) < count:
-            self._held = aligned(0)  # release the old memory before allocating more
-            self._held = aligned(count)
-        return self._held[:count]
-
-    def rows(self, count: int, width: int) -> NDArray[np.uint64]:
-        """Return uninitialised rows."""
-        return self.bytes(8 * count * width).view(np.uint64).reshape(count, width)
-
-    def zeros(self, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """Return zeros."""
-        array = self.bytes(count * np.dtype(kind).itemsize).view(kind)
-        array.fill(0)
-        return array
+    @property
+    def entry(self) -> dict[str, Any]:
+        """The length and the digest, as fields of an entry in a record."""
+        return {"bytes": self.part.length, "digest": self.part.digest}
 
 
 class _Coded(threading.local):
@@ -262,89 +157,32 @@ _coded = _Coded()
 # -- reading -------------------------------------------------------------------------------
 
 
-def open_rows(path: Path, digest: str | None = None) -> RowFile:
+def open_rows(path: Path, digest: str = "", *, which: str = "") -> RowFile:
     """Open a row file and check its index and, if a digest is given, its digest."""
-    with _reported(path, "read it"):
-        try:
-            state = path.lstat()
-        except FileNotFoundError as error:
-            raise damaged(path, "it is missing") from error
-        if not stat.S_ISREG(state.st_mode):
-            raise damaged(path, "it is not a regular file")
-        file = _opened(path, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
-    if digest is not None and file.digest != digest:
-        raise damaged(path, "its digest is not the one in the record")
-    return file
+    return _indexed(open_part(path, _STATS, digest), which)
 
 
-@lru_cache(maxsize=128)
-def _opened(path: Path, _: tuple[int, int, int, int]) -> RowFile:
-    """Read and check everything in a file except its rows.
-
-    The result is cached as long as the inode, size and timestamps of the file do not change.
-    """
-    with path.open("rb") as file:
-        head = file.read(HEAD.size)
-        if len(head) < HEAD.size or not head.startswith(MAGIC):
-            raise damaged(path, "it does not begin like a row file")
-        _magic, version, length, cpu, found, crc = HEAD.unpack(head)
-        if version < FORMAT_VERSION or (version != FORMAT_VERSION and crc == zlib.crc32(head[:-4])):
-            raise InputError(
-                f"has format version {version}, but this program reads version {FORMAT_VERSION}",
-                subject=f"census file {str(path)!r}",
-                remedy="count again into another folder",
-            )
-        if crc != zlib.crc32(head[:-4]) or length > _MOST_HEADER:
-            raise damaged(path, "the checksum of its head is wrong")
-        text = file.read(length)
-        try:
-            header = read_model(RowHeader, text)
-        except ValidationError as error:
-            raise damaged(path, "its header is invalid") from error
-        each = 8 << header.leaf_bits
-        arrays = file.read(3 * each)
-        if len(arrays) < 3 * each:
-            raise damaged(path, "it ends early")
-        counts, sums, moves = (
-            np.frombuffer(arrays[each * number : each * (number + 1)], dtype=kind).astype(kind[1:])
-            for number, kind in enumerate(("<i8", "<u8", "<i8"))
-        )
-        digests = file.read(32 * int(np.count_nonzero(counts)) if header.kind == "part" else 0)
-        size = os.fstat(file.fileno()).st_size
-    content = hashlib.sha256(b"".join((text, arrays, digests)))
-    if content.digest() != found:
-        raise damaged(path, "the digest of its header and index is wrong")
-    begin = HEAD.size + length + len(arrays) + len(digests)
-    wanted = begin + (0 if header.kind == "tally" else _row_size(header.words, header.codes) * header.rows)
-    # Each entry is checked separately, since the 64-bit sum can wrap around.
-    if int(counts.sum()) != header.rows or ((counts < 0) | (counts > header.rows) | (moves < 0)).any():
-        raise damaged(path, "its index is inconsistent")
-    if size != wanted:
-        raise damaged(path, f"it has {size} bytes instead of {wanted}")
-    return RowFile(path, header, counts, sums, moves, digests, begin, wanted, content.hexdigest(), cpu)
+@lru_cache(maxsize=256)
+def _indexed(part: PartFile[Any], which: str) -> RowFile:
+    """Read the index of a row file. It is kept for the files that were opened last."""
+    return RowFile(part, which)
 
 
 def read_rows(
     file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
 ) -> NDArray[np.uint64]:
     """Return the rows of the leaves from ``first`` up to, but not including, ``last``."""
-    width, codes, before = file.header.words, file.header.codes, int(file.counts[:first].sum())
+    width, codes, before = file.stats.words, file.stats.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
-    place = file.begin + each * before
-    buffer = Buffer() if into is None else into
-    with _reported(file.path, "read it"), file.path.open("rb", buffering=0) as stream:
-        try:
-            if codes is None:
-                rows = read_span(stream, place, each * count, buffer).view("<u8").astype(np.uint64, copy=False)
-                rows = rows.reshape(count, width)
-            else:
-                rows = buffer.rows(count, width)
-                for start in range(0, count, _PIECE_ROWS):
-                    some = rows[start : start + _PIECE_ROWS]
-                    coded = read_span(stream, place + each * start, each * len(some), _coded.buffer)
-                    decode_rows(_code_tables(codes), coded.reshape(len(some), each), codes[3], some)
-        except EOFError as error:
-            raise damaged(file.path, "it ends early") from error
+    place, buffer = each * before, Buffer() if into is None else into
+    if codes is None:
+        rows = file.span(place, each * count, buffer).view("<u8").astype(np.uint64, copy=False).reshape(count, width)
+    else:
+        rows = buffer.rows(count, width)
+        for start in range(0, count, _PIECE_ROWS):
+            some = rows[start : start + _PIECE_ROWS]
+            coded = file.span(place + each * start, each * len(some), _coded.buffer)
+            decode_rows(_code_tables(codes), coded.reshape(len(some), each), codes[3], some)
     if check:
         _check_rows(file, rows, first, last)
     return rows
@@ -361,7 +199,7 @@ def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of leaves that are small enough to be read in one call. Ranges without rows are left out."""
-    most = READ_BYTES // (8 * file.header.words)
+    most = READ_BYTES // (8 * file.stats.words)
     begin, rows = first, 0
     for leaf in range(first, last):
         count = int(file.counts[leaf])
@@ -389,55 +227,29 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 # -- writing -------------------------------------------------------------------------------
 
 
-def write_rows(
-    path: Path,
-    rows: NDArray[np.uint64],
-    index: tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]],
-    owner: Owner,
-    stats: dict[str, Any],
-    *,
-    cpu: float,
-    codes: tuple[int, int, int, int] | None = None,
-    kind: str = "children",
-) -> RowSource:
-    """Write a row file. The index consists of counts, hash sums and moves by leaf."""
-    arrays = b"".join(np.ascontiguousarray(array).astype(array.dtype.newbyteorder("<")).tobytes() for array in index)
-    header = {
-        "kind": kind,
-        **owner._asdict(),
-        "words": rows.shape[1],
-        "leaf_bits": len(index[0]).bit_length() - 1,
-        "rows": int(index[0].sum()),
-        "codes": codes,
-        "stats": stats,
-    }
-    text = json.dumps(header, separators=(",", ":")).encode()
-    hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes)) if kind == "part" else None
-    digests = 0 if hasher is None else 32 * int(np.count_nonzero(index[0]))
-    text += b" " * (-(HEAD.size + len(text) + len(arrays) + digests) % PAGE)
-    with _reported(path, "write it"):
-        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-        try:
-            with os.fdopen(descriptor, "wb", buffering=0) as file:
-                # Reserve space: the digests are known only after the rows are written.
-                write_span(file, np.zeros(HEAD.size + len(text) + len(arrays) + digests, dtype=np.uint8))
-                for piece in _row_pieces(np.ascontiguousarray(rows), codes):
-                    if hasher is not None:
-                        hasher.feed(piece.data)
-                    write_span(file, piece)
-                content = text + arrays + (b"" if hasher is None else b"".join(hasher.digests))
-                digest = hashlib.sha256(content)
-                head = HEAD.pack(MAGIC, FORMAT_VERSION, len(text), cpu, digest.digest(), 0)[:-4]
-                head += struct.pack("<I", zlib.crc32(head))
-                file.seek(0)
-                write_span(file, np.frombuffer(head + content, dtype=np.uint8))
-                if kind in ("part", "tally"):
-                    os.fsync(file)
-            Path(name).replace(path)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
-    return RowSource(path, digest.hexdigest())
+Index = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
+"""Counts, hash sums and moves by leaf."""
+
+
+def put_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, which: str = "") -> None:
+    """Write the sections of rows: the rows, and their index."""
+    writer.put_pieces(f"{which}rows", "uint8", _row_pieces(np.ascontiguousarray(rows), None), checked=False)
+    put_index(writer, index, which)
+
+
+def put_part_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, codes: RowCodes | None) -> None:
+    """Write the sections of a part of a ply: its rows as codes, the SHA-256 of each leaf, and the index."""
+    hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes))
+    pieces = map(hasher.fed, _row_pieces(np.ascontiguousarray(rows), codes))
+    writer.put_pieces("rows", "uint8", pieces, checked=False)
+    writer.put("digests", np.frombuffer(b"".join(hasher.digests), dtype=np.uint8))
+    put_index(writer, index)
+
+
+def put_index(writer: PartWriter, index: Index, which: str = "") -> None:
+    """Write the sections of an index."""
+    for name, array in zip(("counts", "sums", "moves"), index, strict=True):
+        writer.put(f"{which}{name}", array)
 
 
 def _code_tables(codes: Sequence[int]) -> CodeTables:
@@ -471,8 +283,9 @@ class _LeafHasher:
         self._left = self._lengths[0] if self._lengths else 0
         self._hash = hashlib.sha256()
 
-    def feed(self, content: memoryview) -> None:
-        """Hash the next bytes."""
+    def fed(self, piece: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Hash the next bytes, and return them."""
+        content = piece.data
         while len(content):
             here = content[: self._left]
             self._hash.update(here)
@@ -482,84 +295,7 @@ class _LeafHasher:
                 self.digests.append(self._hash.digest())
                 self._hash = hashlib.sha256()
                 self._left = self._lengths[len(self.digests)] if len(self.digests) < len(self._lengths) else 0
-
-
-# -- direct access -------------------------------------------------------------------------
-
-
-def _set_direct(stream: IO[bytes], direct: bool) -> bool:
-    """Switch direct access, which bypasses the cache, on or off; return whether the system supports it."""
-    flag = getattr(os, "O_DIRECT", 0)
-    if not flag:
-        return False
-    import fcntl
-
-    flags = fcntl.fcntl(stream, fcntl.F_GETFL)
-    try:
-        fcntl.fcntl(stream, fcntl.F_SETFL, flags | flag if direct else flags & ~flag)
-    except OSError as error:
-        if error.errno != errno.EINVAL:
-            raise
-        return False  # this file system has no direct access
-    return True
-
-
-def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
-    """Write bytes at the current position of an unbuffered file; whole pages of long spans bypass the cache."""
-    pending, rest = content.data, memoryview(b"")
-    at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
-    if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
-        whole = len(pending) - len(pending) % PAGE
-        pending, rest = pending[:whole], pending[whole:]
-        try:
-            while pending:
-                try:
-                    count = stream.write(pending[: 1 << 30])
-                except OSError as error:
-                    if error.errno != errno.EINVAL:
-                        raise
-                    break  # blocks are larger than a page, or a short write ended inside a block
-                pending = pending[count:]
-        finally:
-            _set_direct(stream, False)
-    for left in (pending, rest):
-        while left:  # a call writes at most 2 GiB
-            left = left[stream.write(left[: 1 << 30]) :]
-
-
-def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np.uint8]:
-    """Return bytes of an unbuffered file; long spans bypass the cache."""
-    lead = offset % PAGE
-    memory = into.bytes(lead + length + -(lead + length) % PAGE)
-    found = lead
-    if length >= DIRECT_BYTES and _set_direct(stream, True):
-        # Whole pages are read, from the start of the first one to the end of the last one or of the file.
-        found = _read_direct(stream, offset - lead, memory)
-        _set_direct(stream, False)
-    while found < lead + length:
-        stream.seek(offset - lead + found)
-        count = stream.readinto(memory[found : lead + length].data)
-        if not count:
-            raise EOFError(f"{length} bytes from {offset} on")
-        found += count
-    return memory[lead : lead + length]
-
-
-def _read_direct(stream: Any, offset: int, memory: NDArray[np.uint8]) -> int:
-    """Read as many bytes as the system returns, bypassing its cache (direct I/O), and return their number."""
-    found = 0
-    while found < len(memory):
-        stream.seek(offset + found)
-        try:
-            count = stream.readinto(memory[found:].data)
-        except OSError as error:
-            if error.errno != errno.EINVAL:
-                raise
-            break  # blocks are larger than a page, or the file ends inside a block
-        if not count:
-            break
-        found += count
-    return found
+        return piece
 
 
 # -- sums and digests over files -----------------------------------------------------------
@@ -593,5 +329,5 @@ def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Seq
     """Return the SHA-256 of each leaf with rows, computed from the rows as a part stores them."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
-        hasher.feed(piece.data)
+        hasher.fed(piece)
     return b"".join(hasher.digests)

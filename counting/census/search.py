@@ -21,7 +21,7 @@ References
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn, TypeVar
 
@@ -29,29 +29,23 @@ import numpy as np
 
 from counting.census.buckets import FIXING, LEAVES, by_leaf
 from counting.census.expansion import EXPANSION_COUNTERS
-from counting.census.rows import (
-    Owner,
-    RowSource,
-    cut,
-    damaged,
-    leaf_counts,
-    open_rows,
-    plan_name,
-    read_rows,
-    rows_digest,
-)
+from counting.census.rows import cut, leaf_counts, open_rows, read_rows, rows_digest
 from counting.census.store import CensusStore, PlyRecord, SealedPly, contradiction, ended, excess, part_sums
-from counting.census.tasks import ExpandTask, MergeTask, RowTask, answer_of, run_task, write_part
+from counting.census.tasks import ExpandTask, MergeTask, RowTask, write_part
 from counting.census.toolbox import start_rows, toolbox
 from tablut.errors import InputError
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer, duration, plural, size_text
+from tablut.work.clocks import thread_clock
+from tablut.work.ledger import damaged
+from tablut.work.parts import Owner, PartSource
+from tablut.work.progress import Observer, duration, plural, size_text
+from tablut.work.records import DamagedError, digest_of
+from tablut.work.run import Mending, made_part, run_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
+    from tablut.work.run import Scheduler
 
 _RATE_CHILDREN = 1_000_000
 """Minimum number of children that must have been made before the remaining time is estimated."""
@@ -69,6 +63,33 @@ _TASK_BYTES: Final = 96 << 20
 
 class TooLargeError(InputError):
     """An error for a census that exceeds its memory or disk limit. Finished work is kept."""
+
+
+@dataclass(frozen=True)
+class Resources:
+    """Memory, disk and workers of a census.
+
+    Attributes
+    ----------
+    memory : int
+        Memory limit in bytes, for this process or, on a cluster, for each worker.
+    disk : int or None
+        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. By
+        default the free space of the disk or, without a folder, the value of ``memory``.
+    passes : int
+        Minimum number of passes in which the last ply is made.
+    threads : int
+        Number of tasks that run concurrently.
+    scheduler : str or None
+        Address of a running Dask cluster whose workers can access the folder under the same path. If it is given,
+        ``threads`` is ignored.
+    """
+
+    memory: int = 4 << 30
+    disk: int | None = None
+    passes: int = 1
+    threads: int = 1
+    scheduler: str | None = None
 
 
 @dataclass(frozen=True)
@@ -137,15 +158,29 @@ class CensusSearch:
         self.tools = toolbox(variant, full)
         self.words = self.tools.tables.words
         self.passes = 1
-        self.records = list(store.records())
+        self.records: list[PlyRecord] = []
+        self.mending = Mending(observer.say)
         # Files of an earlier run may have been changed since then, and so may be the cause of a contradiction.
+        self._found = 0
+        self.resume()
+        store.sweep(None if self.complete else len(self.records))
+        if self._found:
+            observer.say(f"resuming after ply {len(self.records) - 1}")
+
+    def resume(self) -> None:
+        """Read the plies that are stored, up to the first one that is missing or damaged."""
+        self.records = []
+        try:
+            for record in self.store.records():
+                self._check_stored(record)
+                self.records.append(record)
+        except DamagedError as error:
+            self.mending.remove(error, found=True)
+            self.store.forget("ply", len(self.records))
         self._found = len(self.records)
         if self.records:
-            self._check_found()
-            store.sweep(None if self.complete else len(self.records))
-            observer.say(f"resuming after ply {len(self.records) - 1}")
+            self._check_bound(self.records)
         else:
-            store.sweep(None)
             self.records.append(self._start())
 
     @property
@@ -159,7 +194,8 @@ class CensusSearch:
         Further plies that the store may contain are not returned.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
-            self._next_ply(passes if len(self.records) == plies else 1)
+            with self.mending.attempt(len(self.records), self.resume):
+                self._next_ply(passes if len(self.records) == plies else 1)
         return self.records if plies is None else self.records[: plies + 1]
 
     def _start(self) -> PlyRecord:
@@ -168,24 +204,30 @@ class CensusSearch:
         _, counts, sums = by_leaf(rows)
         # The start is left in place by the whole group, since the group is its stabiliser.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
-        owner = Owner(self.store.game, self.full, 0, 0, "start")
+        owner = Owner(plan=digest_of(["start", self.store.game, self.full]), step=0, number=0)
         target = self.store.part(0, 0)
-        write_part(target, self.tools, rows, (counts, sums), owner, children=0, began=thread_clock())
-        answers = [answer for answer in (answer_of(target, owner),) if answer is not None]
-        return self._commit("start", answers, [0] * EXPANSION_COUNTERS, 0.0)
+        part = write_part(target, self.tools, rows, (counts, sums), owner, children=0, began=thread_clock())
+        made = {"digest": part.digest, "bytes": part.length}
+        return self._commit(owner.plan, [made], [0] * EXPANSION_COUNTERS, part.cpu)
 
     def _next_ply(self, passes: int) -> None:
-        passes = self._passes_needed(passes)
-        self._check_space(passes)
-        self.passes = max(self.passes, passes)
-        making = _StoredPly(self, passes)
-        merged = making.make()
-        self.records.append(self._commit(making.plan, merged, making.counters or [], making.cpu))
+        # A ply can be stored already if an earlier one was damaged and has been made again.
+        record = self.store.record(len(self.records), self.records[-1])
+        if record is not None:
+            self._check_stored(record)
+        else:
+            passes = self._passes_needed(passes)
+            self._check_space(passes)
+            self.passes = max(self.passes, passes)
+            making = _StoredPly(self, passes)
+            merged = making.make()
+            record = self._commit(making.plan, merged, making.counters or [], making.cpu)
+        self.records.append(record)
 
     def _commit(self, plan: str, merged: Sequence[dict[str, Any]], expanded: Sequence[int], cpu: float) -> PlyRecord:
         """Write the record that completes a ply, from the results of the tasks that made its parts."""
         ply = len(self.records)
-        entries = [part["entry"] for part in merged]
+        entries = [{"bytes": part["bytes"], "digest": part["digest"]} for part in merged]
         files = [open_rows(self.store.part(ply, number), entry["digest"]) for number, entry in enumerate(entries)]
         content = {
             **part_sums(files),
@@ -197,7 +239,7 @@ class CensusSearch:
             "rows": rows_digest(files),
             "plan": plan,
             "parts": entries,
-            "cpu": cpu + sum(answer["cpu"] for answer in merged),
+            "cpu": cpu,
         }
         record = PlyRecord.make(content)
         self.check_made(record)
@@ -206,21 +248,17 @@ class CensusSearch:
 
     # -- contradictions ----------------------------------------------------------------
 
-    def _check_found(self) -> None:
-        """Check that the plies made by an earlier run are complete and possible; raise an error otherwise."""
-        for record in self.records:
-            files = self.store.check_parts(record)
-            if np.array(record.material, dtype=object).shape != self.tools.material:
-                self._contradict(record.ply, "its material does not fit this board")
-            for file in files:
-                codes = None if file.header.codes is None else file.header.codes[:3]
-                if (file.header.words, codes) != (self.words, self.tools.codes):
-                    raise damaged(file.path, "its rows do not fit this board")
-            if not record.ply and not np.array_equal(
-                read_rows(files[0], 0, LEAVES), start_rows(self.variant, self.full)
-            ):
-                raise damaged(files[0].path, "it does not contain the start")
-        self._check_bound(self.records)
+    def _check_stored(self, record: PlyRecord) -> None:
+        """Check that a ply made by an earlier run is complete and possible; raise an error otherwise."""
+        files = self.store.check_parts(record)
+        if np.array(record.material, dtype=object).shape != self.tools.material:
+            self._contradict(record.ply, "its material does not fit this board")
+        for file in files:
+            codes = None if file.stats.codes is None else file.stats.codes[:3]
+            if (file.stats.words, codes) != (self.words, self.tools.codes):
+                raise damaged(file.path, "its rows do not fit this board")
+        if not record.ply and not np.array_equal(read_rows(files[0], 0, LEAVES), start_rows(self.variant, self.full)):
+            raise damaged(files[0].path, "it does not contain the start")
 
     def check_made(self, record: SealedPly) -> None:
         """Check that a ply has all expected children and no more positions than the board allows."""
@@ -359,13 +397,21 @@ class Making(ABC, Generic[Range]):
 
     def owner(self, number: int, plan: str) -> Owner:
         """Return the owner of the file that a task writes."""
-        return Owner(self.store.game, self.search.full, self.ply, number, plan)
+        return Owner(plan=plan, step=self.ply, number=number)
 
-    def run(self, step: str, tasks: Sequence[RowTask], total: int, done: str = "children") -> list[dict[str, Any]]:
-        """Run tasks and report progress; ``done`` is the key of the processed amount in their results."""
+    def run(
+        self,
+        step: str,
+        tasks: Sequence[RowTask],
+        total: int,
+        done: Callable[[dict[str, Any]], int] = lambda answer: answer["stats"].children,
+    ) -> list[dict[str, Any]]:
+        """Run tasks and report progress; ``done`` returns the amount processed by a task, given its result."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
-        return self.search.scheduler.run(run_task, tasks, lambda answer: observer.advance(answer[done]))
+        answers = run_parts(self.search.scheduler, tasks, observer.say, lambda answer: observer.advance(done(answer)))
+        self.cpu += sum(answer["cpu"] for answer in answers)
+        return answers
 
 
 class _StoredPly(Making[list[tuple[int, int]]]):
@@ -381,51 +427,54 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))
         self.passes = leaf_ranges(passes, max(1, -(-total // search.share_of(total, most))))
         digests = [[source.digest for source in some] for some in (self.parents, self.known)]
-        self.plan = plan_name("passes", self.before.digest, digests, self.passes)
+        self.plan = digest_of(["passes", self.before.digest, digests, self.passes])
         self.counters: list[int] | None = None
         self._parts = 0
 
     def make_pass(self, some: list[tuple[int, int]], step: str, *, last: bool) -> list[dict[str, Any]]:
-        owners = [self.owner(self._parts + place, self.plan) for place in range(len(some))]
+        search, first = self.search, self._parts
         self._parts += len(some)
-        targets = [self.store.part(self.ply, owner.number) for owner in owners]
-        done = [answer for answer in map(answer_of, targets, owners) if answer is not None]
+        tasks = [
+            MergeTask(
+                search.variant,
+                search.full,
+                self.owner(first + place, self.plan),
+                self.store.part(self.ply, first + place),
+                (),
+                self.known,
+                *leaves,
+            )
+            for place, leaves in enumerate(some)
+        ]
         # The counters of the parents come from a pass made in this run. If there was no such pass, make the last one
         # again.
-        if len(done) == len(some) and not (last and self.counters is None):
-            return done
+        if all(made_part(task) is not None for task in tasks) and not (last and self.counters is None):
+            return self.run(f"{step}merge", tasks, 0)
         children = self._expand(step, (some[0][0], some[-1][1]))
         self._check_memory(children, some)
-        tasks = [
-            MergeTask(self.search.variant, owner, target, children, self.known, *leaves)
-            for owner, leaves, target in zip(owners, some, targets, strict=True)
-        ]
-        total = sum(open_rows(*source).header.rows for source in children)
-        merged = self.run(f"{step}merge", tasks, total)
+        total = sum(open_rows(*source).rows for source in children)
+        merged = self.run(f"{step}merge", [replace(task, children=children) for task in tasks], total)
         if not last:
             self.store.drop_work()
         return merged
 
-    def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[RowSource, ...]:
+    def _expand(self, step: str, leaves: tuple[int, int]) -> tuple[PartSource, ...]:
         """Write the children in a range of leaves, and add up the counters of all parents."""
         tasks = self._expand_tasks(leaves)
         share = self.before.next_children * (leaves[1] - leaves[0]) // LEAVES
         answers = self.run(f"{step}expand", tasks, share)
-        counters = [sum(answer["counters"][place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
+        counters = [sum(answer["stats"].counters[place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
         if self.counters not in (None, counters):
             raise ArithmeticError(
                 f"ply {self.ply}: {step}expanded {counters} where the one before expanded {self.counters}"
             )
         self.counters = counters
-        self.cpu += sum(answer["cpu"] for answer in answers)
-        return tuple(
-            RowSource(task.target, answer["entry"]["digest"]) for task, answer in zip(tasks, answers, strict=True)
-        )
+        return tuple(PartSource(task.target, answer["digest"]) for task, answer in zip(tasks, answers, strict=True))
 
     def _expand_tasks(self, leaves: tuple[int, int]) -> list[ExpandTask]:
         search = self.search
         share = search.share_of(self.before.next_children, search.limits.expand_children)
-        plan = plan_name("expand", self.before.digest, [source.digest for source in self.parents], share, leaves)
+        plan = digest_of(["expand", self.before.digest, [source.digest for source in self.parents], share, leaves])
         pieces = []
         for source in self.parents:
             moves = open_rows(*source).moves
@@ -439,6 +488,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         return [
             ExpandTask(
                 search.variant,
+                search.full,
                 self.owner(number, plan),
                 self.store.work_file(self.ply, "children", number),
                 *piece,
@@ -447,7 +497,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             for number, piece in enumerate(pieces)
         ]
 
-    def _check_memory(self, children: Sequence[RowSource], ranges: Sequence[tuple[int, int]]) -> None:
+    def _check_memory(self, children: Sequence[PartSource], ranges: Sequence[tuple[int, int]]) -> None:
         counts, most = leaf_counts(open_rows(*source) for source in children), self.search.limits.merge_children
         largest = max(int(counts[first:last].sum()) for first, last in ranges)
         if largest > most:

@@ -6,7 +6,7 @@ row files in ``ply-004/``. ``count-007.json`` is the record of a ply that was co
 complete.
 
 Each record contains the digests of the previous record and of its own files, so a file fits only one place in one
-census. Like every record of `tablut.store`, it is sealed by a checksum. Its ``digest`` covers only the results: the
+census. Like every record of `tablut.work`, it is sealed by a checksum. Its ``digest`` covers only the results: the
 game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. It does not depend
 on memory, the number of threads or interruptions, so it can be published.
 """
@@ -26,36 +26,31 @@ from pydantic import Field
 from counting.census.buckets import BINS, LEAVES
 from counting.census.expansion import EXPANSION_COUNTERS
 from counting.census.rows import (
-    FORMAT_VERSION,
     Bins,
     Counters,
     Expanded,
     MaterialCounts,
-    Model,
-    Owner,
     PartStats,
-    Plan,
     PlyNumber,
     RowFile,
-    RowSource,
     TallyStats,
-    damaged,
     leaves_digest,
     open_rows,
     rows_digest,
 )
 from counting.spaces import spaces
 from tablut.errors import InputError
-from tablut.store.files import child
-from tablut.store.folders import Kind, claim, commit, drop, sweep, writing
-from tablut.store.records import Count, Digest, Record, digest_of, fields_of, read_record
 from tablut.variants import Variant
+from tablut.work.files import child
+from tablut.work.ledger import Kind, claim, commit, damaged, drop, drop_files, read_made, sweep, writing
+from tablut.work.parts import Owner, PartSource
+from tablut.work.records import Count, Digest, Part, Record, digest_of, fields_of, read_record
 
+FORMAT_VERSION: Final = 6
 KIND: Final = Kind("census", "census.json")
 WHOLE: Final = Kind("census", "*/census.json")
 """The folder given by ``--store``, which contains one folder for each census."""
 HUNDREDTHS: Final = 100
-_MEND: Final = "delete it, and run the command again"
 
 
 # -- records -------------------------------------------------------------------------------
@@ -75,7 +70,7 @@ class StoreAbout(Record):
     full: bool
 
 
-class PartEntry(Model):
+class PartEntry(Part):
     """The entry of a row file in a record: its length and its digest."""
 
     bytes: Count
@@ -136,11 +131,11 @@ class PlyRecord(SealedPly):
     APART: ClassVar[set[str]] = SealedPly.APART | {"plan", "parts"}
 
     rows: Digest
-    plan: Plan
+    plan: Digest
     parts: Annotated[tuple[PartEntry, ...], Field(min_length=1, max_length=LEAVES)]
 
 
-class Hundredth(Model):
+class Hundredth(Part):
     """The counts of a hundredth of the bins; ``leaves`` is a digest of its new positions by leaf.
 
     A tally never extends over several hundredths, so the counts of a part of a ply can be compared regardless of the
@@ -248,18 +243,18 @@ def tally_name(bins: tuple[int, int]) -> str:
     return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
 
 
-def tally_owner(game: str, full: bool, ply: int, before: str, bins: tuple[int, int]) -> Owner:
+def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
     """Return the owner of the tally of a range of bins; it does not depend on the pass that counted them."""
-    return Owner(game, full, ply, bins[0], digest_of(["tally", before, *bins])[:32])
+    return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
 Stats = TypeVar("Stats", bound=PartStats)
 
 
 def _stats(file: RowFile, kind: type[Stats]) -> Stats:
-    if not isinstance(file.header.stats, kind):
+    if not isinstance(file.stats, kind):
         raise damaged(file.path, "its statistics are of the wrong kind")
-    return file.header.stats
+    return file.stats
 
 
 def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
@@ -314,7 +309,7 @@ class StoredCensus:
 
     def _of_ply(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:
         path = self._inside(name)
-        record = read_record(path, model, "census file", _MEND)
+        record = read_made(path, model)
         if record is None:
             return None
         fault = None
@@ -325,22 +320,22 @@ class StoredCensus:
         elif before is not None and record.whole and contradiction(before, record.expanded, record.children):
             fault = "its parents and children do not match the previous ply"
         if fault is not None:
-            raise InputError(f"is damaged: {fault}", subject=f"census file {str(path)!r}", remedy=_MEND)
+            raise damaged(path, fault)
         return record
 
-    def parts(self, record: PlyRecord) -> tuple[RowSource, ...]:
+    def parts(self, record: PlyRecord) -> tuple[PartSource, ...]:
         """Return the parts of a complete ply with their expected digests."""
         folder = self._inside(f"ply-{record.ply:03}")
         return tuple(
-            RowSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
+            PartSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
     def check_parts(self, record: PlyRecord) -> list[RowFile]:
         """Open the parts of a ply and check that they belong to its record. Rows are not read."""
         files = []
         for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
-            owner = Owner(self.game, self.full, record.ply, number, record.plan)
-            files.append(_belonging(source.path, "part", owner, entry))
+            owner = Owner(plan=record.plan, step=record.ply, number=number)
+            files.append(_belonging(source.path, owner, entry))
         self._compare(record, f"ply-{record.ply:03}.json", part_sums(files) | {"rows": rows_digest(files)}, "parts")
         return files
 
@@ -348,25 +343,24 @@ class StoredCensus:
         """Open the tallies of a counted ply and check that they belong to its record."""
         folder, files = self._inside(f"count-{record.ply:03}"), []
         for entry in record.tallies:
-            owner = tally_owner(record.game, record.full, record.ply, record.before, entry.bins)
-            files.append(_belonging(folder / tally_name(entry.bins), "tally", owner, entry))
+            owner = tally_owner(record.ply, record.before, entry.bins)
+            files.append(_belonging(folder / tally_name(entry.bins), owner, entry))
         self._compare(record, f"count-{record.ply:03}.json", count_sums(files), "tallies")
         return files
 
     def _compare(self, record: SealedPly, name: str, sums: dict[str, Any], what: str) -> None:
         if any(getattr(record, field) != value for field, value in sums.items()):
-            path = str(self.root / name)
-            raise InputError(f"is damaged: it does not match its {what}", subject=f"census file {path!r}", remedy=_MEND)
+            raise damaged(self.root / name, f"it does not match its {what}")
 
     def _inside(self, name: str) -> Path:
         """Return the path of a file or folder of the store, which must not be a link."""
         return child(self.root, name, "census file")
 
 
-def _belonging(path: Path, kind: str, owner: Owner, entry: PartEntry | None = None) -> RowFile:
+def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowFile:
     """Open a row file and check that it belongs to its place and, if given, to its entry in a record."""
-    file = open_rows(path, None if entry is None else entry.digest)
-    if (file.header.kind, file.header.owner) != (kind, owner) or (entry is not None and file.length != entry.bytes):
+    file = open_rows(path, "" if entry is None else entry.digest)
+    if file.part.header.owner != owner or (entry is not None and file.part.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")
     return file
 
@@ -446,7 +440,7 @@ class CensusStore(StoredCensus):
         files: list[RowFile] = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
             bins = bins_of(open_rows(path))
-            file = _belonging(path, "tally", tally_owner(self.game, self.full, ply, before, bins))
+            file = _belonging(path, tally_owner(ply, before, bins))
             if path.name != tally_name(bins):
                 raise damaged(path, "it belongs elsewhere")
             if files and bins[0] < bins_of(files[-1])[1]:
@@ -472,10 +466,11 @@ class CensusStore(StoredCensus):
             named = {source.path for source in self.parts(record)}
             folder = self.root / f"ply-{record.ply:03}"
             sweep(folder, "census")
-            with writing(f"census folder {str(folder)!r}"):
-                for path in folder.glob("part-*.rows"):
-                    if path not in named:
-                        path.unlink()
+            drop_files(path for path in folder.glob("part-*.rows") if path not in named)
+
+    def forget(self, name: str, ply: int) -> None:
+        """Remove the record of a ply, one of whose files is missing; ``name`` is ``ply`` or ``count``."""
+        drop_files([self.root / f"{name}-{ply:03}.json"])
 
     def drop_work(self) -> None:
         """Remove the intermediate files from which a ply was made."""

@@ -5,15 +5,13 @@ children of some leaves. A ply that is counted but not stored is made by `SortTa
 parents sorted by the family of their children. It writes their children by capture, whose families differ, to a second
 file. `TallyTask` generates all children of some bins in memory and keeps only their counts.
 
-A task reads and writes row files. Only paths and counts are passed between tasks, so they can run in
-a thread of this process or on a worker of a cluster that has access to the same folder. A task is skipped if its file
-already exists and belongs to the same plan. This is how a census resumes after being killed.
+A task reads and writes row files. Only paths and counts are passed between tasks, so they can run in a thread of this
+process or on a worker of a cluster that has access to the same folder.
 """
 
 from __future__ import annotations
 
 import threading
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -42,22 +40,27 @@ from counting.census.expansion import (
     EXPANSION_COUNTERS,
 )
 from counting.census.rows import (
-    Buffer,
-    Owner,
+    CAPTURES,
+    ExpansionStats,
+    PartStats,
     RowFile,
-    RowSource,
-    damaged,
+    TallyStats,
     leaf_counts,
     open_rows,
-    plan_name,
+    put_index,
+    put_part_rows,
+    put_rows,
     read_rows,
     spans,
-    write_rows,
 )
 from counting.census.toolbox import COUNTERS, Toolbox, survey, toolbox
 from tablut.engine.packing import count_children
-from tablut.running.clocks import thread_clock
 from tablut.variants import Variant
+from tablut.work.clocks import thread_clock
+from tablut.work.direct import Buffer
+from tablut.work.ledger import damaged
+from tablut.work.parts import Owner, PartFile, PartSource, PartWriter
+from tablut.work.run import PartTask
 
 _CAPTURES: Final = 2
 """First guess for the average number of children by capture of a parent."""
@@ -76,46 +79,22 @@ _scratch = _Scratch()
 
 
 @dataclass(frozen=True)
-class RowTask(ABC):
+class RowTask(PartTask):
     """A task that writes a row file, given the rules, the file's path and its owner."""
 
     variant: Variant
+    full: bool
     owner: Owner
     target: Path
 
     @property
     def tools(self) -> Toolbox:
         """The tables for kernels."""
-        return toolbox(self.variant, self.owner.full)
+        return toolbox(self.variant, self.full)
 
-    def answer(self) -> dict[str, Any] | None:
-        """Return the statistics and the entry of the file, or None if it has not been written."""
-        return answer_of(self.target, self.owner)
-
-    @abstractmethod
-    def make(self, began: float) -> None:
-        """Write the file. ``began`` is the time of the thread's clock at the start of the task."""
-
-
-def run_task(task: RowTask) -> dict[str, Any]:
-    """Run a task, unless an earlier run has done so, and return its result with its processor time."""
-    if (done := task.answer()) is not None:
-        return done
-    began = thread_clock()
-    task.make(began)
-    answer = task.answer()
-    if answer is None:
-        raise ArithmeticError(f"{task.target}: was written but no longer exists")
-    # The time stored in the file does not include writing the file.
-    return {**answer, "cpu": thread_clock() - began}
-
-
-def answer_of(target: Path, owner: Owner) -> dict[str, Any] | None:
-    """Return the result of a task, the statistics of its file and the entry for a record; None if there is no file."""
-    if not target.exists() or (file := open_rows(target)).header.owner != owner:
-        return None
-    entry = {"bytes": file.length, "digest": file.digest}
-    return {**file.header.stats.model_dump(), "cpu": file.cpu, "entry": entry}
+    def opened(self) -> PartFile[Any]:
+        """Open the file, and check its index."""
+        return open_rows(self.target).part
 
 
 # -- shared functions ----------------------------------------------------------------------
@@ -179,28 +158,32 @@ def write_part(
     children: int,
     began: float,
     tally: dict[str, Any] | None = None,
-) -> None:
+) -> PartFile[Any]:
     """Survey new positions and write them as a part or, if ``tally`` is given, write only their tally."""
     counts, sums = index
     moves = np.zeros_like(counts)
     counters, material = np.zeros(len(COUNTERS), dtype=np.int64), np.zeros(tools.material, dtype=np.int64)
     survey(tools.tables, tools.space, tools.order, rows, counts, moves, counters, material)
-    stats = {
-        "children": children,
-        "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
-        "material": material.tolist(),
-        "next_children": int(moves.sum()),
-        **({} if tally is None else tally),
-    }
     codes = None
-    if tally is not None:
-        rows = rows[:0]
-    elif tools.codes is not None:
+    if tools.codes is not None and tally is None:
         # All positions of a ply have the same side to move; for an empty part the value is arbitrary.
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
         codes = (*tools.codes, int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0)
-    kind = "part" if tally is None else "tally"
-    write_rows(target, rows, (counts, sums, moves), owner, stats, cpu=thread_clock() - began, codes=codes, kind=kind)
+    stats = {
+        "words": rows.shape[1],
+        "codes": codes,
+        "children": children,
+        "counters": dict(zip(COUNTERS, counters.tolist(), strict=True)),
+        "material": tuple(tuple(map(tuple, kind)) for kind in material.tolist()),
+        "next_children": int(moves.sum()),
+    }
+    with PartWriter(target) as writer:
+        if tally is None:
+            put_part_rows(writer, rows, (counts, sums, moves), codes)
+        else:
+            put_index(writer, (counts, sums, moves))
+        found = PartStats(**stats) if tally is None else TallyStats(**stats, **tally)
+        return writer.finish(owner, found, cpu=thread_clock() - began, lasting=True)
 
 
 # -- a ply that is stored ------------------------------------------------------------------
@@ -210,14 +193,14 @@ def write_part(
 class ExpandTask(RowTask):
     """A task that expands the undecided rows in some leaves of a part, and keeps the children in a range of leaves."""
 
-    source: RowSource
+    source: PartSource
     first: int
     last: int
     share: int
     shares: int
     leaves: tuple[int, int]
 
-    def make(self, began: float) -> None:
+    def make(self, began: float) -> PartFile[Any]:
         """Write the children, sorted by leaf."""
         tools, file = self.tools, open_rows(*self.source)
         rows = read_rows(file, self.first, self.last, into=_scratch.parents)
@@ -233,20 +216,27 @@ class ExpandTask(RowTask):
         if handled != len(rows) or found != total:
             raise damaged(self.source.path, f"its rows have {found:,} children, but its index gives {total:,}")
         ordered, counts, sums = _ordered(children[:found], _scratch.rows, self.leaves)
-        stats, index = {"children": len(ordered), "counters": counters.tolist()}, (counts, sums, np.zeros_like(counts))
-        write_rows(self.target, ordered, index, self.owner, stats, cpu=thread_clock() - began)
+        with PartWriter(self.target) as writer:
+            put_rows(writer, ordered, (counts, sums, np.zeros_like(counts)))
+            return writer.finish(self.owner, _stats(tools, len(ordered), counters), cpu=thread_clock() - began)
+
+
+def _stats(tools: Toolbox, children: int, counters: NDArray[np.int64]) -> ExpansionStats:
+    """Return the statistics of a file of children or of sorted rows."""
+    found: Any = tuple(counters.tolist())
+    return ExpansionStats(words=tools.tables.words, codes=None, children=children, counters=found)
 
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
     """A task that merges the children in some leaves, without duplicates and without positions of earlier plies."""
 
-    children: tuple[RowSource, ...]
-    known: tuple[RowSource, ...]
+    children: tuple[PartSource, ...]
+    known: tuple[PartSource, ...]
     first: int
     last: int
 
-    def make(self, began: float) -> None:
+    def make(self, began: float) -> PartFile[Any]:
         """Write the new positions."""
         tools, first, last = self.tools, self.first, self.last
         files = [open_rows(*source) for source in self.children]
@@ -269,7 +259,7 @@ class MergeTask(RowTask):
                     _name_the_damaged([part], begin, end)
         index = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
         kept = sieve.kept(index[0][first:last], index[1][first:last])
-        write_part(self.target, tools, kept, index, self.owner, children=len(rows), began=began)
+        return write_part(self.target, tools, kept, index, self.owner, children=len(rows), began=began)
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
@@ -287,11 +277,11 @@ class SortTask(RowTask):
     """A task that sorts the rows in some leaves of a part by bin.
 
     If ``known`` is set, the rows are sorted by their own bin. Otherwise they are parents, and are sorted by the bin of
-    their children by moves without a capture; the children by capture are written to a second file, sorted by their own
-    bin.
+    their children by moves without a capture; the children by capture, sorted by their own bin, are written to the same
+    file.
     """
 
-    source: RowSource
+    source: PartSource
     first: int
     last: int
     bins: tuple[int, int]
@@ -302,37 +292,27 @@ class SortTask(RowTask):
         """The number of rows that are read."""
         return int(open_rows(*self.source).counts[self.first : self.last].sum())
 
-    @property
-    def files(self) -> list[tuple[Path, Owner]]:
-        """The files that are written, with their owners. Their plans differ, so that they cannot be confused."""
-        plan = plan_name("captures", self.owner.plan)
-        captures = self.target.with_name(f"captures-{self.owner.number:05}.rows"), self.owner._replace(plan=plan)
-        return [(self.target, self.owner)] + [captures] * (not self.known)
-
-    def answer(self) -> dict[str, Any] | None:
-        """Return the result with the entries of all files, or None unless all files have been written."""
-        answers = [answer for answer in (answer_of(*file) for file in self.files) if answer is not None]
-        if len(answers) < len(self.files):
-            return None
-        return {**answers[0], "read": self.rows, "entries": [answer["entry"] for answer in answers]}
-
-    def make(self, began: float) -> None:
-        """Write the rows sorted by bin. The file of children by capture is written first."""
-        tools, marks = self.tools, family_marks(self.variant, self.owner.full)
+    def make(self, began: float) -> PartFile[Any]:
+        """Write the rows sorted by bin."""
+        tools, marks = self.tools, family_marks(self.variant, self.full)
         rows = read_rows(open_rows(*self.source), self.first, self.last, into=_scratch.parents)
-        if not self.known:
-            rows = undecided(rows)
-            children = captures_of(tools, rows)
-            self._write(-1, children, bins_of_rows(tools, marks, children), began)
-        self._write(0, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), began)
+        load = 0
+        with PartWriter(self.target) as writer:
+            if not self.known:
+                rows = undecided(rows)
+                children = captures_of(tools, rows)
+                self._put(writer, children, bins_of_rows(tools, marks, children), which=CAPTURES)
+            load = self._put(writer, rows, bins_of_rows(tools, marks, rows, of_children=not self.known), which="")
+            stats = _stats(tools, load, np.zeros(EXPANSION_COUNTERS, dtype=np.int64))
+            return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
-    def _write(self, number: int, rows: NDArray[np.uint64], bins: NDArray[np.uint16], began: float) -> None:
-        """Write the rows in the bins of the task and, for parents, their numbers of moves, by bin and in total."""
-        which = (bins >= self.bins[0]) & (bins < self.bins[1])
-        if not which.all():
-            rows, bins = rows[which], bins[which]
+    def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
+        """Write the rows in the bins of the task. For parents, write their moves by bin, and return the total."""
+        inside = (bins >= self.bins[0]) & (bins < self.bins[1])
+        if not inside.all():
+            rows, bins = rows[inside], bins[inside]
         moves, load = np.zeros(BINS, dtype=np.int64), 0
-        if not self.known and number == 0:
+        if not self.known and which != CAPTURES:
             each = np.empty(len(rows), dtype=np.int64)
             load = int(count_children(self.tools.tables, np.ascontiguousarray(rows), each))
             np.add.at(moves, bins, each)
@@ -340,20 +320,19 @@ class SortTask(RowTask):
         ordered, sums = _scratch.rows.rows(len(rows), rows.shape[1]), np.empty(BINS, dtype=np.uint64)
         scatter(np.ascontiguousarray(rows), bins, np.cumsum(counts) - counts, ordered)
         bin_sums(ordered, counts, sums)
-        (target, owner), stats = self.files[number], {"children": load, "counters": [0] * EXPANSION_COUNTERS}
-        write_rows(target, ordered, (counts, sums, moves), owner, stats, cpu=thread_clock() - began, kind="sorted")
+        put_rows(writer, ordered, (counts, sums, moves), which)
+        return load
 
 
 @dataclass(frozen=True)
 class TallyTask(RowTask):
     """A task that counts the new positions in a range of bins."""
 
-    parents: tuple[RowSource, ...]
-    captures: tuple[RowSource, ...]
-    known: tuple[RowSource, ...]
+    parents: tuple[PartSource, ...]
+    known: tuple[PartSource, ...]
     bins: tuple[int, int]
 
-    def make(self, began: float) -> None:
+    def make(self, began: float) -> PartFile[Any]:
         """Write the tally."""
         children, expanded = _children(self.tools, self)
         rows, counts, sums = _ordered(children, _scratch.rows)
@@ -362,11 +341,12 @@ class TallyTask(RowTask):
             raise ArithmeticError(f"{self.target}: rows changed while they were sorted")
         for source in self.known:
             # The children are sorted into another buffer by now, so this one can be reused.
-            known, known_counts, _ = _ordered(_read_bins(source, self.bins), _scratch.children)
+            known, known_counts, _ = _ordered(_read_bins(open_rows(*source), self.bins), _scratch.children)
             sieve.drop(known, known_counts, slice(0, LEAVES))
-        index, tally = (np.zeros_like(counts), np.zeros_like(sums)), {"bins": self.bins, "expanded": expanded.tolist()}
-        kept = sieve.kept(*index)
-        write_part(self.target, self.tools, kept, index, self.owner, children=len(rows), began=began, tally=tally)
+        index = np.zeros_like(counts), np.zeros_like(sums)
+        tally = {"bins": self.bins, "expanded": tuple(expanded.tolist())}
+        kept, count = sieve.kept(*index), len(rows)
+        return write_part(self.target, self.tools, kept, index, self.owner, children=count, began=began, tally=tally)
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -394,9 +374,9 @@ def bins_of_rows(
     return bins
 
 
-def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
+def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
     """Return the sorted rows of a range of bins after checking their hash sums."""
-    file, (first, last) = open_rows(*source), bins
+    first, last = bins
     rows = read_rows(file, first, last, check=False, into=_scratch.block)
     sums = np.empty(last - first, dtype=np.uint64)
     bin_sums(rows, file.counts[first:last], sums)
@@ -406,9 +386,9 @@ def _read_bins(source: RowSource, bins: tuple[int, int]) -> NDArray[np.uint64]:
     return rows
 
 
-def bin_loads(parents: Sequence[RowSource], captures: Sequence[RowSource]) -> NDArray[np.int64]:
+def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
     """Return the maximum number of children of each bin: all moves of its parents, plus its children by capture."""
-    loads = leaf_counts(open_rows(*source) for source in captures)
+    loads = leaf_counts(open_rows(*source, which=CAPTURES) for source in parents)
     for source in parents:
         loads += open_rows(*source).moves
     return loads
@@ -416,17 +396,16 @@ def bin_loads(parents: Sequence[RowSource], captures: Sequence[RowSource]) -> ND
 
 def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
     """Return all children in the bins of a task, and the counters of their parents."""
-    most = int(bin_loads(task.parents, task.captures)[slice(*task.bins)].sum())
+    most = int(bin_loads(task.parents)[slice(*task.bins)].sum())
     children = _scratch.children.rows(most + 4 * tools.tables.cells, tools.tables.words)
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0
     for source in task.parents:
-        rows = _read_bins(source, task.bins)
+        rows = _read_bins(open_rows(*source), task.bins)
         handled, more = tools.expand(rows, children[found:], expanded, captures=False)
         if handled != len(rows):
             raise ArithmeticError(f"{source.path}: {handled} of {len(rows)} parents have more moves than were counted")
         found += more
-    for source in task.captures:
-        rows = _read_bins(source, task.bins)
+        rows = _read_bins(open_rows(*source, which=CAPTURES), task.bins)
         children[found : found + len(rows)] = rows
         found += len(rows)
     return children[:found], expanded

@@ -34,10 +34,10 @@ from tablut.engine.packing import count_children
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
 from tablut.rules.outcome import ENCIRCLEMENT, KING_CAPTURED, NO_MOVES_WHITE, UNDECIDED
-from tablut.running.progress import Observer, plural
-from tablut.store.files import lock_folder, store_path
 from tablut.variants import Variant, VariantLike, as_variant, shipped_variants
 from tablut.variants.model import king_patterns
+from tablut.work.files import lock_folder, store_path
+from tablut.work.progress import Observer, plural
 
 _MESSAGES: Final = 5
 
@@ -224,8 +224,8 @@ class _Verification:
     def _check_ply(self, record: PlyRecord) -> None:
         try:
             files = self.stored.check_parts(record)
-            codes = [None if file.header.codes is None else file.header.codes[:3] for file in files]
-            words = {file.header.words for file in files}
+            codes = [None if file.stats.codes is None else file.stats.codes[:3] for file in files]
+            words = {file.stats.words for file in files}
             if set(codes) != {self.tools.codes} or words != {self.words}:
                 raise InputError("its rows do not fit this board", subject=f"ply {record.ply}")
         except InputError as error:
@@ -255,7 +255,7 @@ class _Verification:
         for first, last in spans(file, 0, LEAVES):
             try:
                 rows = read_rows(file, first, last)
-                digests = leaf_digests(rows, file.counts[first:last], file.header.codes)
+                digests = leaf_digests(rows, file.counts[first:last], file.stats.codes)
                 if digests != file.leaves[done : done + len(digests)]:
                     raise InputError(
                         "is damaged: the digests of its rows are wrong", subject=f"census file {str(file.path)!r}"
@@ -272,7 +272,7 @@ class _Verification:
             wrong = f"{file.path}: {plural(impossible, 'impossible position')}"
             self.tally.add("decided", len(rows), impossible, wrong)
             self.observer.advance(len(rows))
-            if file.header.ply == 0:
+            if file.part.header.owner.step == 0:
                 start = start_rows(self.variant, self.stored.full)
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 

@@ -1,7 +1,7 @@
 """Exact counts of the placements that contain a locked set and are therefore unreachable.
 
 `count_exclusions` finds the minimal locked sets of a rule set (`sets`) and counts the placements without any of them
-(`surviving`), by inclusion and exclusion over the cells. `record` stores the counts, which `tablut bounds` uses.
+(`counts`), by inclusion and exclusion over the cells. `tablut bounds` uses the stored counts.
 """
 
 import lazy_loader

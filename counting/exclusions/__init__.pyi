@@ -1,1 +1,1 @@
-from .record import count_exclusions as count_exclusions
+from .counts import count_exclusions as count_exclusions

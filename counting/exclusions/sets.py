@@ -15,6 +15,7 @@ from itertools import chain, combinations, product
 from typing import Final
 
 from symmetry import Symmetry
+from tablut.notation import parse_square, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell
 from tablut.variants import Variant
@@ -143,7 +144,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
     """Return all minimal locked sets of a rule set with at most a given number of pieces."""
     if pieces > WALL_PIECES:
         check_known(variant, f"the search for locked sets of more than {WALL_PIECES} pieces", ["shieldwall"])
-    search = _Search(variant, pieces)
+    search = _SetSearch(variant, pieces)
     every = range(variant.size**2)
     for cell in sorted({min(symmetry.table[cell] for symmetry in variant.start_symmetries) for cell in every}):
         for piece in "bwK":
@@ -151,8 +152,8 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
             if place in search.reach.cells[piece] and search.reach.start.pieces.get(place) != piece:
                 search.grow(frozenset({(place, piece)}))
     placed = [frozenset((y * search.size + x, piece) for (x, y), piece in grown) for grown in search.found]
-    found = {_image(grown, symmetry) for grown in placed for symmetry in variant.start_symmetries}
-    return tuple(sorted(_minimal(found), key=lambda found: (len(found), sorted(found))))
+    images = {_image(grown, symmetry) for grown in placed for symmetry in variant.start_symmetries}
+    return tuple(sorted(_minimal(images), key=lambda locked: (len(locked), sorted(locked))))
 
 
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
@@ -160,7 +161,7 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 
     Final positions contain none of these. Sets with a king are excluded only from undecided positions.
     """
-    return tuple(found for found in sets if all(piece != "K" for _, piece in found))
+    return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
 
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
@@ -171,33 +172,43 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
     """
     family = frozenset(sets)
     return tuple(
-        symmetry for symmetry in variant.symmetries if all(_image(found, symmetry) in family for found in family)
+        symmetry for symmetry in variant.symmetries if all(_image(locked, symmetry) in family for locked in family)
     )
 
 
 def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]) -> list[tuple[LockedSet, int]]:
     """Return one representative of each orbit of sets, with the size of the orbit."""
     orbits: dict[LockedSet, int] = {}
-    for found in sets:
-        least = min((_image(found, symmetry) for symmetry in symmetries), key=sorted)
+    for locked in sets:
+        least = min((_image(locked, symmetry) for symmetry in symmetries), key=sorted)
         orbits[least] = orbits.get(least, 0) + 1
     return list(orbits.items())
 
 
-def _image(found: LockedSet, symmetry: Symmetry) -> LockedSet:
-    return frozenset((symmetry.table[cell], piece) for cell, piece in found)
+def _image(locked: LockedSet, symmetry: Symmetry) -> LockedSet:
+    return frozenset((symmetry.table[cell], piece) for cell, piece in locked)
 
 
 def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
     """Return the sets that have no other set as a subset."""
     return [
-        found
-        for found in sets
-        if not any(frozenset(part) in sets for size in range(1, len(found)) for part in combinations(found, size))
+        locked
+        for locked in sets
+        if not any(frozenset(part) in sets for size in range(1, len(locked)) for part in combinations(locked, size))
     ]
 
 
-class _Search:
+def text_of(locked: LockedSet, size: int) -> str:
+    """Return a locked set as a text like ``bd4 wd5``; ``size`` is the size of the board."""
+    return " ".join(f"{piece}{square_name(cell, size)}" for cell, piece in sorted(locked))
+
+
+def parse_set(text: str, size: int) -> LockedSet:
+    """Return the locked set of a text; the inverse of `text_of`."""
+    return frozenset((parse_square(item[1:], size), item[0]) for item in text.split())
+
+
+class _SetSearch:
     """Search for minimal locked sets: a set grows until none of its pieces can have been the last to arrive."""
 
     def __init__(self, variant: Variant, pieces: int) -> None:
@@ -220,9 +231,9 @@ class _Search:
         if open_cell is None:
             self.found.add(grown)
             return
-        room = self.most - len(grown)
+        limit = self.most - len(grown)
         enough: list[frozenset[tuple[Cell, str]]] = []
-        for more in sorted(self._additions(pieces, open_cell, room), key=lambda more: (len(more), sorted(more))):
+        for more in sorted(self._additions(pieces, open_cell, limit), key=lambda more: (len(more), sorted(more))):
             if not any(part <= more for part in enough) and not self.reach.could_arrive(
                 {**pieces, **dict(more)}, open_cell
             ):
@@ -230,40 +241,40 @@ class _Search:
         for more in enough:
             self.grow(grown | more)
 
-    def _additions(self, pieces: _Pieces, cell: Cell, room: int) -> set[frozenset[tuple[Cell, str]]]:
-        """Return all additions of at most ``room`` pieces that could shut a piece in or make it capture on arrival.
+    def _additions(self, pieces: _Pieces, cell: Cell, limit: int) -> set[frozenset[tuple[Cell, str]]]:
+        """Return all additions of at most ``limit`` pieces that could shut a piece in or make it capture on arrival.
 
         Each addition completes a small group of pieces near the given one. Superfluous additions are harmless.
         """
         groups = chain(
-            self._captures_of(pieces, cell, room),
-            self._ways_shut(pieces, cell, room),
+            self._captures_of(pieces, cell, limit),
+            self._ways_shut(pieces, cell, limit),
             self._kings_surrounded(pieces, cell),
             self._castles_besieged(pieces, cell),
         )
         return {
             missing
             for group in groups
-            if 0 < len(missing := frozenset(pair for pair in group.items() if pair[0] not in pieces)) <= room
+            if 0 < len(missing := frozenset(pair for pair in group.items() if pair[0] not in pieces)) <= limit
             and all(
                 other in self.reach.cells[letter] and pieces.get(other, letter) == letter
                 for other, letter in group.items()
             )
         }
 
-    def _captures_of(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
+    def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
         """Yield groups with which the piece on a cell could capture: a victim, an anvil, or both, in one direction."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
-                yield from _fillings(pieces, cells, room)
+                yield from _fillings(pieces, cells, limit)
 
-    def _ways_shut(self, pieces: _Pieces, cell: Cell, room: int) -> Iterator[_Pieces]:
+    def _ways_shut(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
         """Yield groups that could shut a piece in.
 
         In each direction there is no piece, a piece next to the given one, or a piece one cell further away.
         """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
-            yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], room)
+            yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
         """Yield kings next to the attacker on a cell, each with up to three other attackers around it."""
@@ -293,10 +304,10 @@ def _letters(pieces: _Pieces) -> str:
     return "bw" if "K" in pieces.values() else "bwK"
 
 
-def _fillings(pieces: _Pieces, cells: Sequence[Cell], room: int) -> Iterator[_Pieces]:
-    """Yield every way to fill the empty cells among some cells, if there are at most ``room`` of them."""
+def _fillings(pieces: _Pieces, cells: Sequence[Cell], limit: int) -> Iterator[_Pieces]:
+    """Yield every way to fill the empty cells among some cells, if there are at most ``limit`` of them."""
     missing = [cell for cell in cells if cell not in pieces]
-    if len(missing) <= room:
+    if len(missing) <= limit:
         for chosen in product(_letters(pieces), repeat=len(missing)):
             if chosen.count("K") < 2:
                 yield dict(zip(missing, chosen, strict=True))

@@ -82,42 +82,43 @@ class HomeTables(NamedTuple):
 
 
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
-    """Return, for each cell, the number of slides back to a home, or 9 if there is no path.
+    """Return, for each cell, an estimate of the number of slides back to a home; 9 if the piece can never return.
 
-    All other pieces are assumed to stand as at the start, as is the case when the last pieces return home. If there is
-    no path, the distance is taken on an empty board and increased by 3.
+    All other pieces are assumed to stand as at the start, as is the case when the last pieces return home. If they
+    block every path, the estimate is the number of slides on an empty board plus 3, an allowance for moving a blocking
+    piece away and back. The search only compares costs, so no proof depends on this number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
-    found, alone = (_slides_back(variant, at, home, taken) for taken in (start, [False] * len(start)))
-    return [steps if steps < 9 else min(other + 3, 9) for steps, other in zip(found, alone, strict=True)]
+    among_others, alone = (_slides_back(variant, at, home, taken) for taken in (start, [False] * len(start)))
+    return [steps if steps < 9 else min(other + 3, 9) for steps, other in zip(among_others, alone, strict=True)]
 
 
 def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list[bool]) -> list[int]:
-    """Return the cells from which a piece can have slid to a cell, with some cells taken."""
+    """Return the cells from which a piece can have slid to a cell when some cells are occupied."""
     size, origins = variant.size, build_origins(variant).origins
     rank, file = divmod(cell, size)
-    found = []
+    sources = []
     for line, place, cells in (
         (rank, file, range(rank * size, rank * size + size)),
         (size + file, rank, range(file, size * size, size)),
     ):
         occupied = sum(taken[other] << number for number, other in enumerate(cells))
         began = int(origins[int(at[line]) + (place << size) + occupied])
-        found += [other for number, other in enumerate(cells) if began >> number & 1]
-    return found
+        sources += [other for number, other in enumerate(cells) if began >> number & 1]
+    return sources
 
 
 def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: list[bool]) -> list[int]:
-    """Return, for each cell, the number of slides back to a home with some cells taken, or 9 if there is no path."""
+    """Return the number of slides from each cell to a home when some cells are occupied, or 9 if there is no path."""
     before = [_origins_of(variant, at, cell, taken) for cell in range(variant.size**2)]
-    found = [9] * len(before)
-    found[home] = 0
+    slides = [9] * len(before)
+    slides[home] = 0
     for steps in range(1, 9):
         for cell, origin_cells in enumerate(before):
-            if found[cell] == 9 and any(found[origin] == steps - 1 for origin in origin_cells):
-                found[cell] = steps
-    return found
+            if slides[cell] == 9 and any(slides[origin] == steps - 1 for origin in origin_cells):
+                slides[cell] = steps
+    return slides
 
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
@@ -140,7 +141,7 @@ def build_homes(variant: Variant) -> HomeTables:
     king = np.array(_distances(variant, origins.king_origins, cells.index("K")), dtype=np.int32)
     return HomeTables(
         most=most,
-        counts=np.array([len(some) for some in started], dtype=np.int64),
+        counts=np.array(list(map(len, started)), dtype=np.int64),
         homes=homes.ravel(),
         ways=ways.ravel(),
         king_costs=np.where(king > 0, _KING_AWAY + _KING_STEP * king, 0).astype(np.int32),
@@ -165,8 +166,8 @@ class BeamTables(NamedTuple):
     homes: HomeTables
 
 
-class Room(NamedTuple):
-    """Scratch arrays of a search, with their capacities; see `make_room`.
+class BeamMemory(NamedTuple):
+    """Scratch arrays of a search, with their capacities; see `new_beam_memory`.
 
     Attributes
     ----------
@@ -219,12 +220,12 @@ class Room(NamedTuple):
     strays: NDArray[np.int32]
 
 
-def make_room(size: int, width: int, plies: int) -> Room:
+def new_beam_memory(size: int, width: int, plies: int) -> BeamMemory:
     """Return the arrays for searches of a given width and depth."""
     nodes = width * plies + 1
     candidates = width * min(MOST_UNMOVES * size * size, 1200)
     known = 1 << (6 * nodes).bit_length()
-    return Room(
+    return BeamMemory(
         width=width,
         plies=plies,
         candidates=candidates,
@@ -268,28 +269,30 @@ class HomesOf(NamedTuple):
 
 
 @inlined
-def _homes_of(beam: BeamTables, room: Room, side: int) -> HomesOf:
+def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
     """Return the costs and homes of a side, 0 white or 1 black."""
-    h, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
-    own, victims = advance(room.costs, side * cells), advance(room.costs, (side ^ 1) * cells)
-    return HomesOf(own, victims, advance(h.homes, first), advance(h.ways, first * cells), I64(h.counts[side]))
+    tables, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
+    own, victims = advance(memory.costs, side * cells), advance(memory.costs, (side ^ 1) * cells)
+    return HomesOf(
+        own, victims, advance(tables.homes, first), advance(tables.ways, first * cells), I64(tables.counts[side])
+    )
 
 
 @inlined
-def _soldier_costs(t: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
+def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
     """Write the cost of a soldier on each cell, by the nearest free home; return the number of free homes."""
-    king = king_of(t, board)
-    for cell in range(t.cells):
+    king = king_of(rules, board)
+    for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
     free = I64(0)
     for number in range(homes.places):
         home = I64(homes.homes[number])
-        rank, file = coordinates(t, home)
+        rank, file = coordinates(rules, home)
         if (own_pieces(line_of(board, rank), side) >> file) & 1 != 0 and not (side == 0 and home == king):
             continue
         free += 1
-        way = advance(homes.ways, number * t.cells)
-        for cell in range(t.cells):
+        way = advance(homes.ways, number * rules.cells)
+        for cell in range(rules.cells):
             homes.own[cell] = min(homes.own[cell], way[cell])
     for number in range(homes.places):
         homes.own[I64(homes.homes[number])] = np.int32(0)
@@ -322,19 +325,21 @@ class PricedPosition(NamedTuple):
 
 
 @inlined
-def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
+def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
     """Write the costs of soldiers by cell for a position, and return the position with its total cost."""
-    t, h = beam.lemmas.rules, beam.homes
-    board = advance(room.boards, place * board_items(t.size))
-    side, king = side_of(t, board) ^ 1, king_of(t, board)
+    rules, tables = beam.lemmas.rules, beam.homes
+    board = advance(memory.boards, place * board_items(rules.size))
+    side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     # The cost of pieces away from home is the same for all predecessors of this position but differs between positions
     # of the ply, so it is included in the scores.
-    black_away = _soldier_costs(t, board, 1, _homes_of(beam, room, 1))
-    white_away = _soldier_costs(t, board, 0, _homes_of(beam, room, 0))
-    base = MISSING * (I64(h.counts[0]) + I64(h.counts[1]) - count_of(t, board, 1) - count_of(t, board, 0))
+    black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
+    white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
+    base = MISSING * (
+        I64(tables.counts[0]) + I64(tables.counts[1]) - count_of(rules, board, 1) - count_of(rules, board, 0)
+    )
     strays = I64(0)
-    for cell in range(t.cells):
-        rank, file = coordinates(t, cell)
+    for cell in range(rules.cells):
+        rank, file = coordinates(rules, cell)
         content = line_of(board, rank)
         colour = I64(-1)
         if (own_pieces(content, 1) >> file) & 1:
@@ -342,18 +347,20 @@ def _priced(beam: BeamTables, room: Room, place: int) -> PricedPosition:
         elif (own_pieces(content, 0) >> file) & 1 and cell != king:
             colour = I64(0)
         if colour >= 0:
-            cost = I64(room.costs[colour * t.cells + cell])
+            cost = I64(memory.costs[colour * rules.cells + cell])
             base += cost
             if colour == side and cost != 0:
-                room.strays[strays] = np.int32(cell)
+                memory.strays[strays] = np.int32(cell)
                 strays += 1
-    if h.king_costs[king] != 0:
+    if tables.king_costs[king] != 0:
         white_away += 1
     return PricedPosition(place, side, king, base, strays, black_away, white_away)
 
 
 @inlined
-def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> int:
+def _gain_of_home(
+    beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
+) -> int:
     """Return the cost saved by freeing a home, either for the soldier that leaves it or for another one."""
     saved = I64(0)
     for home in range(homes.places):
@@ -361,7 +368,7 @@ def _gain_of_home(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
             way = advance(homes.ways, home * beam.lemmas.rules.cells)
             gain = I64(homes.own[start]) - I64(way[start]) if homes.own[start] != 0 else I64(0)
             for stray in range(priced.strays):
-                cell = I64(room.strays[stray])
+                cell = I64(memory.strays[stray])
                 gain = max(gain, I64(homes.own[cell]) - I64(way[cell]))
             saved += max(gain, 0)
     return saved
@@ -385,10 +392,10 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 
 
 @inlined
-def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: HomesOf, record: int) -> int:
+def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, record: int) -> int:
     """Return the cost of the position before a ply; it is lower if the pieces are nearer to their homes."""
-    t = beam.lemmas.rules
-    start, target, captures = start_of(t, record), target_of(t, record), undo_captured(record)
+    rules = beam.lemmas.rules
+    start, target, captures = start_of(rules, record), target_of(rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
         score, royal = priced.base, I64(beam.homes.king_costs[start])
     else:
@@ -397,133 +404,140 @@ def _score_before(beam: BeamTables, room: Room, priced: PricedPosition, homes: H
             I64(beam.homes.king_costs[priced.king]),
         )
         if homes.own[target] == 0:
-            score -= _gain_of_home(beam, room, priced, homes, start, target)
+            score -= _gain_of_home(beam, memory, priced, homes, start, target)
     while captures:
-        score += I64(homes.victims[captured_cell(t, target, captures)]) - MISSING
+        score += I64(homes.victims[captured_cell(rules, target, captures)]) - MISSING
         captures &= captures - 1
     return royal + (score >> CALM) if royal != 0 else score
 
 
 @called
 def _add_candidates(
-    beam: BeamTables, room: Room, place: int, count: int, luck: np.uint64, shaken: bool
+    beam: BeamTables, memory: BeamMemory, place: int, count: int, state: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
     """Write the predecessors of a position as candidates; return the new count and the state of the generator."""
-    t, p = beam.lemmas.rules, _priced(beam, room, place)
-    s = _homes_of(beam, room, p.side)
-    board = advance(room.boards, place * board_items(t.size))
-    found = unmoves(t, beam.lemmas.origins, board, advance(room.moves, count))
+    rules, priced = beam.lemmas.rules, _priced(beam, memory, place)
+    homes = _homes_of(beam, memory, priced.side)
+    board = advance(memory.boards, place * board_items(rules.size))
+    written = unmoves(rules, beam.lemmas.origins, board, advance(memory.moves, count))
     kept = count
-    for number in range(count, count + found):
-        record = I64(room.moves[number])
-        target = target_of(t, record)
-        if not (p.side == 0 and target == p.king) and _goes_nowhere(beam, p, s, start_of(t, record), target):
+    for number in range(count, count + written):
+        record = I64(memory.moves[number])
+        target = target_of(rules, record)
+        if not (priced.side == 0 and target == priced.king) and _goes_nowhere(
+            beam, priced, homes, start_of(rules, record), target
+        ):
             continue
-        score = _score_before(beam, room, p, s, record)
-        luck ^= luck << U64(13)
-        luck ^= luck >> U64(7)
-        luck ^= luck << U64(17)
-        chance = I64(luck >> U64(40))
-        room.scores[kept] = np.int32(chance % _BINS if shaken else score * _SCALE + chance % (NOISE * _SCALE))
-        room.origins[kept] = np.int32(place)
-        room.moves[kept] = np.int32(record)
+        score = _score_before(beam, memory, priced, homes, record)
+        state ^= state << U64(13)
+        state ^= state >> U64(7)
+        state ^= state << U64(17)
+        noise = I64(state >> U64(40))
+        memory.scores[kept] = np.int32(noise % _BINS if shaken else score * _SCALE + noise % (NOISE * _SCALE))
+        memory.origins[kept] = np.int32(place)
+        memory.moves[kept] = np.int32(record)
         kept += 1
-    return kept, luck
+    return kept, state
 
 
 @inlined
-def _sort_candidates(room: Room, count: int) -> None:
+def _sort_candidates(memory: BeamMemory, count: int) -> None:
     """Sort the candidates by score."""
     least, most = I64(_BINS), I64(0)
     for number in range(count):
-        score = min(I64(room.scores[number]), _BINS - 1)
+        score = min(I64(memory.scores[number]), _BINS - 1)
         least, most = min(least, score), max(most, score)
     for place in range(least, most + 2):
-        room.bins[place] = np.int32(0)
+        memory.bins[place] = np.int32(0)
     for number in range(count):
-        room.bins[min(I64(room.scores[number]), _BINS - 1) + 1] += np.int32(1)
+        memory.bins[min(I64(memory.scores[number]), _BINS - 1) + 1] += np.int32(1)
     for place in range(least, most):
-        room.bins[place + 1] += room.bins[place]
+        memory.bins[place + 1] += memory.bins[place]
     for number in range(count):
-        score = min(I64(room.scores[number]), _BINS - 1)
-        room.order[room.bins[score]] = np.int32(number)
-        room.bins[score] += np.int32(1)
+        score = min(I64(memory.scores[number]), _BINS - 1)
+        memory.order[memory.bins[score]] = np.int32(number)
+        memory.bins[score] += np.int32(1)
 
 
 @inlined
 def _add_child(
-    beam: BeamTables, room: Room, number: int, there: int, total: int, left: NDArray[np.uint32]
+    beam: BeamTables, memory: BeamMemory, number: int, there: int, total: int, left: NDArray[np.uint32]
 ) -> tuple[bool, bool]:
     """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
 
     The position is written to the place ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
     no place is left (``there`` is -1).
     """
-    t = beam.lemmas.rules
-    stride = board_items(t.size)
-    source, record = I64(room.origins[number]), I64(room.moves[number])
-    board = advance(room.boards, source * stride)
-    side, target = side_of(t, board) ^ 1, target_of(t, record)
-    key = room.keys[source] ^ key_change(t, side, side == 0 and target == king_of(t, board), record)
-    if _known_before(room.known, room.mask, key):
+    rules = beam.lemmas.rules
+    stride = board_items(rules.size)
+    source, record = I64(memory.origins[number]), I64(memory.moves[number])
+    board = advance(memory.boards, source * stride)
+    side, target = side_of(rules, board) ^ 1, target_of(rules, record)
+    key = memory.keys[source] ^ key_change(rules, side, side == 0 and target == king_of(rules, board), record)
+    if _known_before(memory.known, memory.mask, key):
         return False, False
     if there < 0:
         return True, False
-    child = advance(room.boards, there * stride)
+    child = advance(memory.boards, there * stride)
     for place in range(stride):
         child[place] = board[place]
-    unmake(t, child, record)
+    unmake(rules, child, record)
     if board_lemma(beam.lemmas, child, left) != 0:
         return True, False
-    room.keys[there], room.nodes[there] = key, np.int32(total)
-    room.parents[total], room.records[total] = room.nodes[source], np.int32(record)
+    memory.keys[there], memory.nodes[there] = key, np.int32(total)
+    memory.parents[total], memory.records[total] = memory.nodes[source], np.int32(record)
     return True, True
 
 
 @inlined
-def _write_game(room: Room, node: int, plies: int, game: NDArray[np.int32]) -> None:
+def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
     """Write the plies from a node of the tree to the target."""
     for number in range(plies):
-        game[number] = room.records[node]
-        node = I64(room.parents[node])
+        game[number] = memory.records[node]
+        node = I64(memory.parents[node])
 
 
 @called
 def _search(
-    beam: BeamTables, room: Room, shake: int, left: NDArray[np.uint32], luck: np.uint64, game: NDArray[np.int32]
+    beam: BeamTables,
+    memory: BeamMemory,
+    shake: int,
+    left: NDArray[np.uint32],
+    state: np.uint64,
+    game: NDArray[np.int32],
 ) -> int:
     """Search from the first board; write the game and return its length, or else `EXHAUSTED` or `GAVE_UP`."""
-    t = beam.lemmas.rules
-    stride = board_items(t.size)
-    for place in range(room.mask + 1):
-        room.known[place] = U64(0)
-    if is_start(beam.lemmas, room.boards):
+    rules = beam.lemmas.rules
+    stride = board_items(rules.size)
+    for place in range(memory.mask + 1):
+        memory.known[place] = U64(0)
+    if is_start(beam.lemmas, memory.boards):
         return 0
-    room.keys[0] = position_key(t, room.boards)
-    _known_before(room.known, room.mask, room.keys[0])
-    room.nodes[0] = 0
-    here, there, held, total = I64(0), I64(room.width), I64(1), I64(1)
+    memory.keys[0] = position_key(rules, memory.boards)
+    _known_before(memory.known, memory.mask, memory.keys[0])
+    memory.nodes[0] = 0
+    here, there, held, total = I64(0), I64(memory.width), I64(1), I64(1)
     complete = True
-    for ply in range(1, room.plies + 1):
+    for ply in range(1, memory.plies + 1):
         count = I64(0)
         for place in range(held):
-            if count + MOST_UNMOVES * t.cells > room.candidates:
+            if count + MOST_UNMOVES * rules.cells > memory.candidates:
                 complete = False
                 break
-            count, luck = _add_candidates(beam, room, here + place, count, luck, ply <= shake)
-        _sort_candidates(room, count)
+            count, state = _add_candidates(beam, memory, here + place, count, state, ply <= shake)
+        _sort_candidates(memory, count)
         kept = I64(0)
         for rank in range(count):
-            place = there + kept if kept < room.width else I64(-1)
-            fresh, added = _add_child(beam, room, I64(room.order[rank]), place, total, left)
-            if fresh and kept == room.width:
+            place = there + kept if kept < memory.width else I64(-1)
+            fresh, added = _add_child(beam, memory, I64(memory.order[rank]), place, total, left)
+            if fresh and kept == memory.width:
                 complete = False
                 break
             if added:
                 total += 1
                 kept += 1
-                if is_start(beam.lemmas, advance(room.boards, place * stride)):
-                    _write_game(room, total - 1, ply, game)
+                if is_start(beam.lemmas, advance(memory.boards, place * stride)):
+                    _write_game(memory, total - 1, ply, game)
                     return ply
         if kept == 0:
             return EXHAUSTED if complete else GAVE_UP
@@ -534,7 +548,7 @@ def _search(
 @kernel
 def find_games(
     tables: BeamTables,
-    arrays: Room,
+    arrays: BeamMemory,
     boards: NDArray[np.uint32],
     seed: np.uint64,
     shake: int,
@@ -542,13 +556,13 @@ def find_games(
     plies: NDArray[np.int32],
 ) -> None:
     """Search for a game to each board; visit at most O(width * plies) positions for each."""
-    x, room = flat(tables), flat(arrays)
-    stride = board_items(x.lemmas.rules.size)
+    beam, memory = flat(tables), flat(arrays)
+    stride = board_items(beam.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)
     for index in range(len(boards)):
         for place in range(stride):
-            room.boards[place] = boards[index, place]
-        luck = seed ^ (U64(index + 1) * U64(0x9E3779B97F4A7C15))
+            memory.boards[place] = boards[index, place]
+        state = seed ^ (U64(index + 1) * U64(0x9E3779B97F4A7C15))
         game = advance(pointer(games), index * games.shape[1])
-        plies[index] = _search(x, room, shake, pointer(scratch), luck | U64(1), game)
+        plies[index] = _search(beam, memory, shake, pointer(scratch), state | U64(1), game)
     keep(scratch)

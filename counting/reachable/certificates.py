@@ -21,8 +21,8 @@ from typing import Annotated, Final, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tablut.errors import InputError, fault_of
-from tablut.store.files import excerpt, read_bytes, write_bytes
-from tablut.store.records import fields_of, read_model
+from tablut.work.files import excerpt, read_bytes, write_bytes
+from tablut.work.records import fields_of, read_model
 
 SampledSpace = Literal["undecided", "decided"]
 """The sampled space: undecided positions with the side to move, or final placements with the kind of ending."""
@@ -85,8 +85,8 @@ class PositionCertificate(_Strict):
 
 
 def _line(model: BaseModel) -> str:
-    told = {name: value for name, value in fields_of(model).items() if value is not None}
-    return json.dumps(told, separators=(",", ":"), ensure_ascii=False)
+    fields = {name: value for name, value in fields_of(model).items() if value is not None}
+    return json.dumps(fields, separators=(",", ":"), ensure_ascii=False)
 
 
 def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
@@ -120,54 +120,44 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
     """Read the header of a file of certificates; return it with an iterator of line numbers and certificates."""
-    shown = excerpt(str(path))
+    subject = f"certificate file {excerpt(str(path))}"
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)
     if content[:2] == b"\x1f\x8b":
         stream = gzip.GzipFile(fileobj=stream)
-    lines = _lines(stream, shown)
-    try:
-        first = next(lines)
-    except StopIteration:
-        raise InputError("is empty", subject=f"certificate file {shown}") from None
+    lines = enumerate(_lines(stream, subject), 1)
+    _, first = next(lines, (1, b""))
+    if not first:
+        raise InputError("is empty", subject=subject)
     try:
         record = json.loads(first)
     except (ValueError, RecursionError) as error:
-        raise InputError("line 1: is not valid JSON", subject=f"certificate file {shown}") from error
+        raise InputError("line 1: is not valid JSON", subject=subject) from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise InputError(f"line 1: is not a header of the format {FORMAT}", subject=f"certificate file {shown}")
-    if record.get("version") != VERSION:
-        raise InputError(
-            f"has format version {record.get('version')!r}, but this program reads version {VERSION}",
-            subject=f"certificate file {shown}",
-        )
-    header = _validated(Header, first, 1, shown)
-    return header, (
-        (number, _validated(PositionCertificate, line, number, shown)) for number, line in enumerate(lines, 2)
-    )
+        raise InputError(f"line 1: is not a header of the format {FORMAT}", subject=subject)
+    if (version := record.get("version")) != VERSION:
+        raise InputError(f"has format version {version!r}, but this program reads version {VERSION}", subject=subject)
 
-
-def _lines(stream: io.BufferedIOBase, shown: str) -> Iterator[bytes]:
-    number = 0
-    while True:
-        number += 1
+    def validated(model: type[Model], number: int, line: bytes) -> Model:
         try:
-            line = stream.readline(_MOST_LINE + 1)
-        except (EOFError, OSError, zlib.error) as error:
-            raise InputError(
-                f"line {number}: is damaged or cut short ({error})", subject=f"certificate file {shown}"
-            ) from error
-        if not line:
-            return
-        if len(line) > _MOST_LINE:
-            raise InputError(f"line {number}: has more than {_MOST_LINE:,} bytes", subject=f"certificate file {shown}")
-        if not line.endswith(b"\n"):
-            raise InputError(f"line {number}: is cut short", subject=f"certificate file {shown}")
-        yield line
+            return read_model(model, line)
+        except ValidationError as error:
+            raise InputError(f"line {number}: {fault_of(error.errors())}", subject=subject) from error
+
+    header = validated(Header, 1, first)
+    return header, ((number, validated(PositionCertificate, number, line)) for number, line in lines)
 
 
-def _validated(model: type[Model], line: bytes, number: int, shown: str) -> Model:
+def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
+    """Yield the lines of a file; raise `InputError` at a line that is damaged, too long or cut short."""
+    number = 1
     try:
-        return read_model(model, line)
-    except ValidationError as error:
-        raise InputError(f"line {number}: {fault_of(error.errors())}", subject=f"certificate file {shown}") from error
+        while line := stream.readline(_MOST_LINE + 1):
+            if len(line) > _MOST_LINE:
+                raise InputError(f"line {number}: has more than {_MOST_LINE:,} bytes", subject=subject)
+            if not line.endswith(b"\n"):
+                raise InputError(f"line {number}: is cut short", subject=subject)
+            yield line
+            number += 1
+    except (EOFError, OSError, zlib.error) as error:
+        raise InputError(f"line {number}: is damaged or cut short ({error})", subject=subject) from error

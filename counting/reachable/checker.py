@@ -26,10 +26,10 @@ from tablut.notation import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import check_known
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 LEMMAS = ("material", "camp", "immobile", "locked", "last_move")
 """The lemmas that prove placements unreachable, in the order in which they are tried."""
@@ -139,6 +139,7 @@ class PlainReach(Arrivals):
                             yield earlier, (origin, cell)
 
     def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
+        """Return whether a move is legal in an earlier position and leads to a position with the given outcome."""
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)
@@ -154,18 +155,18 @@ class PlainReach(Arrivals):
         start, key = position_key(self.start), position_key(position)
         if key == start:
             return None
-        found = {key} - closed
-        pending = [position] if found else []
+        tree = {key} - closed
+        pending = [position] if tree else []
         while pending:
             for earlier, _ in self.predecessors(pending.pop()):
                 key = position_key(earlier)
-                if key in found or key in closed or self.lemma(earlier) is not None:
+                if key in tree or key in closed or self.lemma(earlier) is not None:
                     continue
-                if key == start or len(found) >= most:
+                if key == start or len(tree) >= most:
                     return None
-                found.add(key)
+                tree.add(key)
                 pending.append(earlier)
-        return found
+        return tree
 
 
 @lru_cache(maxsize=16)
@@ -427,10 +428,10 @@ class Checker:
         """
         if size > MOST_TREE:
             return f"the tree has {size:,} positions, but only trees of at most {MOST_TREE:,} are checked"
-        found = self.reach.backward_tree(position, size, self.closed)
-        if found is None:
+        tree = self.reach.backward_tree(position, size, self.closed)
+        if tree is None:
             return f"the backward tree contains the start or has more than {size:,} positions"
-        self.closed |= found
+        self.closed |= tree
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
@@ -473,39 +474,23 @@ def check_file(
         If the file has a different format, is incomplete, or belongs to another game.
     """
     header, certificates = read_file(path)
-    variant = variant_named(header.variant)
+    variant, subject = variant_named(header.variant), f"certificate file {excerpt(str(path))}"
     if variant.digest != header.digest:
-        raise InputError(
-            f"belongs to other rules than those of {variant.name!r}", subject=f"certificate file {excerpt(str(path))}"
-        )
+        raise InputError(f"belongs to other rules than those of {variant.name!r}", subject=subject)
     checker = Checker(variant, header.space)
-    return header, _check(checker, header, certificates, str(path), advance)
-
-
-def _check(
-    checker: Checker,
-    header: Header,
-    certificates: Iterable[tuple[int, PositionCertificate]],
-    path: str,
-    advance: Callable[[int], None],
-) -> CheckedSamples:
-    size = checker.size
     failures: list[str] = []
     counts = {"reachable": 0, "unreachable": 0, "unknown": 0}
     number = -1
     for number, (line, certificate) in enumerate(certificates):
         index = header.first + number
         if number >= header.count:
-            raise InputError(
-                f"line {line}: follows the {plural(header.count, 'certificate')} that the header announces",
-                subject=f"certificate file {excerpt(path)}",
-            )
-        problem = None
+            announced = plural(header.count, "certificate")
+            raise InputError(f"line {line}: follows the {announced} that the header announces", subject=subject)
         if certificate.i != index:
-            problem = f"has sample number {certificate.i} instead of {index}"
-        elif int(certificate.n) >= size:
-            problem = f"number {certificate.n} is out of range: the space has {size} elements"
-        elif int(certificate.n) != plain_number(size, header.seed, index):
+            problem: str | None = f"has sample number {certificate.i} instead of {index}"
+        elif int(certificate.n) >= checker.size:
+            problem = f"number {certificate.n} is out of range: the space has {checker.size} elements"
+        elif int(certificate.n) != plain_number(checker.size, header.seed, index):
             problem = f"number {certificate.n} is not the one drawn with seed {header.seed}"
         else:
             problem = checker.certificate(certificate)
@@ -517,13 +502,11 @@ def _check(
             counts["reachable" if certificate.game is not None else "unreachable"] += 1
         advance(1)
     if number + 1 != header.count:
-        raise InputError(
-            f"is cut short: it has {number + 1:,} of the {header.count:,} certificates that its header announces",
-            subject=f"certificate file {excerpt(path)}",
-        )
+        there = f"{number + 1:,} of the {header.count:,} certificates"
+        raise InputError(f"is cut short: it has {there} that its header announces", subject=subject)
     if not failures:
         failures += _check_header(header, counts)
-    return CheckedSamples(header.count, failures)
+    return header, CheckedSamples(header.count, failures)
 
 
 def _check_header(header: Header, counts: dict[str, int]) -> list[str]:

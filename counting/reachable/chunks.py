@@ -1,8 +1,8 @@
 """The chunks of an estimate, the folder with their results and certificates, and the exact intervals.
 
-A chunk depends only on the seed and on which samples it contains. Its result is written after its certificates and
-contains their digest, so missing or changed certificates are detected. The folder does not record the number of samples
-for the lemmas, so an estimate can be continued with more of them.
+A chunk depends only on the seed and on which samples it contains. Its result and its certificates are one part
+(`tablut.work.parts`). The folder does not record the number of samples for the lemmas, so an estimate can be continued
+with more of them.
 """
 
 from __future__ import annotations
@@ -12,33 +12,19 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil, floor
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
-from counting.reachable.certificates import (
-    VERSION,
-    Header,
-    PositionCertificate,
-    SampledSpace,
-    read_file,
-    write_file,
-)
+import numpy as np
+from pydantic import model_validator
+
+from counting.reachable.certificates import VERSION, Header, PositionCertificate, SampledSpace
 from counting.reachable.drawing import GENERATOR
 from counting.reachable.games import surviving
-from tablut.store.files import child
-from tablut.store.folders import Kind, commit
-from tablut.store.records import (
-    Count,
-    DamagedError,
-    DataFile,
-    Digest,
-    Record,
-    StoreError,
-    check_data,
-    data_file,
-    digest_of,
-    read_record,
-)
 from tablut.variants import Variant
+from tablut.work.files import child
+from tablut.work.ledger import Kind
+from tablut.work.parts import Owner, PartFile, PartWriter, open_part
+from tablut.work.records import Count, Digest, Part, Record, digest_of, read_model
 
 
 class SampleTally(NamedTuple):
@@ -119,7 +105,6 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
 _GAME_SAMPLES: Final = 500
 _LEMMA_SAMPLES: Final = 1 << 20
-_WAY_OUT: Final = "delete it and run the command again"
 KIND: Final = Kind("estimate", "estimate.json")
 
 
@@ -127,7 +112,7 @@ class EstimateHead(Record):
     """The identity of the estimate to which a folder belongs. The number of samples for the lemmas may change."""
 
     FORMAT = "tablut-estimate"
-    VERSION = 3
+    VERSION = 4
 
     variant: str
     digest: Digest
@@ -139,23 +124,20 @@ class EstimateHead(Record):
     """The result of `surviving`. Every chunk counts the samples that it excludes, so it must not change."""
 
 
-class ChunkRecord(Record):
-    """The stored result of a chunk, with the digest of its certificates."""
+class ChunkStats(Part):
+    """The stored result of a chunk."""
 
-    FORMAT = "tablut-estimate-chunk"
-
-    estimate: Digest
-    name: str
     count: Count
     result: dict[str, Any]
-    certificates: DataFile | None
 
-    def fault(self) -> str | None:
-        """Return a description of an inconsistency in the record, or None."""
+    @model_validator(mode="after")
+    def _counts_add_up(self) -> Self:
         counts = self.result.get("lemmas")
         if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
-            return "result.lemmas: are not counts"
-        return None if sum(counts) == self.count else "result.lemmas: do not add up to the samples"
+            raise ValueError("result.lemmas: are not counts")
+        if sum(counts) != self.count:
+            raise ValueError("result.lemmas: do not add up to the samples")
+        return self
 
 
 @dataclass(frozen=True)
@@ -229,51 +211,36 @@ class ChunkPlan:
             surviving=str(surviving(self.variant)),
         )
 
-    def saved(self, chunk: Chunk) -> dict[str, Any] | None:
-        """Return the stored result of a chunk, or None; check its certificates by their digest."""
-        if self.store is None:
-            return None
-        path = child(self.store, chunk.name + ".json", "chunk")
-        record = read_record(path, ChunkRecord, "chunk", _WAY_OUT)
-        if record is None:
-            return None
-        if (record.estimate, record.name) != (self._digest, chunk.name):
-            raise StoreError("belongs to another estimate or chunk", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT)
-        if record.count != chunk.count and chunk.stage == "lemmas":
-            return None  # the last chunk of an estimate with a different number of samples
-        if record.count != chunk.count or (record.certificates is None) != (chunk.stage == "lemmas"):
-            raise DamagedError(
-                "is damaged: it has other samples than it should", subject=f"chunk {str(path)!r}", remedy=_WAY_OUT
-            )
-        if record.certificates is not None:
-            check_data(
-                self._lines(chunk), record.certificates, "chunk", f"delete {path.name} and run the command again"
-            )
-        return record.result
+    def place(self, chunk: Chunk) -> tuple[Owner, Path]:
+        """Return the owner and the path of a chunk's part.
 
-    def certificates(self, chunk: Chunk) -> list[PositionCertificate]:
-        """Return the stored certificates of a chunk."""
-        return [certificate for _, certificate in read_file(self._lines(chunk))[1]]
-
-    def keep(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate]) -> None:
-        """Write the certificates of a chunk and then its result, if there is a folder."""
-        if self.store is None:
-            return
-        lines = None
-        if chunk.stage == "samples":
-            write_file(self._lines(chunk), self.header(certificates), certificates)
-            lines = data_file(self._lines(chunk))
-        record = ChunkRecord(
-            estimate=self._digest, name=chunk.name, count=chunk.count, result=result, certificates=lines
-        )
-        commit(self.store / (chunk.name + ".json"), record)
-
-    @property
-    def _digest(self) -> str:
-        """The digest of the head, which every chunk contains so that it belongs to one estimate."""
-        return digest_of(self.head)
-
-    def _lines(self, chunk: Chunk) -> Path:
-        """Return the path of a chunk's certificates."""
+        The last chunk of an estimate with another number of samples for the lemmas has another owner.
+        """
         assert self.store is not None
-        return child(self.store, chunk.name + ".jsonl.gz", "chunk")
+        size = _GAME_SAMPLES if chunk.stage == "samples" else _LEMMA_SAMPLES
+        plan = digest_of([self.head, chunk.name, chunk.count])
+        owner = Owner(plan=plan, step=int(chunk.stage == "lemmas"), number=chunk.first // size)
+        return owner, child(self.store, f"{chunk.name}.part", "chunk")
+
+
+def open_chunk(path: Path) -> PartFile[Any]:
+    """Open the part of a chunk, and check all of it."""
+    part = open_part(path, ChunkStats)
+    part.check()
+    return part
+
+
+def certificates_in(path: Path) -> list[PositionCertificate]:
+    """Return the certificates of a stored chunk."""
+    content = b"".join(items.tobytes() for _, items in open_chunk(path).blocks("certificates"))
+    return [read_model(PositionCertificate, line) for line in content.split(b"\n") if line]
+
+
+def write_chunk(
+    path: Path, owner: Owner, stats: ChunkStats, certificates: list[PositionCertificate], cpu: float
+) -> PartFile[Any]:
+    """Write the part of a chunk."""
+    lines = "\n".join(certificate.line() for certificate in certificates)
+    with PartWriter(path) as writer:
+        writer.add("certificates", np.frombuffer(lines.encode(), dtype=np.uint8))
+        return writer.finish(owner, stats, cpu=cpu, lasting=True)

@@ -13,8 +13,8 @@ from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import MachineError
 from tablut.results import Result, scientific
-from tablut.running.progress import plural
 from tablut.variants import Variant, load_variant
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from counting.reachable.estimation import ReachableEstimate

@@ -29,22 +29,20 @@ from numpy.typing import NDArray
 
 from counting.census.codes import (
     add_board,
-    bit_of,
     halves,
-    join,
     last_not_above,
     less,
     quotient,
-    set_at,
-    spread,
     subtract,
     wide_product,
 )
 from tablut.engine import engine_for
+from tablut.engine.cells import bit_of, join, set_at
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_zeros, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
+from tablut.indexing.combinations import spread
 from tablut.variants import Variant
 
 
@@ -172,11 +170,11 @@ def _first_places(binomial: list[list[int]]) -> NDArray[np.uint8]:
 
 def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np.uint8]:
     """Return `DrawTables.cell_at`."""
-    found = np.zeros((len(kings), cells), dtype=np.uint8)
+    by_king = np.zeros((len(kings), cells), dtype=np.uint8)
     for number, king in enumerate(kings):
         left = [cell for cell in free if cell != king]
-        found[number, : len(left)] = left
-    return found.ravel()
+        by_king[number, : len(left)] = left
+    return by_king.ravel()
 
 
 # -- from a seed to a position number, and from the number to the position ---------------
@@ -333,8 +331,8 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
     """Write the packed positions, shape (n, W), of position numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
-    room = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
-    batch = pointer(room)
+    scratch = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
+    batch = pointer(scratch)
     for done in range(0, len(rows), BATCH):
         count = min(BATCH, len(rows) - done)
         for entry in range(count):
@@ -348,7 +346,7 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
             add_board(row, width, 0, black[0], black[1])
             add_board(row, width, x.cells, white[0], white[1])
             add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
-    keep(room)
+    keep(scratch)
 
 
 class Drawer:

@@ -25,28 +25,32 @@ from counting.reachable.chunks import (
     KIND,
     Chunk,
     ChunkPlan,
+    ChunkStats,
     Results,
     SampleTally,
     SpaceSizes,
+    certificates_in,
     numbers_within,
+    open_chunk,
     share_interval,
     share_of_classes,
+    write_chunk,
 )
 from counting.reachable.drawing import GENERATOR, drawer_for
-from counting.reachable.endings import EXCLUSIONS, ending_index, settle_endings
-from counting.reachable.games import count_lemmas, settle_samples, surviving
+from counting.reachable.games import EXCLUSIONS, count_lemmas, ending_index, settle_endings, settle_samples, surviving
 from counting.reachable.lemmas import LAST_MOVE
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, shown_value, whole_number
 from tablut.results import ExactInt, Result
-from tablut.running.clocks import thread_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import Scheduler, open_scheduler
-from tablut.store.files import store_path
-from tablut.store.folders import claim
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.library import check_known
+from tablut.work.clocks import thread_clock
+from tablut.work.files import store_path
+from tablut.work.ledger import claim
+from tablut.work.parts import PartFile
+from tablut.work.progress import Observer
+from tablut.work.run import PartTask, Scheduler, open_scheduler, run_part
 
 
 @lru_cache(maxsize=32)
@@ -285,19 +289,48 @@ class _Task(NamedTuple):
     wanted: bool
     """Whether the certificates are returned to the main process."""
 
+    def result(self) -> tuple[dict[str, Any], list[PositionCertificate]]:
+        """Decide the chunk; return its result and its certificates."""
+        plan, chunk, began = self.plan, self.chunk, thread_clock()
+        samples, certificates = (plan.variant, plan.seed, chunk.first, chunk.count), list[PositionCertificate]()
+        if chunk.stage == "lemmas":
+            result = count_lemmas(*samples)
+        else:
+            result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
+        result["cpu"] = thread_clock() - began
+        return result, certificates
+
+
+class _StoredTask(PartTask):
+    """A chunk to decide and to store."""
+
+    def __init__(self, task: _Task) -> None:
+        self.task = task
+        self.owner, self.target = task.plan.place(task.chunk)
+
+    def opened(self) -> PartFile[Any]:
+        """Open the part of the chunk."""
+        return open_chunk(self.target)
+
+    def make(self, began: float) -> PartFile[Any]:
+        """Decide the chunk and write its part."""
+        result, certificates = self.task.result()
+        stats = ChunkStats(count=self.task.chunk.count, result=result)
+        return write_chunk(self.target, self.owner, stats, certificates, thread_clock() - began)
+
 
 def _decide(task: _Task) -> dict[str, Any]:
-    """Decide a chunk, store it if there is a store, and return its result and, if requested, its certificates."""
-    plan, chunk = task.plan, task.chunk
-    samples = plan.variant, plan.seed, chunk.first, chunk.count
-    began, certificates = thread_clock(), list[PositionCertificate]()
-    if chunk.stage == "lemmas":
-        result = count_lemmas(*samples)
+    """Decide a chunk, or read it from the store; return its result and, if requested, its certificates."""
+    damage = ""
+    if task.plan.store is None:
+        result, certificates = task.result()
     else:
-        result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
-    result["cpu"] = thread_clock() - began
-    plan.keep(chunk, result, certificates)
-    return {"chunk": chunk, "result": result, "certificates": certificates if task.wanted else []}
+        stored = _StoredTask(task)
+        answer = run_part(stored)
+        damage, result = answer["damage"], answer["stats"].result
+        certificates = certificates_in(stored.target) if task.wanted else []
+    certificates = certificates if task.wanted else []
+    return {"chunk": task.chunk, "result": result, "certificates": certificates, "damage": damage}
 
 
 def estimate(
@@ -404,12 +437,8 @@ class _Run:
         try:
             for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
                 self.observer.begin(stage, sum(chunk.count for chunk in chunks))
-                left = [chunk for chunk in chunks if not self._is_stored(chunk)]
-                workers.run(
-                    _decide,
-                    [_Task(plan, chunk, self._is_wanted(chunk)) for chunk in left],
-                    lambda answer: self._take(**answer),
-                )
+                tasks = [_Task(plan, chunk, self._is_wanted(chunk)) for chunk in chunks]
+                workers.run(_decide, tasks, lambda answer: self._take(**answer))
         except (TablutError, KeyboardInterrupt):
             if partial is not None and _decided(plan.games(), self.results):
                 partial(estimate_report(plan, self.results, 0))
@@ -433,13 +462,8 @@ class _Run:
     def _is_wanted(self, chunk: Chunk) -> bool:
         return chunk.stage == "samples" and (self.target is not None or chunk.first < self.checks)
 
-    def _is_stored(self, chunk: Chunk) -> bool:
-        """Use the stored result of a chunk if there is one; return whether it was found."""
-        if (saved := self.plan.saved(chunk)) is None:
-            return False
-        self._take(chunk, saved, self.plan.certificates(chunk) if self._is_wanted(chunk) else [])
-        return True
-
-    def _take(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate]) -> None:
+    def _take(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate], damage: str) -> None:
+        if damage:
+            self.observer.say(damage)
         self.results[chunk.name], self.certificates[chunk.name] = result, certificates
         self.observer.advance(chunk.count)

@@ -1,4 +1,6 @@
-"""Proof games, found by a backward beam search (`counting.reachable.beam`), and whole backward trees.
+"""Decide whether samples are reachable, by proof games, whole backward trees and last plies.
+
+A proof game is found by a backward beam search (`counting.reachable.beam`).
 
 The backward tree of a position is the set of all positions from which it can be reached, without those that a lemma
 excludes. It is listed if it is small enough. Positions are compared word by word, never by a hash. If a complete
@@ -14,16 +16,17 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.census.codes import is_empty, join, set_at, without
-from counting.exclusions.record import published_exclusions, sets_of
-from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, make_room
+from counting.exclusions.counts import published_exclusions
+from counting.exclusions.sets import parse_set
+from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, new_beam_memory
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
-from counting.reachable.checker import LEMMAS, MOST_TREE, reach_for
+from counting.reachable.checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import (
     BATCH,
     BATCH_ROWS,
     DrawTables,
     Placed,
+    draw_number,
     drawer_for,
     drawn,
     open_number,
@@ -33,14 +36,32 @@ from counting.reachable.drawing import (
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
-from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
-from tablut.engine.layout import SIDE_AT, board_items, head
+from tablut.engine.cells import is_empty, join, set_at, without
+from tablut.engine.engine import position_keys, words_of_keys
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import make, unmake
+from tablut.engine.layout import (
+    SIDE_AT,
+    board_items,
+    cell_on_cross,
+    coordinates,
+    count_of,
+    direction_on_cross,
+    head,
+    king_of,
+    line_of,
+    move_of,
+    own_pieces,
+    side_of,
+)
 from tablut.engine.records import flat
-from tablut.engine.unmoves import predecessors
-from tablut.indexing import PlacementIndex
+from tablut.engine.tables import Tables
+from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, add_unmoves, line_origins, open_sides, predecessors
+from tablut.indexing import ENDINGS, Ending, EndingIndex, PlacementIndex
 from tablut.notation import square_name
-from tablut.position import cells_of_code
+from tablut.position import Move, cells_of_code
 from tablut.rules import NaivePosition
+from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant
 from tablut.variants.model import king_patterns
 
@@ -57,12 +78,11 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
     while True:
         if len(known) > most or np.isin(start, known)[0]:
             return None
-        found = np.unique(position_keys(predecessors(variant, front).words))
-        found = found[~np.isin(found, known)]
-        front = found.view(np.uint64).reshape(len(found), words.shape[1])
+        keys = np.unique(position_keys(predecessors(variant, front).words))
+        front = words_of_keys(keys[~np.isin(keys, known)])
         front = np.ascontiguousarray(front[lemmas.of_boards(engine.boards(front)) == 0])
         if not len(front):
-            return known.view(np.uint64).reshape(len(known), words.shape[1])
+            return words_of_keys(known)
         known = np.union1d(known, position_keys(front))
 
 
@@ -84,14 +104,6 @@ class BackwardTrees:
             return None
         self._found.append(position_keys(tree))
         return len(tree)
-
-
-def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return an array with one item for each position, so that positions can be sorted and compared."""
-    words = np.ascontiguousarray(words)
-    if words.shape[1] == 1:
-        return words.ravel()
-    return words.view([(f"word{place}", np.uint64) for place in range(words.shape[1])]).ravel()
 
 
 # -- proof games -------------------------------------------------------------------------
@@ -144,24 +156,24 @@ class GameFinder:
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
     ) -> list[ProofGame]:
         """Search for a game to each position, with increasing effort until one is found."""
-        found = [ProofGame("unknown")] * len(boards)
+        results = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
         for width, plies, shake in efforts:
             if not len(open_rows):
                 break
-            room = make_room(self.variant.size, width, plies)
+            memory = new_beam_memory(self.variant.size, width, plies)
             games = np.empty((len(open_rows), plies), dtype=np.int32)
             lengths = np.empty(len(open_rows), dtype=np.int32)
-            asked = np.ascontiguousarray(boards[open_rows])
-            find_games(self.tables, room, asked, np.uint64(seed), shake, games, lengths)
+            open_boards = np.ascontiguousarray(boards[open_rows])
+            find_games(self.tables, memory, open_boards, np.uint64(seed), shake, games, lengths)
             starts, targets = (cells.tolist() for cells in cells_of_code(games, self.variant.size))
             for row, start, target, length in zip(open_rows.tolist(), starts, targets, lengths.tolist(), strict=True):
                 if length == EXHAUSTED:
-                    found[row] = ProofGame("exhausted")
+                    results[row] = ProofGame("exhausted")
                 elif length != GAVE_UP:
-                    found[row] = ProofGame("game", tuple(zip(start[:length], target[:length], strict=True)))
+                    results[row] = ProofGame("game", tuple(zip(start[:length], target[:length], strict=True)))
             open_rows = open_rows[lengths == GAVE_UP]
-        return found
+        return results
 
 
 @lru_cache(maxsize=16)
@@ -180,8 +192,8 @@ class FamilyTables(NamedTuple):
     ----------
     sets : int
         The number of sets.
-    The attackers of each set (two words) and its defenders (two words).
-        The attackers of each set (two words), and its defenders.
+    cells : ndarray of uint64, shape (4 * sets,)
+        The attackers of each set (two words) and its defenders (two words).
     kings : ndarray of int64, shape (sets,)
         The king's cell of each set, or -1.
     """
@@ -204,23 +216,23 @@ def surviving(variant: Variant) -> int:
 def family_tables(variant: Variant) -> FamilyTables:
     """Return the family of locked sets that `surviving` excludes."""
     record = published_exclusions(variant.digest)
-    found = [] if record is None else sets_of(record, variant.size)
+    sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
     if record is not None and spaces(variant)["excluded_no_end"].kings:
         # Placements with a besieged king on a castle that it has never left are excluded too.
-        found += [
+        sets += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
             for pattern in king_patterns(variant, castle)
         ]
-    cells = np.zeros((len(found), 4), dtype=np.uint64)
-    kings = np.full(len(found), -1, dtype=np.int64)
-    for row, pieces_of in enumerate(found):
+    cells = np.zeros((len(sets), 4), dtype=np.uint64)
+    kings = np.full(len(sets), -1, dtype=np.int64)
+    for row, pieces_of in enumerate(sets):
         for cell, piece in pieces_of:
             if piece == "K":
                 kings[row] = cell
             else:
                 cells[row, 2 * (piece == "w") + (cell >> 6)] |= np.uint64(1 << (cell & 63))
-    return FamilyTables(len(found), cells.ravel(), kings)
+    return FamilyTables(len(sets), cells.ravel(), kings)
 
 
 @inlined
@@ -258,8 +270,8 @@ def _tally_lemmas(
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
-    boards, room = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
-    batch = pointer(room)
+    boards, words = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    batch = pointer(words)
     board, left = pointer(boards), advance(pointer(boards), stride)
     checksum = U64(0)
     for done in range(first, first + count, BATCH):
@@ -270,13 +282,13 @@ def _tally_lemmas(
         place_soldiers(x, batch, many)
         for entry in range(many):
             position = placed(x, batch, entry)
-            found = placement_lemma(m, position, board, left)
-            counts[found] += 1
-            if found == LOCKED and holds_counted_set(f, position):
+            code = placement_lemma(m, position, board, left)
+            counts[code] += 1
+            if code == LOCKED and holds_counted_set(f, position):
                 counts[_OUTSIDE] += 1
-            mixed = (U64(done + entry) * U64(8) + U64(found)) * U64(0x9E3779B97F4A7C15)
+            mixed = (U64(done + entry) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
             checksum += mixed ^ (mixed >> U64(29))
-    keep(room)
+    keep(words)
     keep(boards)
     return checksum
 
@@ -293,6 +305,17 @@ Settled = tuple[dict[str, Any], list[PositionCertificate]]
 """The results for a range of samples, and a certificate for each of them."""
 
 
+def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **more: Any) -> Settled:
+    """Return the results for samples from ``first`` on, and their certificates, given the claim of each."""
+    certificates = [
+        PositionCertificate(i=first + place, n=str(number), **claim)
+        for place, (number, claim) in enumerate(zip(numbers, claims, strict=True))
+    ]
+    counts = Counter(name for claim in claims for name in claim)
+    result = {"found": counts["game"], "unknown": counts["unknown"], "digest": lines_digest(certificates)}
+    return result | more, certificates
+
+
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
     """Decide ``count`` samples from ``first`` on, by lemma, game, pocket or backward tree."""
     engine = engine_for(variant)
@@ -303,37 +326,34 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
     passed = np.flatnonzero(codes == 0)
     games = dict(zip(passed.tolist(), finder_for(variant).find(boards[passed], seed=first + 1), strict=True))
 
-    certificates, trees = [], BackwardTrees(variant)
+    claims: list[dict[str, Any]] = []
+    trees = BackwardTrees(variant)
     one_sided = np.flatnonzero(codes == LAST_MOVE).tolist()
-    for place, (number, code) in enumerate(zip(numbers, codes.tolist(), strict=True)):
-        claim: dict[str, Any] = {}
+    for place, code in enumerate(codes.tolist()):
         if code == LOCKED:
-            claim["locked"] = " ".join(_squares(variant, left[place]))
+            claims.append({"locked": " ".join(_squares(variant, left[place]))})
         elif code:
-            claim["lemma"] = LEMMAS[code - 1]
+            claims.append({"lemma": LEMMAS[code - 1]})
         elif games[place].status == "game":
-            claim["game"] = encode_moves(games[place].moves)
+            claims.append({"game": encode_moves(games[place].moves)})
         elif games[place].status == "unknown" and (cells := pocket(variant, boards[place])):
-            claim["pocket"] = " ".join(cells)
+            claims.append({"pocket": " ".join(cells)})
         elif (size := trees.size(words[place : place + 1])) is not None:
-            claim["tree"] = size
+            claims.append({"tree": size})
             one_sided.append(place)
         else:
-            claim["unknown"] = True
-        certificates.append(PositionCertificate(i=first + place, n=str(number), **claim))
-    claims = Counter(name for certificate in certificates for name in certificate.claims())
-    result = {
-        "lemmas": np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
-        "outside": count_lemmas(variant, seed, first, count)["outside"],
-        "found": claims["game"],
-        "pockets": claims["pocket"],
-        "exhausted": claims["tree"],
-        "unknown": claims["unknown"],
-        "twins": _reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
-        "plies": [len(game.moves) for game in games.values() if game.status == "game"],
-        "digest": lines_digest(certificates),
-    }
-    return result, certificates
+            claims.append({"unknown": True})
+    return _settled(
+        first,
+        numbers,
+        claims,
+        lemmas=np.bincount(codes, minlength=len(LEMMAS) + 1).tolist(),
+        outside=count_lemmas(variant, seed, first, count)["outside"],
+        pockets=sum("pocket" in claim for claim in claims),
+        exhausted=sum("tree" in claim for claim in claims),
+        twins=_reached_twins(variant, boards[sorted(one_sided)], first + 1, trees),
+        plies=[len(game.moves) for game in games.values() if game.status == "game"],
+    )
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
@@ -351,14 +371,14 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     """Return the squares of a pocket, or an empty list if a position has none.
 
-    A pocket is a set of pieces that cannot have been put together: every last arrival captures one of the pieces or
-    begins with a set that is already locked.
+    A pocket is a set of pieces that cannot have been assembled: whichever piece arrives last, its arrival captures one
+    of the pieces or starts from a set that is already locked.
     """
     size = variant.size
     cells, side = engine_for(variant).cells(board)
     pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
-    found = reach_for(variant).locked(NaivePosition(pieces, side), depth=2)
-    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in found)]
+    locked = reach_for(variant).locked(NaivePosition(pieces, side), depth=2)
+    return [square_name(cell, size) for cell in sorted(rank * size + file for file, rank in locked)]
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
@@ -368,3 +388,221 @@ def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     return [
         square_name(rank * size + file, size) for rank in range(size) for file in range(size) if rows[rank] >> file & 1
     ]
+
+
+# -- final placements ----------------------------------------------------------------------
+# A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the right way.
+# Samples are drawn from all final placements (`tablut.indexing.EndingIndex`). For each sample, the positions before the
+# last ply are listed. Then either a game to one of them is found, or lemmas or whole backward trees exclude them all.
+
+
+OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
+"""The outcome of the ply that leads to a final placement, for each kind of ending."""
+
+EXCLUSIONS: Final = ("no_last_ply", "predecessors")
+"""Reasons why a final placement is unreachable: no ply leads to it, or lemmas exclude every previous position."""
+
+_FIRST_EFFORTS: Final = 3
+"""Number of searches that are tried for all last plies before further ones are tried for any of them."""
+_MOVE: Final = (1 << 14) - 1
+"""The bits of an undo record that contain its move."""
+
+
+class LastPlies(NamedTuple):
+    """The plies that can have led to final placements.
+
+    Attributes
+    ----------
+    boards : ndarray of uint32, shape (m, 2N + 4)
+        The counted positions before the plies.
+    sources : ndarray of int64, shape (m,)
+        The row of the final placement to which each ply leads, in ascending order.
+    moves : ndarray of int32, shape (m,)
+        The plies.
+    """
+
+    boards: NDArray[np.uint32]
+    sources: NDArray[np.int64]
+    moves: NDArray[np.int32]
+
+
+@lru_cache(maxsize=16)
+def ending_index(variant: Variant) -> EndingIndex:
+    """Return the index of a variant's final placements. Equal variants share one object."""
+    return EndingIndex(variant)
+
+
+@inlined
+def _beside(t: Tables, cell: int, other: int) -> bool:
+    """Return whether two cells share an edge."""
+    return bool(t.facing[cell * t.cells + other] != 0)
+
+
+@inlined
+def _leads(
+    t: Tables,
+    board: NDArray[np.uint32],
+    record: int,
+    outcome: int,
+    before: NDArray[np.uint32],
+    after: NDArray[np.uint32],
+) -> bool:
+    """Write the position before an un-move.
+
+    Return whether the ply leads to the final placement and has the given outcome.
+    """
+    for place in range(board_items(t.size)):
+        before[place] = board[place]
+    unmake(t, before, record)
+    if count_of(t, before, 1) == 0:
+        return False
+    for place in range(board_items(t.size)):
+        after[place] = before[place]
+    undo, ended = make(t, after, record & _MOVE)
+    return bool(undo == record and ended == outcome)
+
+
+@inlined
+def _un_moves_to(
+    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
+) -> int:
+    """Write all un-moves of the piece on a cell, with any captures; return their number."""
+    side, centre = I64(kind == 0), coordinates(t, cell)
+    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
+    sides = open_sides(t, r, board, side, cell)
+    origins = line_origins(t, r, board, cell, kind)
+    count = I64(0)
+    while origins:
+        place = trailing_zeros(origins)
+        origins &= origins - 1
+        move = move_of(t, cell_on_cross(t, centre, place), cell)
+        count = add_unmoves(records, count, move, sides & ~direction_on_cross(centre, place), missing)
+    return count
+
+
+@kernel
+def _last_plies(
+    tables: Tables,
+    origins: OriginTables,
+    boards: NDArray[np.uint32],
+    outcomes: NDArray[np.int64],
+    before: NDArray[np.uint32],
+    sources: NDArray[np.int64],
+    moves: NDArray[np.int32],
+) -> int:
+    """Write the plies that lead to final placements, shape (n, 2N + 4), and return their number.
+
+    If ``sources`` is empty, the plies are only counted.
+    """
+    t, r = flat(tables), flat(origins)
+    stride = board_items(t.size)
+    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int32)
+    earlier, later, records = pointer(scratch), advance(pointer(scratch), stride), pointer(found_records)
+    total = 0
+    for index in range(len(boards)):
+        board, outcome = advance(pointer(boards), index * stride), I64(outcomes[index])
+        side, king = side_of(t, board) ^ 1, king_of(t, board)
+        for cell in range(t.cells):
+            rank, file = coordinates(t, cell)
+            if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
+                continue
+            royal = side == 0 and cell == king
+            # Only a move of the king is an escape, and only an attacker next to the king can have captured it.
+            if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
+                continue
+            for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
+                record = I64(records[number])
+                if not _leads(t, board, record, outcome, earlier, later):
+                    continue
+                if len(sources) != 0:
+                    kept = advance(pointer(before), total * stride)
+                    for item in range(stride):
+                        kept[item] = earlier[item]
+                    sources[total], moves[total] = index, np.int32(record & _MOVE)
+                total += 1
+    keep(scratch)
+    keep(found_records)
+    return total
+
+
+def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[np.int64]) -> LastPlies:
+    """Return every ply from a counted position that leads to a final placement with the given outcome."""
+    tables = lemmas_for(variant).tables
+    boards = np.ascontiguousarray(boards)
+    stride = boards.shape[1]
+    none = np.empty((0, stride), np.uint32), np.empty(0, np.int64), np.empty(0, np.int32)
+    total = int(_last_plies(tables.rules, tables.origins, boards, outcomes, *none))
+    plies = LastPlies(np.empty((total, stride), np.uint32), np.empty(total, np.int64), np.empty(total, np.int32))
+    if total:
+        _last_plies(tables.rules, tables.origins, boards, outcomes, *plies)
+    return plies
+
+
+def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
+    """Decide ``count`` samples of final placements from ``first`` on, by game, lemma, pocket or backward tree."""
+    engine, index = engine_for(variant), ending_index(variant)
+    numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
+    finals = [index.unrank(number) for number in numbers]
+    boards = np.array([engine.board(final.position.cells, final.position.side) for final in finals])
+    plies = last_plies(variant, boards, np.array([OUTCOME_OF[final.ending] for final in finals], dtype=np.int64))
+    passed = np.flatnonzero(lemmas_for(variant).of_boards(plies.boards) == 0)
+    rows: dict[int, list[int]] = {}
+    for row in passed.tolist():
+        rows.setdefault(int(plies.sources[row]), []).append(row)
+    games = _games_before(variant, plies, rows, first + 1)
+
+    claims: list[dict[str, Any]] = []
+    endings: dict[str, list[int]] = {ending: [0, 0] for ending in ENDINGS}
+    for place, final in enumerate(finals):
+        if place in games:
+            row, game = games[place]
+            last = Move.from_code(int(plies.moves[row]), variant.size)
+            claims.append({"game": encode_moves((*game.moves, (last.start, last.target)))})
+        elif place not in rows:
+            claims.append({"tree": 1})
+        elif (tree := backward_tree(variant, engine.words(plies.boards[rows[place]]))) is not None:
+            claims.append({"tree": 1 + len(tree)})
+        elif all(pocket(variant, plies.boards[row]) for row in rows[place]):
+            claims.append({"tree": 1})
+        else:
+            claims.append({"unknown": True})
+        endings[final.ending][0] += 1
+        endings[final.ending][1] += place in games
+    made, unknown = len(np.unique(plies.sources)), claims.count({"unknown": True})
+    return _settled(
+        first,
+        numbers,
+        claims,
+        lemmas=[len(rows), count - made, made - len(rows)],
+        outside=0,
+        exhausted=len(rows) - len(games) - unknown,
+        plies=[1 + len(game.moves) for _, (_, game) in sorted(games.items())],
+        endings=endings,
+    )
+
+
+def _games_before(
+    variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
+) -> dict[int, tuple[int, ProofGame]]:
+    """Return, for each final placement, a last ply with a game to the position before it, if one is found.
+
+    First all last plies are tried with little effort, then all of them with more effort.
+    """
+    finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
+    hopeless: set[int] = set()
+    for efforts in (EFFORTS[:_FIRST_EFFORTS], EFFORTS):
+        for turn in range(max(map(len, rows.values()), default=0)):
+            tried = [
+                (place, own[turn])
+                for place, own in rows.items()
+                if place not in games and turn < len(own) and own[turn] not in hopeless
+            ]
+            if not tried:
+                continue
+            boards = plies.boards[[row for _, row in tried]]
+            for (place, row), game in zip(tried, finder.find(boards, seed=seed, efforts=efforts), strict=True):
+                if game.status == "game":
+                    games[place] = row, game
+                elif game.status == "exhausted":
+                    hopeless.add(row)
+    return games

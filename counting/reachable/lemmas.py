@@ -18,9 +18,20 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from counting.census.codes import bit_of, first_of, halves, is_empty, join, meet, set_at, without
+from counting.census.codes import halves
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at
+from tablut.engine.cells import (
+    bit_of,
+    first_of,
+    is_empty,
+    join,
+    meet,
+    set_at,
+    shifted_down,
+    shifted_up,
+    without,
+)
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
@@ -101,45 +112,47 @@ class LemmaTables(NamedTuple):
 
 
 @inlined
-def without_last_capture(m: LemmaTables, attackers: int, defenders: int) -> bool:
+def without_last_capture(lemmas: LemmaTables, attackers: int, defenders: int) -> bool:
     """Return whether soldiers are missing although no piece of either side can have made the last capture."""
-    r, armed = m.origins, defenders + m.rules.king_armed
-    if attackers == r.attackers and defenders == r.defenders:
+    origins, armed = lemmas.origins, defenders + lemmas.rules.king_armed
+    if attackers == origins.attackers and defenders == origins.defenders:
         return False
-    if attackers < r.attackers and (armed >= 2 or (armed == 1 and not is_empty(set_at(m.anvils, 0)))):
+    if attackers < origins.attackers and (armed >= 2 or (armed == 1 and not is_empty(set_at(lemmas.anvils, 0)))):
         return False
-    return not (defenders < r.defenders and (attackers >= 2 or not is_empty(set_at(m.anvils, 1))))
+    return not (defenders < origins.defenders and (attackers >= 2 or not is_empty(set_at(lemmas.anvils, 1))))
 
 
 @inlined
-def _overfull_camp(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
+def _overfull_camp(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
     """Return whether a camp contains more attackers than at the start."""
-    for camp in range(m.camps):
+    for camp in range(lemmas.camps):
         held = I64(0)
-        for rank in range(m.rules.size):
-            held += popcount(own_pieces(line_of(board, rank), 1) & I64(m.camp_rows[camp * m.rules.size + rank]))
-        if held > m.garrisons[camp]:
+        for rank in range(lemmas.rules.size):
+            held += popcount(
+                own_pieces(line_of(board, rank), 1) & I64(lemmas.camp_rows[camp * lemmas.rules.size + rank])
+            )
+        if held > lemmas.garrisons[camp]:
             return True
     return False
 
 
 @inlined
-def _captures_one(t: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
+def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
     """Return whether a piece that arrives last in a set captures another; ``king`` is -1 if the set has no king."""
     if king >= 0:
-        return would_capture(t, left, I64(kind == 0), cell, king)
+        return would_capture(rules, left, I64(kind == 0), cell, king)
     # The king may or may not have stood on the castle, so the capture must happen in both cases. It is enough to test
     # the harder one. Against white, this is the case of a king on the castle. Against black, it is the empty castle if
     # the king is armed, since an armed king on the castle serves as an anvil too; otherwise it is a king on the castle.
     if kind == 0:
-        return captures_at(t, left, 1, cell, t.castle) != 0
-    return captures_at(t, left, 0, cell, cell if t.king_armed != 0 else t.castle) != 0
+        return captures_at(rules, left, 1, cell, rules.castle) != 0
+    return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else rules.castle) != 0
 
 
 @inlined
-def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
+def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
     """Remove pieces that can have arrived last among the remaining ones; return the king's cell, or -1 if removed."""
-    t, size = m.rules, m.rules.size
+    rules, size = lemmas.rules, lemmas.rules.size
     changed = True
     while changed:
         changed = False
@@ -152,9 +165,11 @@ def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
                 kind = (white >> file) & 1
                 if cell == king:
                     kind = I64(2)
-                if line_origins(t, m.origins, left, cell, kind) == 0 or _captures_one(t, left, cell, kind, king):
+                if line_origins(rules, lemmas.origins, left, cell, kind) == 0 or _captures_one(
+                    rules, left, cell, kind, king
+                ):
                     continue
-                toggle(t, left, cell, 16 if kind != 0 else 0)
+                toggle(rules, left, cell, 16 if kind != 0 else 0)
                 if kind == 2:
                     king = I64(-1)
                 changed = True
@@ -162,14 +177,14 @@ def _peel(m: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 
 @inlined
-def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
+def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
     """Return whether every piece of a set stands on a cell where a piece of its kind starts."""
-    t, start_board = m.rules, m.origins.start
-    home = king_of(t, start_board)
-    home_rank, home_file = coordinates(t, home)
+    rules, start_board = lemmas.rules, lemmas.origins.start
+    home = king_of(rules, start_board)
+    home_rank, home_file = coordinates(rules, home)
     if king >= 0 and king != home:
         return False
-    for rank in range(t.size):
+    for rank in range(rules.size):
         start = line_of(start_board, rank)
         if king < 0 and rank == home_rank:
             # The king's cell is not a start cell of a defender.
@@ -180,54 +195,54 @@ def _stands_as_at_start(m: LemmaTables, left: NDArray[np.uint32], king: int) -> 
 
 
 @inlined
-def _is_left_locked(m: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
+def _is_left_locked(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
     """Peel the pieces of a set; return whether locked pieces remain."""
-    return not _stands_as_at_start(m, left, _peel(m, left, king))
+    return not _stands_as_at_start(lemmas, left, _peel(lemmas, left, king))
 
 
 @inlined
-def is_start(m: LemmaTables, board: NDArray[np.uint32]) -> bool:
+def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
     """Return whether a board is the start position, including the side to move."""
-    t, start = m.rules, m.origins.start
-    for place in range(t.size):
+    rules, start = lemmas.rules, lemmas.origins.start
+    for place in range(rules.size):
         if board[place] != start[place]:
             return False
-    return king_of(t, board) == king_of(t, start) and side_of(t, board) == side_of(t, start)
+    return king_of(rules, board) == king_of(rules, start) and side_of(rules, board) == side_of(rules, start)
 
 
 @called
-def lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
+def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0. ``left`` receives the pieces that peeling leaves."""
-    t = m.rules
-    if is_start(m, board):
+    rules = lemmas.rules
+    if is_start(lemmas, board):
         return I64(0)
-    if without_last_capture(m, count_of(t, board, 1), count_of(t, board, 0)):
+    if without_last_capture(lemmas, count_of(rules, board, 1), count_of(rules, board, 0)):
         return I64(MATERIAL)
-    if _overfull_camp(m, board):
+    if _overfull_camp(lemmas, board):
         return I64(CAMP)
-    if t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1)):
+    if rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1)):
         return I64(IMMOBILE)
-    for place in range(board_items(t.size)):
+    for place in range(board_items(rules.size)):
         left[place] = board[place]
-    if _is_left_locked(m, left, king_of(t, left)):
+    if _is_left_locked(lemmas, left, king_of(rules, left)):
         return I64(LOCKED)
-    return I64(0) if has_unmove(t, m.origins, board) else I64(LAST_MOVE)
+    return I64(0) if has_unmove(rules, lemmas.origins, board) else I64(LAST_MOVE)
 
 
 @kernel
 def _lemmas_of_boards(
-    tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], found: NDArray[np.uint8]
+    tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the lemma of each board, shape (n, 2N + 4), to ``found``, shape (n,).
+    """Write the lemma of each board, shape (n, 2N + 4), to ``codes``, shape (n,).
 
     ``left`` receives the pieces that peeling leaves on each board. If it is shorter than ``boards``, its last board is
     overwritten.
     """
-    m = flat(tables)
-    stride, kept = board_items(m.rules.size), len(left) - 1
+    lemmas = flat(tables)
+    stride, kept = board_items(lemmas.rules.size), len(left) - 1
     for index in range(len(boards)):
         board = advance(pointer(boards), index * stride)
-        found[index] = np.uint8(lemma(m, board, advance(pointer(left), min(index, kept) * stride)))
+        codes[index] = np.uint8(lemma(lemmas, board, advance(pointer(left), min(index, kept) * stride)))
 
 
 class Lemmas:
@@ -239,10 +254,10 @@ class Lemmas:
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
         """Return the lemma that excludes each position, or 0. ``left`` receives the locked pieces, if any."""
-        found = np.empty(len(boards), dtype=np.uint8)
-        room = np.empty_like(boards[:1]) if left is None else left
-        _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), room, found)
-        return found
+        codes = np.empty(len(boards), dtype=np.uint8)
+        scratch = np.empty_like(boards[:1]) if left is None else left
+        _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), scratch, codes)
+        return codes
 
 
 @lru_cache(maxsize=16)
@@ -296,16 +311,16 @@ def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
     cells near a castle that is hostile only at times.
     """
     castle, size = variant.rules.castle, variant.size
-    found: set[int] = set()
+    doubtful: set[int] = set()
     for lines in (origins.attacker_origins, origins.defender_origins):
         beside = _steps(size, origins.origins, lines, reverse=False)
         for way, cells in enumerate(_steps(size, origins.origins, lines, reverse=False, empty=True)):
-            found |= cells - beside[way]
+            doubtful |= cells - beside[way]
     at = variant.regions.castle
     if at is not None and not {castle.hostile_to_white, castle.hostile_to_black} <= {"never", "always"}:
         rank, file = divmod(at, size)
-        found |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
-    return found
+        doubtful |= {cell for cell in range(size * size) if abs(cell // size - rank) + abs(cell % size - file) <= 2}
+    return doubtful
 
 
 def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
@@ -321,7 +336,7 @@ def _steps(
     With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
     cells to which it can slide from that direction on an otherwise empty line.
     """
-    found: list[set[int]] = [set() for _ in range(4)]
+    by_direction: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
         for direction, (ranks, files) in enumerate(((0, -1), (-1, 0), (0, 1), (1, 0))):
             rank, file = cell // size + ranks, cell % size + files
@@ -337,48 +352,41 @@ def _steps(
             began = int(origins[int(lines[line]) + (place << size) + full])
             beyond = (1 << place) - 1 if origin < place else -1 << place
             if began & (beyond if empty else 1 << origin):
-                found[direction].add(cell)
-    return found
+                by_direction[direction].add(cell)
+    return by_direction
 
 
 @inlined
-def _up(cells: Bits, count: int) -> Bits:
-    """Return a set shifted upwards by some cells."""
-    return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
-
-
-@inlined
-def _down(cells: Bits, count: int) -> Bits:
-    """Return a set shifted downwards by some cells."""
-    return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
-
-
-@inlined
-def _captors(m: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
+def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
     """Return the cells from which a victim is captured.
 
     They are next to a victim that has an anvil on the opposite side.
     """
-    size, victims = m.rules.size, meet(victims, set_at(m.exposed, 0))
-    inner = meet(victims, set_at(m.inner, 0))
-    row = join(_down(meet(_down(anvils, 1), inner), 1), _up(meet(_up(anvils, 1), inner), 1))
-    column = join(_down(meet(_down(anvils, size), victims), size), _up(meet(_up(anvils, size), victims), size))
+    size, victims = lemmas.rules.size, meet(victims, set_at(lemmas.exposed, 0))
+    inner = meet(victims, set_at(lemmas.inner, 0))
+    row = join(shifted_down(meet(shifted_down(anvils, 1), inner), 1), shifted_up(meet(shifted_up(anvils, 1), inner), 1))
+    column = join(
+        shifted_down(meet(shifted_down(anvils, size), victims), size),
+        shifted_up(meet(shifted_up(anvils, size), victims), size),
+    )
     return join(row, column)
 
 
 @inlined
-def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
+def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return a set with the cells of all pieces that may capture another piece on arrival.
 
     It may include other cells.
     """
     # Any attacker next to the king may have been the last of those that capture it.
-    size = m.rules.size
-    beside = join(join(_up(king, 1), _down(king, 1)), join(_up(king, size), _down(king, size)))
-    captors = join(beside, _captors(m, white, join(black, set_at(m.anvils, 1))))
-    if m.rules.king_armed != 0:
+    size = lemmas.rules.size
+    beside = join(
+        join(shifted_up(king, 1), shifted_down(king, 1)), join(shifted_up(king, size), shifted_down(king, size))
+    )
+    captors = join(beside, _captors(lemmas, white, join(black, set_at(lemmas.anvils, 1))))
+    if lemmas.rules.king_armed != 0:
         white = join(white, king)
-    others = _captors(m, black, join(white, set_at(m.anvils, 0)))
+    others = _captors(lemmas, black, join(white, set_at(lemmas.anvils, 0)))
     return join(meet(captors, black), meet(others, white))
 
 
@@ -386,61 +394,58 @@ def _active(m: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the cells of four sets, one for each direction, whose neighbour in that direction is empty."""
     free = ~taken[0], ~taken[1]
-    row = join(meet(west, _up(free, 1)), meet(east, _down(free, 1)))
-    return join(row, join(meet(south, _up(free, size)), meet(north, _down(free, size))))
+    row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))
+    return join(row, join(meet(south, shifted_up(free, size)), meet(north, shifted_down(free, size))))
 
 
 @inlined
-def _of_kinds(m: LemmaTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
+def _of_kinds(lemmas: LemmaTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
     """Return the pieces that can have come to their cells from the adjacent cell in one direction."""
-    soldiers = join(meet(black, set_at(m.comes, way)), meet(white, set_at(m.comes, 4 + way)))
-    return join(soldiers, meet(king, set_at(m.comes, 8 + way)))
+    soldiers = join(meet(black, set_at(lemmas.comes, way)), meet(white, set_at(lemmas.comes, 4 + way)))
+    return join(soldiers, meet(king, set_at(lemmas.comes, 8 + way)))
 
 
 @inlined
-def _can_step(m: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
+def _can_step(lemmas: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
     """Return whether some soldier of a kind can move to an adjacent cell."""
-    west, south = meet(own, set_at(m.goes, 4 * kind)), meet(own, set_at(m.goes, 4 * kind + 1))
-    east, north = meet(own, set_at(m.goes, 4 * kind + 2)), meet(own, set_at(m.goes, 4 * kind + 3))
-    return not is_empty(_stepping(m.rules.size, west, south, east, north, taken))
+    west, south = meet(own, set_at(lemmas.goes, 4 * kind)), meet(own, set_at(lemmas.goes, 4 * kind + 1))
+    east, north = meet(own, set_at(lemmas.goes, 4 * kind + 2)), meet(own, set_at(lemmas.goes, 4 * kind + 3))
+    return not is_empty(_stepping(lemmas.rules.size, west, south, east, north, taken))
 
 
 @inlined
-def _put(t: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
+def _put(rules: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
     """Write a board from sets of pieces. The white set includes the king. The board's head is cleared."""
-    for place in range(board_items(t.size)):
+    for place in range(board_items(rules.size)):
         board[place] = np.uint32(0)
     for kind in range(2):
-        low, high = black if kind == 0 else white
-        while (low | high) != U64(0):
-            cell = first_of(low, high)
-            toggle(t, board, cell, 16 * kind)
-            if low != U64(0):
-                low &= low - U64(1)
-            else:
-                high &= high - U64(1)
+        left = black if kind == 0 else white
+        while not is_empty(left):
+            cell = first_of(left)
+            left = without(left, bit_of(cell))
+            toggle(rules, board, cell, 16 * kind)
 
 
 @inlined
-def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
+def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0, or -1 if the rounds cannot decide it."""
     black, white, king, side, attackers, defenders = position
-    t, size, at_king = m.rules, m.rules.size, bit_of(king)
-    if m.camps != 0 or without_last_capture(m, attackers, defenders):
+    rules, size, at_king = lemmas.rules, lemmas.rules.size, bit_of(king)
+    if lemmas.camps != 0 or without_last_capture(lemmas, attackers, defenders):
         return I64(-1)
     taken = join(join(black, white), at_king)
-    if t.either_after_ply != 0 and not (_can_step(m, 0, black, taken) and _can_step(m, 1, white, taken)):
+    if rules.either_after_ply != 0 and not (_can_step(lemmas, 0, black, taken) and _can_step(lemmas, 1, white, taken)):
         return I64(-1)
-    west = _of_kinds(m, 0, black, white, at_king)
-    south = _of_kinds(m, 1, black, white, at_king)
-    east = _of_kinds(m, 2, black, white, at_king)
-    north = _of_kinds(m, 3, black, white, at_king)
+    west = _of_kinds(lemmas, 0, black, white, at_king)
+    south = _of_kinds(lemmas, 1, black, white, at_king)
+    east = _of_kinds(lemmas, 2, black, white, at_king)
+    north = _of_kinds(lemmas, 3, black, white, at_king)
     # The side to move did not make the last ply.
     movers = black if side == 0 else join(white, at_king)
     moved, first = False, True
     while True:
         free = _stepping(size, west, south, east, north, taken)
-        gone = meet(without(free, _active(m, black, white, at_king)), taken)
+        gone = meet(without(free, _active(lemmas, black, white, at_king)), taken)
         if first:
             first = False
             moved = not is_empty(meet(gone, movers))
@@ -449,45 +454,45 @@ def _quick_lemma(m: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> 
         taken, at_king = without(taken, gone), without(at_king, gone)
         black, white = without(black, gone), without(white, gone)
     if not is_empty(taken):
-        if is_empty(join(at_king, meet(taken, set_at(m.doubtful, 0)))):
-            from_start = join(without(black, set_at(m.start, 0)), without(white, set_at(m.start, 1)))
+        if is_empty(join(at_king, meet(taken, set_at(lemmas.doubtful, 0)))):
+            from_start = join(without(black, set_at(lemmas.start, 0)), without(white, set_at(lemmas.start, 1)))
             if not is_empty(from_start):
                 return I64(LOCKED)
         else:
-            _put(t, left, black, join(white, at_king))
+            _put(rules, left, black, join(white, at_king))
             # If pieces remain that do not stand as in the start, the position is not the start.
-            if _is_left_locked(m, left, I64(-1) if is_empty(at_king) else king):
+            if _is_left_locked(lemmas, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)
 
 
 @inlined
-def placement_lemma(m: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
+def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
-    found = _quick_lemma(m, position, left)
-    if found >= 0:
-        return found
-    t = m.rules
+    code = _quick_lemma(lemmas, position, left)
+    if code >= 0:
+        return code
+    rules = lemmas.rules
     black, white, king, side, attackers, defenders = position
-    _put(t, board, black, join(white, bit_of(king)))
-    put_king(t, board, king)
-    put_side(t, board, side)
-    put_count(t, board, 0, defenders)
-    put_count(t, board, 1, attackers)
-    return lemma(m, board, left)
+    _put(rules, board, black, join(white, bit_of(king)))
+    put_king(rules, board, king)
+    put_side(rules, board, side)
+    put_count(rules, board, 0, defenders)
+    put_count(rules, board, 1, attackers)
+    return lemma(lemmas, board, left)
 
 
 @inlined
-def board_lemma(m: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
+def board_lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
-    t, size, king = m.rules, m.rules.size, king_of(m.rules, board)
+    rules, size, king = lemmas.rules, lemmas.rules.size, king_of(lemmas.rules, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):
-        black, white = _up(black, size), _up(white, size)
+        black, white = shifted_up(black, size), shifted_up(white, size)
         line = line_of(board, rank)
         black = (black[0] | U64(own_pieces(line, 1)), black[1])
         white = (white[0] | U64(own_pieces(line, 0)), white[1])
     white = without(white, bit_of(king))
-    position = (black, white, king, side_of(t, board), count_of(t, board, 1), count_of(t, board, 0))
-    found = _quick_lemma(m, position, left)
-    return found if found >= 0 else lemma(m, board, left)
+    position = (black, white, king, side_of(rules, board), count_of(rules, board, 1), count_of(rules, board, 0))
+    code = _quick_lemma(lemmas, position, left)
+    return code if code >= 0 else lemma(lemmas, board, left)

@@ -20,6 +20,7 @@ MODULES = (
     "tablut.formats.reading",
     "tablut.play.analysis",
     "tablut.prober",
+    "tablut.records",
     "tablut.status",
     "tablut.strip",
     "tablut.svg",

@@ -12,15 +12,14 @@ import re
 from typing import TYPE_CHECKING
 
 from docs.building.doors import ROOT
-from reports.rulebook.playing import play
-from reports.rulebook.points import game_of, points
+from reports.rulebook import game_of, play, points
 from tablut import svg
 from tablut.strip import draw_strip
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from reports.rulebook.points import Point, Scene, Value
+    from reports.rulebook import Point, Scene, Value
 
 DOCS = ROOT / "docs"
 FIGURES = DOCS / "figures"
@@ -44,7 +43,7 @@ def _table(point: Point, made: dict[str, str]) -> str:
     """Return the table of a point of the rules, and add its pictures to ``made``."""
     if point.values:
         shown = [json.dumps(value) if isinstance(value, tuple) else _plain(value) for value in point.values]
-        rows = [["", *(f"`{value}`" for value in shown)], ["in words", *map(point.said_of, point.values)]]
+        rows = [["", *(f"`{value}`" for value in shown)], ["in words", *map(point.text_of, point.values)]]
         rows += [
             [scene.heading, *(_cell(point, scene, value, made) for value in point.values)] for scene in point.scenes
         ]
@@ -64,7 +63,7 @@ def _repetition(point: Point, made: dict[str, str]) -> str:
     rows = ["| value | in words | what happens |", "|---|---|---|"]
     for value in point.values:
         happens = play(scene, game_of(scene, None, point.name, value)).said
-        rows.append(f"| `{_plain(value)}` | {point.said_of(value)} | {happens} |")
+        rows.append(f"| `{_plain(value)}` | {point.text_of(value)} | {happens} |")
     moves = scene.tried.split()
     made["rule-repetition.svg"] = draw_strip(game_of(scene), scene.position, moves, columns=5, pixels=150)
     picture = "![Five boards: the king goes and comes back, and so does an attacker](figures/rule-repetition.svg)"
@@ -101,7 +100,7 @@ def pictures() -> dict[Path, str]:
     """Return all files that this module generates, with their contents."""
     made, tables = rule_pictures()
     files = {FIGURES / name: text for name, text in (made | other_pictures()).items()}
-    pages = [DOCS / "rules.md", DOCS / "rules-family.md"]
+    pages = [DOCS / name for name in ("rules.md", "rules-king.md", "rules-family.md")]
     return files | {page: with_tables(page.read_text(encoding="utf-8"), tables) for page in pages}
 
 

@@ -17,108 +17,132 @@ from pydantic import BaseModel
 
 from counting import BoundsReport
 from reports.explorer import jobs
-from reports.explorer.asked import (
-    AnalysisAsked,
-    BestMoveAsked,
-    EndingsAsked,
-    GameAsked,
-    MovesAsked,
-    PerftAsked,
-    RecordAsked,
-    SaveAsked,
-    SolveAsked,
-    ThinkAsked,
-    TryAsked,
-    given_once,
-    known_players,
+from reports.explorer.facts import (
+    ListedTable,
+    NamedTables,
+    PlayedMove,
+    PositionFacts,
+    list_tables,
+    position_facts,
 )
-from reports.explorer.facts import MoveMade, PositionFacts, position_facts
 from reports.explorer.guard import BusyError, NotFoundError, Settings
-from reports.explorer.tables import NamedTables, TableListed, list_tables
-from reports.explorer.work import Job, Places, SearchTold, visitor_of
-from reports.rulebook.deciding import DecidingRules
-from reports.rulebook.playing import Rulebook, rulebook
-from reports.stored import with_provenance
+from reports.explorer.requests import (
+    AnalysisRequest,
+    BestMoveRequest,
+    EndingsRequest,
+    GameRequest,
+    MovesRequest,
+    PerftRequest,
+    RecordRequest,
+    SaveRequest,
+    SolveRequest,
+    ThinkRequest,
+    TryRequest,
+    known_players,
+    refuse_repeated_fields,
+)
+from reports.explorer.work import Job, JobQueue, SearchStatus, visitor_of
+from reports.rendering import with_provenance
+from reports.rulebook import Rulebook, rulebook
 from retrograde.answers import ProbeResult, SolvedResult, probe_result
 from retrograde.proofs import ProofLimits
 from retrograde.solver.report import SolveReport
 from retrograde.solver.solution import memory_needed
 from tablut import svg
-from tablut.answers import (
-    DescribedVariant,
-    ListedVariant,
-    MovesResult,
-    PerftResult,
-    described_variant,
-    listed_variant,
-    moves_result,
-)
-from tablut.cli.runtime import commit, origin
 from tablut.engine import engine_for
 from tablut.errors import InputError, did_you_mean
 from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
+from tablut.provenance import commit, origin
 from tablut.replay import replay
-from tablut.results import Result
-from tablut.store.files import excerpt
+from tablut.results import (
+    DescribedVariant,
+    ListedVariant,
+    MovesResult,
+    PerftResult,
+    Result,
+    described_variant,
+    listed_variant,
+    moves_result,
+)
 from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
 """Largest solution, in bytes, that `/api/solve` computes on request; it takes some seconds."""
 
 
-def api_router(settings: Settings, places: Places, tables: NamedTables) -> APIRouter:
+def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIRouter:
     """Return the router with all endpoints of the API."""
-    router = APIRouter(prefix="/api", dependencies=[Depends(given_once)])
-    _add_commands(router, _Calls(settings, places, tables))
+    router = APIRouter(prefix="/api", dependencies=[Depends(refuse_repeated_fields)])
+    _add_commands(router, _Commands(settings, queue, tables))
     _add_boards(router, tables)
-    _add_puzzles(router, settings, places)
-    _add_endings(router, settings, places, tables)
+    _add_puzzles(router, settings, queue)
+    _add_endings(router, settings, queue, tables)
     _add_games(router)
-    _add_streams(router, settings, places)
+    _add_streams(router, settings, queue)
     return router
 
 
-def _add_both(router: APIRouter, path: str, asked: type[BaseModel], call: Any, **kept: Any) -> None:
-    """Register an endpoint for GET, with the fields in the query, and for POST, with one JSON object."""
+def _add_both(router: APIRouter, path: str, model: type[BaseModel], handler: Any, **options: Any) -> None:
+    """Register an endpoint for GET, with the fields in the query, and for POST, with one JSON object.
 
-    async def _get(request: Request, said: Any) -> Any:
-        return await call(request, said)
+    The handler takes the HTTP request and the validated model.
+    """
 
-    async def _post(request: Request, said: Any) -> Any:
-        return await call(request, said)
+    async def _get(http: Request, request: Any) -> Any:
+        return await handler(http, request)
 
-    _get.__annotations__ |= {"said": Annotated[asked, Query()], "request": Request}
-    _post.__annotations__ |= {"said": asked, "request": Request}
-    router.add_api_route(f"/{path}", _get, methods=["GET"], operation_id=f"{path}_get", **kept)
-    router.add_api_route(f"/{path}", _post, methods=["POST"], operation_id=f"{path}_post", **kept)
+    async def _post(http: Request, request: Any) -> Any:
+        return await handler(http, request)
+
+    _get.__annotations__ |= {"request": Annotated[model, Query()], "http": Request}
+    _post.__annotations__ |= {"request": model, "http": Request}
+    router.add_api_route(f"/{path}", _get, methods=["GET"], operation_id=f"{path}_get", **options)
+    router.add_api_route(f"/{path}", _post, methods=["POST"], operation_id=f"{path}_post", **options)
 
 
 # -- commands --------------------------------------------------------------------------------------
 
 
-def _add_commands(router: APIRouter, calls: _Calls) -> None:
-    def add(path: str, asked: type[GameAsked], answered: Any, call: Any, summary: str) -> None:
-        async def answer(request: Request, said: GameAsked) -> Response:
-            return await calls.answer(request, path, said, call)
+def _add_commands(router: APIRouter, commands: _Commands) -> None:
+    def add(path: str, model: type[GameRequest], result: Any, command: Any, summary: str) -> None:
+        async def answer(http: Request, request: GameRequest) -> Response:
+            """Run a command and return its result as JSON, together with the provenance."""
+            started = time.perf_counter()
+            found: Result = await command(http, request)
+            body = found.model_dump(mode="json", by_alias=True)
+            seconds = time.perf_counter() - started
+            parameters = request.model_dump(exclude={"rules"})
+            if request.rules is not None:
+                parameters["rules"] = "given as text"
+            seed = parameters.get("seed")
+            body["provenance"] = origin(f"{http.method} /api/{path}", parameters, seed, seconds, commit=_commit())
+            return JSONResponse(body)
 
-        kept: dict[str, Any] = {"responses": {200: {"model": answered}}, "response_model": None}
-        _add_both(router, path, asked, answer, summary=summary, tags=["commands"], **kept)
+        options: dict[str, Any] = {"responses": {200: {"model": result}}, "response_model": None}
+        _add_both(router, path, model, answer, summary=summary, tags=["commands"], **options)
 
-    add("moves", MovesAsked, with_provenance(MovesResult), calls.moves, "Legal moves of a position")
-    add("probe", MovesAsked, with_provenance(ProbeResult), calls.probe, "Tablebase values of a position and its moves")
-    add("bestmove", BestMoveAsked, with_provenance(BestMoveResult), calls.bestmove, "Move chosen by a player")
+    add("moves", MovesRequest, with_provenance(MovesResult), commands.moves, "Legal moves of a position")
+    add(
+        "probe",
+        MovesRequest,
+        with_provenance(ProbeResult),
+        commands.probe,
+        "Tablebase values of a position and its moves",
+    )
+    add("bestmove", BestMoveRequest, with_provenance(BestMoveResult), commands.bestmove, "Move chosen by a player")
     add(
         "solve",
-        SolveAsked,
+        SolveRequest,
         with_provenance(SolvedResult) | with_provenance(SolveReport),
-        calls.solve,
+        commands.solve,
         "Proof of a position (like puzzle solve) or of a whole small board (like solve)",
     )
-    add("perft", PerftAsked, with_provenance(PerftResult), calls.perft, "Numbers of move sequences")
-    add("bounds", GameAsked, with_provenance(BoundsReport), calls.bounds, "Size of the state space")
+    add("perft", PerftRequest, with_provenance(PerftResult), commands.perft, "Numbers of move sequences")
+    add("bounds", GameRequest, with_provenance(BoundsReport), commands.bounds, "Size of the state space")
 
 
 @cache
@@ -127,33 +151,25 @@ def _commit() -> str | None:
     return commit()
 
 
-class _Calls:
-    """Handlers for the command endpoints. Each method takes a validated request and returns a result."""
+class _Commands:
+    """Handlers for the command endpoints. Each method takes a validated request and returns a result.
 
-    def __init__(self, settings: Settings, places: Places, tables: NamedTables) -> None:
-        self._settings, self._places, self._tables = settings, places, tables
+    Invalid requests are refused before they queue for a worker.
+    """
+
+    def __init__(self, settings: Settings, queue: JobQueue, tables: NamedTables) -> None:
+        self._settings, self._queue, self._tables = settings, queue, tables
         self._probed: LRUCache[Any, ProbeResult] = LRUCache(settings.remembered)
         self._bounds: LRUCache[str, BoundsReport] = LRUCache(32)
         self._reports: LRUCache[str, SolveReport] = LRUCache(32)
 
-    async def answer(self, request: Request, path: str, asked: GameAsked, call: Any) -> Response:
-        """Run a handler and return its result as JSON, together with the provenance."""
-        started = time.perf_counter()
-        result: Result = await call(request, asked)
-        body = result.model_dump(mode="json", by_alias=True)
-        seconds = time.perf_counter() - started
-        seed = getattr(asked, "seed", None)
-        said = asked.model_dump(exclude={"rules"}) | ({"rules": "given as text"} if asked.rules is not None else {})
-        body["provenance"] = origin(f"{request.method} /api/{path}", said, seed, seconds, commit=_commit())
-        return JSONResponse(body)
+    async def moves(self, _: Request, request: MovesRequest) -> Result:
+        return moves_result(request.board())
 
-    async def moves(self, _: Request, asked: MovesAsked) -> Result:
-        return moves_result(asked.board())
-
-    async def probe(self, _: Request, asked: MovesAsked) -> Result:
+    async def probe(self, _: Request, request: MovesRequest) -> Result:
         """Probe the tablebase in the event loop itself: it takes only a millisecond or two, so no worker is needed."""
-        board = asked.board()
-        key = (board.variant.digest, board.variant.name, board.position) if not asked.moves else None
+        board = request.board()
+        key = (board.variant.digest, board.variant.name, board.position) if not request.moves else None
         if key is not None and key in self._probed:
             return self._probed[key]
         board.outcome()  # refuse an invalid position as such, rather than as missing from the tablebase
@@ -165,50 +181,47 @@ class _Calls:
             self._probed[key] = found
         return found
 
-    async def bestmove(self, request: Request, asked: BestMoveAsked) -> Result:
-        spec_of(asked.player)
-        # Refuse invalid requests before they queue for a worker. Random moves need no compiled engine.
-        asked.board() if asked.player == "random" else asked.searched()
-        limits = self._limits(asked)
+    async def bestmove(self, http: Request, request: BestMoveRequest) -> Result:
+        spec_of(request.player)
+        # Random moves need no compiled engine.
+        request.board() if request.player == "random" else request.search_board()
+        limits = self._limits(request)
         assert limits.movetime is not None
         seconds = limits.movetime + self._settings.margin
-        return await self._places.work(request, seconds, jobs.bestmove, asked, limits, self._settings)
+        return await self._queue.work(http, seconds, jobs.bestmove, request, limits, self._settings)
 
-    def _limits(self, asked: BestMoveAsked) -> SearchLimits:
+    def _limits(self, request: BestMoveRequest) -> SearchLimits:
         """Return the limits of a search, which never exceed the server's own.
 
         Requested values above the server's limits are refused, and a missing time limit is filled in.
         """
         most = self._settings
-        if asked.movetime is not None and asked.movetime > most.movetime:
-            raise InputError(f"must be {most.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
-        if asked.nodes is not None and asked.nodes > most.nodes:
-            raise InputError(f"must be {most.nodes:,} at most", subject=f"nodes {asked.nodes:,}")
-        movetime = asked.movetime
+        if request.nodes is not None and request.nodes > most.nodes:
+            raise InputError(f"must be {most.nodes:,} at most", subject=f"nodes {request.nodes:,}")
+        movetime = request.movetime
         if movetime is None:
-            alone = asked.nodes is None and asked.playouts is None and asked.depth is None
+            alone = request.nodes is None and request.playouts is None and request.depth is None
             # If another limit applies, the time limit is only a safety net.
             movetime = min(1.0, most.movetime) if alone else most.movetime
-        return SearchLimits(movetime, asked.nodes, asked.depth, asked.playouts).checked()
+        _check_seconds("movetime", movetime, most.movetime)
+        return SearchLimits(movetime, request.nodes, request.depth, request.playouts).checked()
 
-    async def solve(self, request: Request, asked: SolveAsked) -> Result:
-        if asked.position is None:
-            return await self._solve_board(request, asked)
-        board = asked.searched()
-        most = self._settings.proof_seconds
-        if asked.seconds is not None and asked.seconds > most:
-            raise InputError(f"must be {most:g} seconds at most", subject=f"seconds {asked.seconds:g}")
-        seconds = asked.seconds or most
+    async def solve(self, http: Request, request: SolveRequest) -> Result:
+        if request.position is None:
+            return await self._solve_board(http, request)
+        board = request.search_board()
+        seconds = request.seconds or self._settings.proof_seconds
+        _check_seconds("seconds", seconds, self._settings.proof_seconds)
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
         # Use a table only if it covers the position and so answers immediately: a search would unpack too much of a
         # table.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
-        return await self._places.work(request, seconds + self._settings.margin, jobs.prove, asked, limits, folder)
+        return await self._queue.work(http, seconds + self._settings.margin, jobs.prove, request, limits, folder)
 
-    async def _solve_board(self, request: Request, asked: GameAsked) -> Result:
-        variant = asked.game()
+    async def _solve_board(self, http: Request, request: GameRequest) -> Result:
+        variant = request.game()
         if variant.digest in self._reports:
             return self._reports[variant.digest]
         if (needed := memory_needed(variant)) > _SOLVABLE:
@@ -217,23 +230,28 @@ class _Calls:
                 subject=f"variant {variant.name}",
                 remedy="give a position to prove, or use tablut solve",
             )
-        report = self._reports[variant.digest] = await self._places.work(
-            request, self._settings.count_seconds, jobs.solve_board, asked
+        report = self._reports[variant.digest] = await self._queue.work(
+            http, self._settings.count_seconds, jobs.solve_board, request
         )
         return report
 
-    async def perft(self, request: Request, asked: PerftAsked) -> Result:
-        asked.searched().outcome()  # refuse an invalid position before queueing
-        return await self._places.work(
-            request, self._settings.count_seconds, jobs.count_sequences, asked, self._settings.sequences
+    async def perft(self, http: Request, request: PerftRequest) -> Result:
+        request.search_board().outcome()  # refuse an invalid position before queueing
+        return await self._queue.work(
+            http, self._settings.count_seconds, jobs.count_sequences, request, self._settings.sequences
         )
 
-    async def bounds(self, request: Request, asked: GameAsked) -> Result:
-        variant = asked.game()
+    async def bounds(self, http: Request, request: GameRequest) -> Result:
+        variant = request.game()
         key = f"{variant.digest} {variant.name}"
         if key not in self._bounds:
-            self._bounds[key] = await self._places.work(request, self._settings.bounds_seconds, jobs.size_of, asked)
+            self._bounds[key] = await self._queue.work(http, self._settings.bounds_seconds, jobs.count_space, request)
         return self._bounds[key]
+
+
+def _check_seconds(name: str, seconds: float, most: float) -> None:
+    if seconds > most:
+        raise InputError(f"must be {most:g} seconds at most", subject=f"{name} {seconds:g}")
 
 
 # -- boards ----------------------------------------------------------------------------------------
@@ -259,27 +277,34 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
         return Variants(variants=[listed_variant(variant) for variant in shipped_variants()])
 
     @router.post("/rules", summary="Rule set with all its fields; your own rules are checked", tags=tags)
-    async def _rules(asked: GameAsked) -> DescribedVariant:
-        return described_variant(asked.game())
+    async def _rules(request: GameRequest) -> DescribedVariant:
+        return described_variant(request.game())
 
     @router.get("/players", summary="Available players", tags=tags)
     def _players() -> Players:
         return Players(players=known_players())
 
-    async def _rulebook(_: Request, asked: GameAsked) -> Rulebook:
-        return await asyncio.to_thread(rulebook, asked.game())
+    async def _rulebook(_: Request, request: GameRequest) -> Rulebook:
+        return await asyncio.to_thread(rulebook, request.game())
 
-    async def _facts(_: Request, asked: MovesAsked) -> PositionFacts:
-        return await asyncio.to_thread(lambda: position_facts(asked.board(), tables))
+    async def _facts(_: Request, request: MovesRequest) -> PositionFacts:
+        return await asyncio.to_thread(lambda: position_facts(request.board(), tables))
 
-    async def _drawing(_: Request, asked: MovesAsked) -> Response:
-        return Response(svg.board(asked.board()), media_type="image/svg+xml")
+    async def _drawing(_: Request, request: MovesRequest) -> Response:
+        return Response(svg.board(request.board()), media_type="image/svg+xml")
 
-    told = "Rules of a game in words and pictures"
-    _add_both(router, "rulebook", GameAsked, _rulebook, summary=told, tags=tags, response_model=Rulebook)
-    shown = "Everything that the board page shows about a position"
-    _add_both(router, "position", MovesAsked, _facts, summary=shown, tags=tags, response_model=PositionFacts)
-    _add_both(router, "svg", MovesAsked, _drawing, summary="Drawing of a position", tags=tags, response_class=Response)
+    for path, model, handler, summary, options in (
+        ("rulebook", GameRequest, _rulebook, "Rules of a game in words and pictures", {"response_model": Rulebook}),
+        (
+            "position",
+            MovesRequest,
+            _facts,
+            "Everything that the board page shows about a position",
+            {"response_model": PositionFacts},
+        ),
+        ("svg", MovesRequest, _drawing, "Drawing of a position", {"response_class": Response}),
+    ):
+        _add_both(router, path, model, handler, summary=summary, tags=tags, **options)
 
 
 # -- puzzles ---------------------------------------------------------------------------------------
@@ -306,7 +331,7 @@ def _named(name: str) -> jobs.ListedPuzzle:
     return found
 
 
-def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
+def _add_puzzles(router: APIRouter, settings: Settings, queue: JobQueue) -> None:
     tags: list[str | Enum] = ["puzzles"]
     seconds = settings.puzzle_seconds
 
@@ -315,65 +340,65 @@ def _add_puzzles(router: APIRouter, settings: Settings, places: Places) -> None:
         return {"puzzles": list(jobs.list_puzzles().values())}
 
     @router.get("/puzzles/{name}", summary="Puzzle, with the first move if the losing side begins", tags=tags)
-    async def _open(request: Request, name: str) -> Opened:
+    async def _open(http: Request, name: str) -> Opened:
         listed = _named(name)
         if listed.side == listed.winner:
             return Opened(puzzle=listed, reply=None)
-        reply = await places.work(request, seconds, jobs.defence, listed, settings)
+        reply = await queue.work(http, seconds, jobs.defence, listed, settings)
         if reply is None:
             raise BusyError("no defence was found in time; try again in a moment")
         return Opened(puzzle=listed, reply=reply)
 
     @router.post("/puzzles/{name}/try", summary="Judgement of the last move, by proof", tags=tags)
-    async def _try(request: Request, name: str, asked: TryAsked) -> jobs.Tried:
+    async def _try(http: Request, name: str, request: TryRequest) -> jobs.Judgement:
         listed = _named(name)
-        if not asked.moves:
+        if not request.moves:
             raise InputError("must contain the moves so far and the move to judge", subject="field 'moves'")
-        return await places.work(request, seconds, jobs.judged, listed, asked.moves, settings)
+        return await queue.work(http, seconds, jobs.judge_move, listed, request.moves, settings)
 
     @router.post("/puzzles/{name}/hint", summary="Square of the piece to move", tags=tags)
-    async def _hint(request: Request, name: str, asked: TryAsked) -> Hint:
-        line = await places.work(request, seconds, jobs.solution, _named(name), asked.moves, settings, 1)
+    async def _hint(http: Request, name: str, request: TryRequest) -> Hint:
+        line = await queue.work(http, seconds, jobs.best_line, _named(name), request.moves, settings, 1)
         return Hint(square=line[0].split("-")[0])
 
     @router.post("/puzzles/{name}/reveal", summary="Solution from the current position", tags=tags)
-    async def _reveal(request: Request, name: str, asked: TryAsked) -> jobs.Revealed:
-        return await places.work(request, seconds, jobs.revealed, _named(name), asked.moves, settings)
+    async def _reveal(http: Request, name: str, request: TryRequest) -> jobs.Solution:
+        return await queue.work(http, seconds, jobs.reveal, _named(name), request.moves, settings)
 
-    known: LRUCache[str, DecidingRules] = LRUCache(256)
+    known: LRUCache[str, jobs.DecidingRules] = LRUCache(256)
 
     @router.post("/puzzles/{name}/rules", summary="Rules that decide a puzzle, by proof", tags=tags)
-    async def _rules(request: Request, name: str) -> DecidingRules:
+    async def _rules(http: Request, name: str) -> jobs.DecidingRules:
         listed = _named(name)
         if name not in known:
-            known[name] = await places.work(request, seconds, jobs.decided_by, listed, settings)
+            known[name] = await queue.work(http, seconds, jobs.find_deciding_rules, listed, settings)
         return known[name]
 
 
 # -- endings ---------------------------------------------------------------------------------------
 
 
-def _add_endings(router: APIRouter, settings: Settings, places: Places, tables: NamedTables) -> None:
+def _add_endings(router: APIRouter, settings: Settings, queue: JobQueue, tables: NamedTables) -> None:
     tags: list[str | Enum] = ["endings"]
-    kept: LRUCache[str, jobs.EndingsFound] = LRUCache(256)
+    known: LRUCache[str, jobs.EndingsList] = LRUCache(256)
 
     @router.get("/endings", summary="Available tablebases", tags=tags)
-    def _list() -> dict[str, list[TableListed]]:
+    def _list() -> dict[str, list[ListedTable]]:
         return {"tables": list_tables(tables)}
 
     @router.get("/endings/{name}", summary="Positions of a tablebase: longest wins, draws, mutual zugzwangs", tags=tags)
-    async def _positions(request: Request, name: str, asked: Annotated[EndingsAsked, Query()]) -> jobs.EndingsFound:
+    async def _positions(http: Request, name: str, request: Annotated[EndingsRequest, Query()]) -> jobs.EndingsList:
         table = next((table for table in tables.all() if table.name == name), None)
         if table is None:
             raise NotFoundError(
                 "does not exist", subject=f"tablebase {excerpt(name)}", remedy="see the list at /api/endings"
             )
-        key, most = f"{name} {asked.model_dump_json()}", settings.movetime
-        if key not in kept:
-            kept[key] = await places.work(
-                request, most + settings.margin, jobs.found_endings, table.name, table.folder, asked, most
+        key, most = f"{name} {request.model_dump_json()}", settings.movetime
+        if key not in known:
+            known[key] = await queue.work(
+                http, most + settings.margin, jobs.find_endings, table.name, table.folder, request, most
             )
-        return kept[key]
+        return known[key]
 
 
 # -- game records ----------------------------------------------------------------------------------
@@ -387,7 +412,7 @@ class RecordRead(Result):
     rules: str | None
     start: str
     tags: dict[str, str]
-    moves: list[MoveMade]
+    moves: list[PlayedMove]
     result: str | None
     outcome: str | None
     problems: list[str]
@@ -396,8 +421,8 @@ class RecordRead(Result):
 
 def _add_games(router: APIRouter) -> None:
     @router.post("/record", summary="Game record, checked by the rules", tags=["games"])
-    def _record(asked: RecordAsked) -> RecordRead:
-        record, variant = asked.record_and_rules()
+    def _record(request: RecordRequest) -> RecordRead:
+        record, variant = request.record_and_rules()
         game = replay(record)
         outcome = game.board.outcome()
         shipped = shipped_name(variant)
@@ -408,7 +433,7 @@ def _add_games(router: APIRouter) -> None:
             start=str(game.start),
             tags=dict(record.tags),
             moves=[
-                MoveMade(
+                PlayedMove(
                     move=str(ply.move.move),
                     captures=[square_name(square, variant.size) for square in sorted(ply.move.captures or ())],
                 )
@@ -421,8 +446,8 @@ def _add_games(router: APIRouter) -> None:
         )
 
     @router.post("/save", summary="Game as the text of a record", tags=["games"], response_class=PlainTextResponse)
-    def _save(asked: SaveAsked) -> PlainTextResponse:
-        return PlainTextResponse(asked.text())
+    def _save(request: SaveRequest) -> PlainTextResponse:
+        return PlainTextResponse(request.text())
 
 
 # -- streamed responses ----------------------------------------------------------------------------
@@ -434,33 +459,32 @@ _HEARTBEAT: Final = 1.0
 class Searches(Result):
     """The searches of a visitor, both running and waiting."""
 
-    searches: list[SearchTold]
+    searches: list[SearchStatus]
 
 
-def _add_streams(router: APIRouter, settings: Settings, places: Places) -> None:
-    kept: dict[str, Any] = {"tags": ["streams"], "response_class": StreamingResponse}
+def _add_streams(router: APIRouter, settings: Settings, queue: JobQueue) -> None:
+    options: dict[str, Any] = {"tags": ["streams"], "response_class": StreamingResponse}
 
-    @router.post("/think", summary="Search, with its progress as a stream of events", **kept)
-    async def _think(request: Request, asked: ThinkAsked) -> StreamingResponse:
-        if asked.movetime > settings.movetime:
-            raise InputError(f"must be {settings.movetime:g} seconds at most", subject=f"movetime {asked.movetime:g}")
-        board = asked.searched()
+    @router.post("/think", summary="Search, with its progress as a stream of events", **options)
+    async def _think(http: Request, request: ThinkRequest) -> StreamingResponse:
+        _check_seconds("movetime", request.movetime, settings.movetime)
+        board = request.search_board()
         if board.outcome() is not None:
             raise InputError(
                 "the game is over", subject=f"position '{board.position}'", remedy="search an earlier position"
             )
-        seconds = asked.movetime + settings.margin
-        return _streamed(await places.stream(request, seconds, jobs.think, asked, asked.movetime, settings))
+        seconds = request.movetime + settings.margin
+        return _streamed(await queue.stream(http, seconds, jobs.think, request, request.movetime, settings))
 
-    @router.post("/analyse", summary="Analysis of a game, ply by ply", **kept)
-    async def _analyse(request: Request, asked: AnalysisAsked) -> StreamingResponse:
-        engine_for(asked.record_and_rules()[1])  # refuse an invalid record or unsupported rules before queueing
+    @router.post("/analyse", summary="Analysis of a game, ply by ply", **options)
+    async def _analyse(http: Request, request: AnalysisRequest) -> StreamingResponse:
+        engine_for(request.record_and_rules()[1])  # refuse an invalid record or unsupported rules before queueing
         seconds = settings.analysis_seconds + settings.margin
-        return _streamed(await places.stream(request, seconds, jobs.analysed, asked, settings))
+        return _streamed(await queue.stream(http, seconds, jobs.analyse_game, request, settings))
 
     @router.get("/searches", summary="Your searches: their places in the queue, and if they compile", tags=["streams"])
-    async def _searches(request: Request) -> Searches:
-        return Searches(searches=places.told(visitor_of(request)))
+    async def _searches(http: Request) -> Searches:
+        return Searches(searches=queue.status(visitor_of(http)))
 
 
 def _streamed(job: Job) -> StreamingResponse:

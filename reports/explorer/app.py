@@ -1,33 +1,57 @@
-"""The application: pages and API behind the guard, and preloading of shared data at start-up."""
+"""The application: pages and API behind the guard, and preloading of shared data at start-up.
+
+The pages are HTML rendered from templates and made interactive by the modules in ``static``.
+"""
 
 from __future__ import annotations
 
 import gc
 import logging
+import secrets
 import threading
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
 
-from fastapi import FastAPI
+from fastapi import APIRouter, FastAPI
+from fastapi.responses import HTMLResponse
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp
 
+from counting import BoundsReport, bounds
 from reports.explorer.api import api_router
-from reports.explorer.facts import layers_of, position_facts
+from reports.explorer.facts import NamedTables, layers_of, list_tables, position_facts
 from reports.explorer.guard import Guard, Settings, add_handlers, http_refused
-from reports.explorer.jobs import get_ready
-from reports.explorer.pages import SITE_STATIC, STATIC, failed_page, headline, pages_router
-from reports.explorer.tables import NamedTables
-from reports.explorer.work import Places, Workers
-from tablut import __version__
+from reports.explorer.jobs import get_ready, list_puzzles
+from reports.explorer.requests import known_players
+from reports.explorer.work import VISITOR, JobQueue, Workers
+from reports.rendering import templates
+from reports.site.building import OPENINGS, stored_walk, walk_data
+from tablut import __version__, svg
 from tablut.board import Board
 from tablut.errors import TablutError
+from tablut.variants import shipped_variants
 
 _LOG = logging.getLogger("tablut.explorer")
+STATIC: Final = Path(__file__).resolve().parent / "static"
+SITE_STATIC: Final = STATIC.parents[1] / "site" / "static"
+"""Scripts of the site's walks, shared with the explorer's page on openings."""
+PAGES: Final = (
+    ("board", "/board", "Board"),
+    ("play", "/play", "Play"),
+    ("puzzles", "/puzzles", "Puzzles"),
+    ("endings", "/endings", "Endings"),
+    ("games", "/games", "Games"),
+    ("api", "/docs", "API"),
+    ("help", "/help", "Help"),
+)
+"""Name, address and title of each menu entry."""
 
 
 def warm(tables: NamedTables) -> None:
@@ -61,7 +85,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     settings = settings or Settings()
     tables = NamedTables(settings.stores)
     used = Workers(get_ready) if workers is None else workers
-    places = Places(settings, used)
+    queue = JobQueue(settings, used)
 
     @asynccontextmanager
     async def _lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -83,8 +107,8 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     )
     add_handlers(app)
     app.add_exception_handler(HTTPException, _not_found)
-    app.include_router(api_router(settings, places, tables))
-    app.include_router(pages_router(app, settings, tables))
+    app.include_router(api_router(settings, queue, tables))
+    app.include_router(_pages_router(app, settings, tables))
 
     @app.get("/api", summary="List of addresses", tags=["boards"])
     def _index() -> dict[str, Any]:
@@ -105,4 +129,122 @@ async def _not_found(request: Request, error: Exception) -> Response:
     if not for_people or request.url.path.startswith(("/api", "/static", "/site")):
         return refusal
     missing = error.status_code == 404
-    return failed_page("there is no page at this address" if missing else str(error.detail), error.status_code)
+    return _failed_page("there is no page at this address" if missing else str(error.detail), error.status_code)
+
+
+# -- pages -----------------------------------------------------------------------------------------
+
+
+def _rendered(name: str, **values: Any) -> str:
+    """Render a page from its template."""
+    template = templates("explorer/templates", html=True).get_template(f"{name}.html.j2")
+    return template.render(page=name, pages=PAGES, version=__version__, **values)
+
+
+@cache
+def headline() -> BoundsReport:
+    """Return the bounds shown on the home page and in the help; computed once."""
+    return bounds("ashton")
+
+
+def _failed_page(line: str, status: int) -> HTMLResponse:
+    """Return a page that reports an error."""
+    return HTMLResponse(_rendered("failed", line=line, status=status), status)
+
+
+def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRouter:
+    """Return the router with the addresses of the pages."""
+    router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
+
+    def add(path: str, name: str, content: Callable[[Request], dict[str, Any]]) -> None:
+        """Register a page; a visitor without a cookie receives one."""
+
+        def answer(request: Request) -> HTMLResponse:
+            response = HTMLResponse(_rendered(name, **content(request)), headers={"Cache-Control": "no-cache"})
+            if VISITOR not in request.cookies:
+                response.set_cookie(VISITOR, secrets.token_urlsafe(12), httponly=True, samesite="strict")
+            return response
+
+        answer.__annotations__["request"] = Request
+        router.add_api_route(path, answer)
+
+    def board(pixels: int) -> Markup:
+        return Markup(svg.board("ashton", coordinates=False, pixels=pixels))
+
+    def home(_: Request) -> dict[str, Any]:
+        numbers = {"puzzles": len(list_puzzles()), "tables": len(list_tables(tables))}
+        return numbers | {"headline": headline(), "drawing": board(420), "variants": len(shipped_variants())}
+
+    def puzzles(_: Request) -> dict[str, Any]:
+        listed = list_puzzles().values()
+        return {
+            "variants": sorted({puzzle.variant for puzzle in listed}),
+            "lengths": sorted({puzzle.plies for puzzle in listed}),
+            "themes": sorted({puzzle.theme for puzzle in listed}),
+        }
+
+    @cache
+    def openings() -> dict[str, Any]:
+        stored = stored_walk(OPENINGS)
+        return {"stored": stored, "data": Markup(walk_data(stored))}
+
+    add("/", "home", home)
+    add("/board", "board", lambda _: {"variants": shipped_variants()})
+    add("/play", "play", lambda _: {"variants": shipped_variants(), "players": known_players()})
+    add("/puzzles", "puzzles", puzzles)
+    add("/endings", "endings", lambda _: {"tables": list_tables(tables)})
+    add("/openings", "openings", lambda _: openings())
+    add("/games", "games", lambda _: {"variants": shipped_variants()})
+    add("/help", "help", lambda request: home(request) | {"drawing": board(320)})
+    add(
+        "/docs",
+        "api",
+        lambda request: {"operations": _operations(app), "settings": settings, "address": request.base_url},
+    )
+    return router
+
+
+def _operations(app: FastAPI) -> list[dict[str, Any]]:
+    """Return a description of each API address, taken from the OpenAPI document; GET and POST share an entry."""
+    document = app.openapi()
+    found: dict[str, dict[str, Any]] = {}
+    for path, methods in document["paths"].items():
+        for method, operation in methods.items():
+            entry = found.setdefault(
+                path, {"path": path, "methods": [], "summary": operation["summary"], "fields": [], "tag": ""}
+            )
+            entry["tag"] = operation.get("tags", [""])[0]
+            entry["methods"].append(method.upper())
+            if method == "post" and "requestBody" in operation:
+                entry["fields"] = _fields(operation["requestBody"], document)
+            elif not entry["fields"]:
+                entry["fields"] = [
+                    _field(
+                        field["name"],
+                        {**field["schema"], "description": field.get("description", "")},
+                        field["required"],
+                    )
+                    for field in operation.get("parameters", ())
+                ]
+    order = ["commands", "boards", "puzzles", "endings", "games", "streams"]
+    return sorted(found.values(), key=lambda entry: order.index(entry["tag"]))
+
+
+def _fields(body: dict[str, Any], document: dict[str, Any]) -> list[dict[str, str]]:
+    schema = body["content"]["application/json"]["schema"]
+    named = document["components"]["schemas"][schema["$ref"].rpartition("/")[2]]
+    needed = named.get("required", ())
+    return [_field(name, field, name in needed) for name, field in named["properties"].items()]
+
+
+def _field(name: str, schema: dict[str, Any], needed: bool) -> dict[str, str]:
+    kinds = [kind for kind in schema.get("anyOf", [schema]) if kind.get("type") != "null"]
+    kind = kinds[0] if kinds else {}
+    values = " | ".join(map(str, kind["enum"])) if "enum" in kind else kind.get("type", "")
+    default = "" if schema.get("default") in (None, "", []) else str(schema["default"])
+    return {
+        "name": name,
+        "type": values,
+        "default": "needed" if needed else default,
+        "meaning": schema.get("description", ""),
+    }

@@ -1,32 +1,167 @@
-"""All facts that the board page shows about a position, including the ply at which games first reach it.
+"""Facts about positions and tablebases that the pages show.
 
-That ply comes from a small census computed on demand: complete for a small board, and limited to the first plies for a
-full game. For later positions it is unknown.
+The ply at which games first reach a position comes from a small census computed on demand: complete for a small board,
+and limited to the first plies for a full game. For later positions it is unknown.
 """
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from reports.explorer.tables import NamedTables
+from reports.solutions import results
+from retrograde.answers import TierResult, tier_result
+from retrograde.tablebase import Tablebase, open_tablebase
+from retrograde.tablebase.probing import shipped_store
 from symmetry import stabiliser
-from tablut.answers import MoveResult, OutcomeResult, moves_result
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, UncompiledError
 from tablut.formats import bologna, opentafl
+from tablut.formats.game import GameRecord
+from tablut.formats.opentafl import write_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
 from tablut.notation import square_name
 from tablut.position import Position
-from tablut.records.game import GameRecord
-from tablut.records.opentafl import write_game
-from tablut.results import ExactInt, Result
+from tablut.prober import MissingTableError
+from tablut.results import ExactInt, MoveResult, OutcomeResult, Result, moves_result
 from tablut.status import MEANINGS
-from tablut.variants import Variant
+from tablut.variants import Variant, load_variant, shipped_variants
+from tablut.work.files import store_path
+
+# -- tablebases: those given to the server, and for other games the shipped ones ------------------
+
+
+class NamedTable(NamedTuple):
+    """A tablebase with the name that visitors see; its folder is not shown to them."""
+
+    name: str
+    whole: bool
+    folder: Path
+    tablebase: Tablebase
+
+
+class NamedTables:
+    """The tablebases by game; a store given by the user replaces the shipped one."""
+
+    def __init__(self, stores: Sequence[Path | str] = ()) -> None:
+        self._known: dict[str, list[NamedTable]] = {}
+        for store in stores:
+            self._add(store_path(store).resolve())
+        for variant in shipped_variants():
+            if variant.digest not in self._known and (folder := shipped_store(variant)) is not None:
+                self._add(folder)
+
+    def _add(self, folder: Path) -> None:
+        tablebase = open_tablebase(folder)
+        game = tablebase.variant
+        whole = tablebase.covers(game.attackers, game.defenders)
+        self._known.setdefault(game.digest, []).append(NamedTable(folder.name, whole, folder, tablebase))
+
+    def of(self, variant: Variant) -> Sequence[NamedTable]:
+        """Return the tablebases of a game."""
+        return self._known.get(variant.digest, ())
+
+    def all(self) -> Iterator[NamedTable]:
+        """Yield every tablebase."""
+        return chain.from_iterable(self._known.values())
+
+    def covering(self, board: Board) -> NamedTable | None:
+        """Return the tablebase that covers a board's material, or None."""
+        material = board.position.material
+        return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
+
+    def needed(self, board: Board) -> NamedTable:
+        """Return the tablebase that covers a board's material, or raise `MissingTableError`."""
+        table = self.covering(board)
+        if table is not None:
+            return table
+        attackers, defenders = board.position.material
+        tables = [f"{table.name} (up to {table.tablebase.max_men} men)" for table in self.of(board.variant)]
+        known = f"available are {', '.join(tables)}" if tables else "there is no tablebase of this game"
+        raise MissingTableError(
+            f"has {1 + attackers + defenders} men ({attackers} attackers, {defenders} defenders, the king); {known}. "
+            "More can be added with `tablut serve --tablebase STORE`",
+            subject=f"position '{board.position}'",
+        )
+
+
+_AT_ONCE: Final = 3_000_000
+"""Number of classes that can be read in a fraction of a second."""
+
+
+class Reached(NamedTuple):
+    """Positions reachable from the start of a solved board, and their classes under the symmetries of the start."""
+
+    positions: int
+    classes: int
+
+
+class ListedTable(Result):
+    """A tablebase as listed on a page: its contents, and what the start reaches of it if the board is solved."""
+
+    name: str
+    variant: str
+    start: str
+    whole: bool
+    max_men: int
+    longest: int
+    positions: int
+    classes: int
+    reached: Reached | None
+    first: str
+    tiers: list[TierResult]
+
+
+def list_tables(tables: NamedTables) -> list[ListedTable]:
+    """Return the explorer's tablebases as listed on the page of endings."""
+    return sorted(
+        (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
+    )
+
+
+def _listed(table: NamedTable) -> ListedTable:
+    store, variant = table.tablebase.store, table.tablebase.variant
+    tiers = [tier_result(store.tier(*material).record, variant) for material in store.tiers()]
+    return ListedTable(
+        name=table.name,
+        variant=variant.name,
+        start=variant.start_position,
+        whole=table.whole,
+        max_men=table.tablebase.max_men,
+        longest=max((tier.max_dtm for tier in tiers), default=0),
+        positions=sum(tier.positions for tier in tiers),
+        classes=sum(tier.classes for tier in tiers),
+        reached=_reached().get(variant.digest) if table.whole else None,
+        first=_first(tiers),
+        tiers=tiers,
+    )
+
+
+@cache
+def _reached() -> dict[str, Reached]:
+    """Return the numbers of positions reachable from the starts of the solved boards, by digest of the game."""
+    return {
+        load_variant(name).digest: Reached(solved["positions"], solved["classes"]) for name, solved in results().items()
+    }
+
+
+def _first(tiers: list[TierResult]) -> str:
+    """Return the material to list first, or an empty string if the tablebase is small enough to list completely."""
+    if sum(tier.classes for tier in tiers) <= _AT_ONCE:
+        return ""
+    small = [tier for tier in tiers if tier.classes <= _AT_ONCE]
+    tier = max(small, key=lambda tier: tier.classes) if small else min(tiers, key=lambda tier: tier.classes)
+    return f"{tier.attackers}v{tier.defenders}"
+
+
+# -- the first plies of a game -----------------------------------------------------------------
 
 WIDEST: Final = 4_000
 """Largest ply, in classes, for which the next ply is listed too."""
@@ -75,8 +210,7 @@ def layers_of(variant: Variant) -> Layers:
     return Layers(variant, known, ply if len(frontier) else ply - 1, len(frontier) == 0)
 
 
-# -- facts of the board page about a position: moves with values, why it is impossible, its rank among all positions
-
+# -- a position: its moves with their values, why it is impossible, its rank among all positions ---
 
 _ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}
 
@@ -88,7 +222,7 @@ class LegalMove(MoveResult):
     dtm: int | None
 
 
-class MoveMade(Result):
+class PlayedMove(Result):
     """A move of the game so far."""
 
     move: str
@@ -127,7 +261,7 @@ class PositionFacts(Result):
     turn: str
     ply: int
     cells: str
-    made: list[MoveMade]
+    made: list[PlayedMove]
     positions: list[str]
     moves: list[LegalMove]
     outcome: OutcomeResult | None
@@ -148,14 +282,14 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
     outcome: OutcomeResult | None = None
     table = None
     try:
-        answered = moves_result(board)
-        outcome = answered.outcome
-        moves = sorted((_valued(move, board, tables) for move in answered.moves), key=_merit)
+        result = moves_result(board)
+        outcome = result.outcome
+        moves = sorted((_valued(move, board, tables) for move in result.moves), key=_merit)
         if outcome is None:
             table = _table(board, tables)
     except InputError as error:
         problem = str(error)
-    made, positions = _made(board)
+    made, positions = _history(board)
     return PositionFacts(
         variant=board.variant.name,
         position=str(board.position),
@@ -186,46 +320,46 @@ def _unwritable(variant: Variant, start: str) -> str | None:
     try:
         write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
     except InputError as error:
-        return str(error).partition(": ")[2]
+        return "; ".join(filter(None, [error.problem, error.remedy]))
     return None
 
 
-def _made(board: Board) -> tuple[list[MoveMade], list[str]]:
+def _history(board: Board) -> tuple[list[PlayedMove], list[str]]:
     """Return the moves that were made, and the position before each of them."""
-    walk = board.copy()
-    moves: list[MoveMade] = []
+    board = board.copy()
+    moves: list[PlayedMove] = []
     positions: list[str] = []
-    while walk.ply:
-        captures = [square_name(square, walk.size) for square in walk.captured()]
-        moves.append(MoveMade(move=str(walk.pop()), captures=captures))
-        positions.append(str(walk.position))
+    while board.ply:
+        captures = [square_name(square, board.size) for square in board.captured()]
+        moves.append(PlayedMove(move=str(board.pop()), captures=captures))
+        positions.append(str(board.position))
     return moves[::-1], positions[::-1]
 
 
-def _valued(told: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
+def _valued(move: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
     """Return a move with its value: from the rules if it ends the game, otherwise from a tablebase if one has it."""
     wdl: str | None = None
     dtm: int | None = None
-    if told.outcome is not None:
-        winner = told.outcome.winner
+    if move.outcome is not None:
+        winner = move.outcome.winner
         wdl, dtm = ("draw", None) if winner is None else ("win" if winner == board.turn else "loss", 1)
-    elif _may_be_known(told, board, tables):
-        board.push(told.move)
+    elif _may_be_known(move, board, tables):
+        board.push(move.move)
         table = tables.covering(board)
         if table is not None:
             verdict = table.tablebase.probe(board)
             wdl, dtm = verdict_of(a_ply_earlier(value_of(verdict)), unforced=unforced(board.variant))
         board.pop()
-    return LegalMove(**told.model_dump(exclude={"outcome"}), outcome=told.outcome, wdl=wdl, dtm=dtm)
+    return LegalMove(**move.model_dump(exclude={"outcome"}), outcome=move.outcome, wdl=wdl, dtm=dtm)
 
 
-def _may_be_known(told: MoveResult, board: Board, tables: NamedTables) -> bool:
+def _may_be_known(move: MoveResult, board: Board, tables: NamedTables) -> bool:
     """Return whether a tablebase may contain the position after a move, judged by the men that remain.
 
     This avoids making every move on the board only to find that no tablebase has its material.
     """
     attackers, defenders = board.position.material
-    taken = len(told.captures)
+    taken = len(move.captures)
     left = (attackers - taken, defenders) if board.turn == "white" else (attackers, defenders - taken)
     return any(table.tablebase.covers(*left) for table in tables.of(board.variant))
 

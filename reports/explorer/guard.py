@@ -1,4 +1,4 @@
-"""Middleware in front of every request: access checks, size and concurrency limits, and the format of refusals.
+"""Middleware through which every request passes: access checks, limits on size and number, and the form of refusals.
 
 On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header is the name that the
 browser believes it has reached, so it must be one of this machine's own names. If ``Origin`` and ``Sec-Fetch-Site`` are
@@ -83,7 +83,7 @@ class NotFoundError(TablutError):
 
 
 _LOG = logging.getLogger("tablut.explorer")
-_SAID: Final = {
+_HTTP_MESSAGES: Final = {
     400: "the request is not a JSON object, or does not have the fields of this address",
     404: "there is nothing at this address; see the list at /api",
     405: "this address does not allow that method",
@@ -147,14 +147,14 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
     # Drop the first part of each location, which names the part of the request: body, query or path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
-        return failure(_SAID[400], 400)
+        return failure(_HTTP_MESSAGES[400], 400)
     return failure(fault_of(details), 422)
 
 
 def http_refused(_: Request, error: Exception) -> Response:
     """Answer an HTTP error, such as an unknown address or an unsupported method, in JSON."""
     assert isinstance(error, HTTPException)
-    line = _SAID.get(error.status_code, str(error.detail))
+    line = _HTTP_MESSAGES.get(error.status_code, str(error.detail))
     return failure(line, error.status_code, dict(error.headers or {}))
 
 
@@ -179,6 +179,7 @@ HEADERS: Final = {
 }
 """Headers of every response."""
 
+# The middleware of starlette for this check answers in plain text, and its older versions refuse IPv6 addresses.
 _OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
 _ELSEWHERE: Final = "pages of other sites cannot use this explorer"
 _RECORDS: Final = ("/api/record", "/api/analyse")
@@ -198,11 +199,13 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
-        asked, scope = scope["method"], {**scope, "method": "GET"} if scope["method"] == "HEAD" else scope
+        head = scope["method"] == "HEAD"
+        if head:
+            scope = {**scope, "method": "GET"}
 
         async def complete(message: Message) -> None:
             """Send a message, adding the headers at the start of a response; drop the body if the request was HEAD."""
-            if asked == "HEAD" and message["type"] == "http.response.body":
+            if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)

@@ -1,60 +1,61 @@
 """Jobs for the workers: searching, proving, counting and analysing. Nothing here handles HTTP requests.
 
-Each function is a job in the sense of `reports.explorer.work`: it takes the link to the serving process, then the
+Each function is a job in the sense of `reports.explorer.work`: it takes the channel to the serving process, then the
 request and the limits.
 """
 
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from reports.explorer.guard import BusyError, NotFoundError, Settings
-from reports.rulebook.deciding import DecidingRules, deciding_rules
+from reports.rulebook import variations
 from retrograde.answers import SolutionResult, SolvedResult, tier_result
 from retrograde.proofs import ProofLimits, Solver
 from retrograde.puzzles.game import PuzzleGame
-from retrograde.puzzles.puzzle_file import facts_of, read_puzzles
+from retrograde.puzzles.puzzle_file import Puzzle, facts_of, read_puzzles, rules_of
 from retrograde.solver.report import SolveReport, solve_report
 from retrograde.tablebase import Tablebase, open_tablebase
 from retrograde.tablebase.querying import TableQuery, list_positions
-from tablut.answers import PerftCount, PerftResult
 from tablut.board import Board
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.errors import InputError, TablutError, UncompiledError
 from tablut.indexing.values import unforced
 from tablut.play.analysis import Analyst, analyse
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.players.registry import BestMoveResult, bestmove_result, ready_player
 from tablut.play.players.simple import AlphaBetaPlayer
 from tablut.play.search.limits import SearchLimits
-from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import plural
+from tablut.results import PerftCount, PerftResult, Result
 from tablut.variants import shipped_variant
+from tablut.work.clocks import wall_clock
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from counting import BoundsReport
-    from reports.explorer.asked import (
-        AnalysisAsked,
-        BestMoveAsked,
-        EndingsAsked,
-        GameAsked,
-        MovesAsked,
-        PerftAsked,
-        SolveAsked,
+    from reports.explorer.requests import (
+        AnalysisRequest,
+        BestMoveRequest,
+        EndingsRequest,
+        GameRequest,
+        MovesRequest,
+        PerftRequest,
+        SolveRequest,
     )
-    from reports.explorer.work import Link
+    from reports.explorer.work import Channel
 
 _TABLE_BYTES: Final = 64 << 20
 """Bytes of an unpacked tablebase that a worker keeps in memory."""
 
 
-class _LeftError(Exception):
-    """Raised when the visitor has disconnected."""
+class _StoppedError(TablutError):
+    """Raised when the visitor has disconnected or the time is over."""
 
 
 def get_ready() -> None:
@@ -71,80 +72,80 @@ def opened(folder: Path) -> Tablebase:
     return open_tablebase(folder, _TABLE_BYTES)
 
 
-def bestmove(link: Link, asked: BestMoveAsked, limits: SearchLimits, settings: Settings) -> BestMoveResult:
+def bestmove(channel: Channel, request: BestMoveRequest, limits: SearchLimits, settings: Settings) -> BestMoveResult:
     """Choose a move with the requested player."""
-    board = asked.board()
-    options = PlayerOptions(seed=asked.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
-    player = make_player(asked.player, board.variant, options)
-    link.when_stopped(getattr(player, "stop", lambda: None))
-    return bestmove_result(board, asked.player, player.choose(board, limits))
+    board = request.board()
+    options = PlayerOptions(seed=request.seed, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
+    player = make_player(request.player, board.variant, options)
+    channel.when_stopped(getattr(player, "stop", lambda: None))
+    return bestmove_result(board, request.player, player.choose(board, limits))
 
 
-def think(link: Link, asked: MovesAsked, movetime: float, settings: Settings) -> dict[str, Any]:
+def think(channel: Channel, request: MovesRequest, movetime: float, settings: Settings) -> dict[str, Any]:
     """Search a position and send the current result after each iteration."""
-    board = asked.board()
+    board = request.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
 
-    def known(choice: Choice) -> dict[str, Any]:
-        found = bestmove_result(board, "alphabeta", choice).model_dump(mode="json")
-        return found | {"turn": board.turn, "seconds": round(time.perf_counter() - started, 2)}
+    def progress(choice: Choice) -> dict[str, Any]:
+        result = bestmove_result(board, "alphabeta", choice).model_dump(mode="json")
+        return result | {"turn": board.turn, "seconds": round(time.perf_counter() - started, 2)}
 
-    player.observe(lambda choice: link.send("info", known(choice)))
-    link.when_stopped(player.stop)
-    return known(player.choose(board, SearchLimits(movetime=movetime)))
+    player.observe(lambda choice: channel.send("info", progress(choice)))
+    channel.when_stopped(player.stop)
+    return progress(player.choose(board, SearchLimits(movetime=movetime)))
 
 
-def analysed(link: Link, asked: AnalysisAsked, settings: Settings) -> dict[str, Any]:
+def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings) -> dict[str, Any]:
     """Analyse a game and send a message for each position analysed."""
-    record, variant = asked.record_and_rules()
+    record, variant = request.record_and_rules()
     most = settings.analysis_seconds
     until = wall_clock() + most
-    limits = SearchLimits(movetime=min(asked.movetime, most / (len(record.moves) + 1)))
+    limits = SearchLimits(movetime=min(request.movetime, most / (len(record.moves) + 1)))
     analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
 
-    def _watch(number: int) -> None:
+    def watch(number: int) -> None:
         """Report progress, and stop if the visitor has disconnected or the time is over."""
-        if link.stopped:
-            raise _LeftError
+        if channel.stopped:
+            raise _StoppedError
         if wall_clock() > until:
             raise BusyError("the analysis took too long; analyse a shorter game")
-        link.send("looked", {"ply": number, "plies": len(record.moves)})
+        channel.send("looked", {"ply": number, "plies": len(record.moves)})
 
-    return analyse(record, analyst, _watch).model_dump(mode="json")
+    return analyse(record, analyst, watch).model_dump(mode="json")
 
 
-def prove(link: Link, asked: SolveAsked, limits: ProofLimits, folder: Path | None) -> SolvedResult:
+def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: Path | None) -> SolvedResult:
     """Prove the value of a position within the limits, as far as possible."""
-    board = asked.board()
+    board = request.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
-    link.when_stopped(solver.stop)
-    solution = solver.solve(board.position, plies_left=asked.plies_left, all_wins=asked.all_wins)
-    left = board.variant.rules.move_limit if asked.plies_left is None else asked.plies_left
+    channel.when_stopped(solver.stop)
+    solution = solver.solve(board.position, plies_left=request.plies_left, all_wins=request.all_wins)
+    left = board.variant.rules.move_limit if request.plies_left is None else request.plies_left
     return SolvedResult(**SolutionResult.model_validate(solution).model_dump(), plies_left=left)
 
 
-def solve_board(_: Link, asked: GameAsked) -> SolveReport:
+def solve_board(_: Channel, request: GameRequest) -> SolveReport:
     """Solve a small board completely."""
-    return solve_report(asked.game())[0]
+    return solve_report(request.game())[0]
 
 
-def count_sequences(link: Link, asked: PerftAsked, most: int) -> PerftResult:
+def count_sequences(channel: Channel, request: PerftRequest, most: int) -> PerftResult:
     """Count move sequences, depth by depth."""
-    board = asked.board()
+    board = request.board()
     engine = engine_for(board.variant)
     array = engine.board(board.position.cells, board.position.side)
-    found = PerftCount(board.variant, str(board.position), 1)
-    for plies in range(1, asked.depth + 1):
-        if link.stopped:
-            raise _LeftError
-        _check_perft(found.counts, plies, most)
+    count = PerftCount(board.variant, str(board.position), 1)
+    for plies in range(1, request.depth + 1):
+        if channel.stopped:
+            raise _StoppedError
+        _check_perft(count.counts, plies, most)
         started = wall_clock()
-        found.counts.append(engine.perft(array, plies))
-        found.seconds = wall_clock() - started
-    if asked.divide:
-        found.divided = engine.divide(array, asked.depth)
-    return found.result()
+        count.counts.append(engine.perft(array, plies))
+        count.seconds = wall_clock() - started
+    if request.divide:
+        count.divided = engine.divide(array, request.depth)
+    return count.result()
 
 
 def _check_perft(counts: list[int], plies: int, most: int) -> None:
@@ -159,11 +160,11 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
         )
 
 
-def size_of(_: Link, asked: GameAsked) -> BoundsReport:
+def count_space(_: Channel, request: GameRequest) -> BoundsReport:
     """Count the state space of a game."""
     from counting import bounds
 
-    return bounds(asked.game())
+    return bounds(request.game())
 
 
 # -- puzzles ---------------------------------------------------------------------------------------
@@ -186,8 +187,8 @@ class ListedPuzzle(Result):
     source: str
 
 
-class Tried(Result):
-    """The verdict on an attempted move."""
+class Judgement(Result):
+    """The verdict on a move. ``said`` is the verdict in words, and ``plies`` the number of plies left."""
 
     move: str
     right: bool | None
@@ -197,7 +198,7 @@ class Tried(Result):
     said: str
 
 
-class Revealed(Result):
+class Solution(Result):
     """The solution from here: a line in which the defender holds out longest, and all correct first moves."""
 
     line: list[str]
@@ -207,7 +208,7 @@ class Revealed(Result):
 @cache
 def list_puzzles() -> dict[str, ListedPuzzle]:
     """Return the puzzles of the collection that have a winner and a distance, by id."""
-    found = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
+    puzzles = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
     return {
         puzzle.id: ListedPuzzle(
             id=puzzle.id,
@@ -223,7 +224,7 @@ def list_puzzles() -> dict[str, ListedPuzzle]:
             men=1 + sum(puzzle.position.material),
             source=puzzle.tags.get("source", ""),
         )
-        for puzzle, facts in found
+        for puzzle, facts in puzzles
         if facts.winner and facts.plies
     }
 
@@ -243,35 +244,35 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
     return PuzzleGame(variant, board.position, listed.winner, left, limits)
 
 
-def defence(_: Link, listed: ListedPuzzle, settings: Settings) -> str | None:
+def defence(_: Channel, listed: ListedPuzzle, settings: Settings) -> str | None:
     """Find the first move of a puzzle in which the losing side moves first."""
     move = _game(listed, [], settings).defence()
     return None if move is None else str(move)
 
 
-def judged(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Tried:
+def judge_move(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Judgement:
     """Judge the last of the given moves."""
     game = _game(listed, moves[:-1], settings)
     if game.board.turn != listed.winner:
         raise InputError(f"after {len(moves) - 1} moves it is the other side's turn", subject=f"puzzle {listed.id}")
     move = game.board.push_text(moves[-1])
     game.board.pop()
-    answer = game.judge(move)
-    reply = None if answer.reply is None else str(answer.reply)
-    left = game.plies - 1 - (answer.reply is not None) if answer.right else game.plies
-    return Tried(
+    verdict = game.judge(move)
+    reply = None if verdict.reply is None else str(verdict.reply)
+    left = game.plies - 1 - (verdict.reply is not None) if verdict.right else game.plies
+    return Judgement(
         move=str(move),
-        right=answer.right,
-        over=bool(answer.right and answer.over),
+        right=verdict.right,
+        over=bool(verdict.right and verdict.over),
         reply=reply,
         plies=left,
-        said=_said(game.plies, answer.right, reply, over=answer.over),
+        said=_in_words(game.plies, verdict.right, reply, over=verdict.over),
     )
 
 
-def _said(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
+def _in_words(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
     if right is None:
-        return "The proof took too long, so this move could not be judged."
+        return "The proof took too long, so this move could not be judge_move."
     if right:
         if over:
             return "Solved: the game is won."
@@ -287,13 +288,13 @@ def _plies(number: int) -> str:
     return "1 ply" if number == 1 else f"{number} plies ({plural(moves, 'move')})"
 
 
-def revealed(link: Link, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Revealed:
+def reveal(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Solution:
     """Find all correct moves, and a line of play."""
     right = [str(move) for move in _game(listed, moves, settings).right_moves()]
-    return Revealed(line=solution(link, listed, moves, settings), right=right)
+    return Solution(line=best_line(channel, listed, moves, settings), right=right)
 
 
-def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
+def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
     """Find a line of best play by both sides."""
     line: list[str] = []
     so_far = list(moves)
@@ -312,23 +313,61 @@ def solution(_: Link, listed: ListedPuzzle, moves: list[str], settings: Settings
     return line
 
 
-def decided_by(link: Link, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
-    """Find the rules that decide a puzzle."""
+class DecidingRules(Result):
+    """Rule fields that decide a puzzle, and fields for which this could not be determined."""
 
-    def _watch(solver: Solver) -> None:
-        link.when_stopped(solver.stop)
-        if link.stopped:
-            raise _LeftError
+    rules: list[str]
+    unknown: list[str]
 
-    (puzzle,) = (one for one in read_puzzles("collection") if one.id == listed.id)
+
+def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
+    """Find the rules that decide a puzzle of the collection."""
+
+    def watch(solver: Solver) -> None:
+        channel.when_stopped(solver.stop)
+        if channel.stopped:
+            raise _StoppedError
+
+    puzzle = next(puzzle for puzzle in read_puzzles("collection") if puzzle.id == listed.id)
     limits = ProofLimits(settings.nodes, None, settings.proof_mib << 20, 0)
-    return deciding_rules(puzzle, limits, settings.puzzle_seconds / 2, _watch)
+    return deciding_rules(puzzle, limits, settings.puzzle_seconds / 2, watch)
+
+
+def deciding_rules(
+    puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
+) -> DecidingRules:
+    """Return the rule fields for which some other value changes the solution of a puzzle.
+
+    The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
+    is not valid under the changed rules. ``watch`` is called with the solver before each proof.
+    """
+    facts, until = facts_of(puzzle), wall_clock() + seconds
+    solution = facts.winner, facts.plies, {*(puzzle.first or ())}
+    deciding, unknown = [], []
+    for field, variant in variations(rules_of(puzzle)):
+        if field in deciding:
+            continue
+        try:
+            solver = Solver(variant, replace(limits, seconds=max(until - wall_clock(), 0.01)))
+            watch(solver)
+            found = solver.solve(puzzle.position, plies_left=facts.plies)
+        except UncompiledError:
+            unknown.append(field)
+            continue
+        except InputError:
+            deciding.append(field)  # the position is invalid under these rules
+            continue
+        if found.wdl is None:
+            unknown.append(field)
+        elif (found.winner, found.dtm, {*found.winning_moves}) != solution:
+            deciding.append(field)
+    return DecidingRules(rules=deciding, unknown=[field for field in dict.fromkeys(unknown) if field not in deciding])
 
 
 # -- endings ---------------------------------------------------------------------------------------
 
 
-class EndingListed(Result):
+class ListedEnding(Result):
     """A position of a tablebase."""
 
     position: str
@@ -336,21 +375,17 @@ class EndingListed(Result):
     dtm: int | None
 
 
-class EndingsFound(Result):
+class EndingsList(Result):
     """Positions found in a tablebase."""
 
     name: str
     variant: str
     found: int
     at_least: int | None
-    positions: list[EndingListed]
+    positions: list[ListedEnding]
 
 
-class _StoppedError(Exception):
-    """Raised when the time is over or the visitor has disconnected."""
-
-
-def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seconds: float) -> EndingsFound:
+def find_endings(channel: Channel, name: str, folder: Path, request: EndingsRequest, seconds: float) -> EndingsList:
     """List positions of a tablebase.
 
     If the longest wins or losses are requested, the greatest distances are tried first, so that the remaining entries
@@ -358,34 +393,41 @@ def found_endings(link: Link, name: str, folder: Path, asked: EndingsAsked, seco
     """
     store, variant, until = opened(folder).store, opened(folder).variant, wall_clock() + seconds
     materials = tuple(store.tiers())
-    if asked.material is not None:
-        attackers, _, defenders = asked.material.partition("v")
+    if request.material is not None:
+        attackers, _, defenders = request.material.partition("v")
         wanted = (int(attackers), int(defenders))
         if wanted not in materials:
             raise NotFoundError(
-                f"does not contain {asked.material}; see the tiers at /api/endings", subject=f"tablebase {name}"
+                f"does not contain {request.material}; see the tiers at /api/endings", subject=f"tablebase {name}"
             )
         materials = (wanted,)
 
     def look(_: int) -> None:
-        if link.stopped or wall_clock() > until:
+        if channel.stopped or wall_clock() > until:
             raise _StoppedError
 
-    bounds: list[int | None] = [asked.min_plies]
-    if asked.order == "longest" and asked.wdl in ("win", "loss") and asked.zugzwang is None and not asked.max_plies:
-        deepest = max((tier_result(store.tier(*one).record, variant).max_dtm for one in materials), default=0)
-        bounds = [*(bound for bound in (deepest - 2, deepest // 2) if bound > (asked.min_plies or 0)), *bounds]
+    bounds: list[int | None] = [request.min_plies]
+    if (
+        request.order == "longest"
+        and request.wdl in ("win", "loss")
+        and request.zugzwang is None
+        and not request.max_plies
+    ):
+        deepest = max((tier_result(store.tier(*tier).record, variant).max_dtm for tier in materials), default=0)
+        bounds = [*(bound for bound in (deepest - 2, deepest // 2) if bound > (request.min_plies or 0)), *bounds]
     # Under given rules, unforced positions are either draws or unresolved, never both.
-    wdl = unforced(variant) if asked.wdl in ("draw", "unresolved") else asked.wdl
+    wdl = unforced(variant) if request.wdl in ("draw", "unresolved") else request.wdl
     try:
         for bound in bounds:
-            query = TableQuery(wdl, asked.side, bound, asked.max_plies, materials, asked.zugzwang, asked.order)
-            listing = list_positions(store, query, asked.skip + asked.most, look, skip=asked.skip)
-            if len(listing.positions) >= asked.most:
+            query = TableQuery(wdl, request.side, bound, request.max_plies, materials, request.zugzwang, request.order)
+            listing = list_positions(store, query, request.skip + request.most, look, skip=request.skip)
+            if len(listing.positions) >= request.most:
                 break
     except _StoppedError:
         raise BusyError(
             f"tablebase {name}: the list takes longer than {seconds:g} seconds; choose one material"
         ) from None
-    positions = [EndingListed(position=str(one.position), wdl=one.wdl, dtm=one.dtm) for one in listing.positions]
-    return EndingsFound(name=name, variant=variant.name, found=listing.found, at_least=bound, positions=positions)
+    positions = [
+        ListedEnding(position=str(ending.position), wdl=ending.wdl, dtm=ending.dtm) for ending in listing.positions
+    ]
+    return EndingsList(name=name, variant=variant.name, found=listing.found, at_least=bound, positions=positions)

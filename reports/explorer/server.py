@@ -20,7 +20,7 @@ from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.results import Result
-from tablut.running.machine import listen
+from tablut.work.machine import listen
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,13 +83,13 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
-    # uvicorn shuts down on SIGTERM and then raises it again. As an exit, this releases workers and their semaphores.
+    # uvicorn shuts down on SIGTERM and then raises it again. An exception lets the clean-up below run.
     before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
-    told = logging.StreamHandler()
-    logging.getLogger("tablut.explorer").addHandler(told)
-    # The server stops within a second or two after Ctrl-C. A program that watches interrupts would end the process
-    # sooner.
-    watched = signal.set_wakeup_fd(-1)
+    log = logging.StreamHandler()
+    logging.getLogger("tablut.explorer").addHandler(log)
+    # A wakeup descriptor that the caller has set to notice interrupts would end the process on Ctrl-C, before the
+    # server has stopped.
+    wakeup = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
     # Responses are sent in time even if other threads compute in Python.
     sys.setswitchinterval(0.002)
@@ -100,9 +100,9 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     finally:
         if before is not None:
             signal.signal(signal.SIGTERM, before)
-        signal.set_wakeup_fd(watched, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
         sys.setswitchinterval(switching)
-        logging.getLogger("tablut.explorer").removeHandler(told)
+        logging.getLogger("tablut.explorer").removeHandler(log)
         listener.close()
     return False
 
@@ -129,7 +129,7 @@ def serve_command(
 ) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 
-    It listens on the loopback and ends with Ctrl-C. Visitors read no file of yours.
+    By default only this machine can reach it. Visitors cannot read your files. Stop it with Ctrl-C.
     """
     from reports.explorer.guard import Settings
 

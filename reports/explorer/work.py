@@ -6,26 +6,28 @@ with the process that started it. A job that exceeds its time, or does not end w
 has disconnected, is killed together with its worker; a job that exhausts memory is killed by the system. Other jobs are
 not affected.
 
-Only the names of this package's functions and plain values are sent to a worker, through pipes that no other process
-can access.
+The pools of ``concurrent.futures`` and pebble choose the process of a job themselves, so a job could neither send
+messages nor be told to stop. They also start the time limit when a process accepts the job, so a suspended process
+would block them forever. Only the names of this package's functions and plain values are sent to a worker, through
+pipes that no other process can access.
 """
 
 from __future__ import annotations
 
 import asyncio
-import gc
 import multiprocessing
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
 from typing import Any, Final, TypeVar
 
 from starlette.requests import Request
@@ -33,7 +35,7 @@ from starlette.requests import Request
 from reports.explorer.guard import BusyError, Settings, content_of
 from tablut.errors import MachineError
 from tablut.results import Result
-from tablut.running import clocks
+from tablut.work import clocks
 
 Answer = TypeVar("Answer")
 
@@ -48,15 +50,17 @@ _GRACE: Final = 3.0
 _START: Final = 180.0
 """Time in seconds that a new process has to load its data. On a new machine it also compiles the kernels."""
 _LOOK: Final = 0.1
-"""Time in seconds between two checks for messages, for time-outs and for disconnected visitors."""
+"""Time in seconds between two checks for time-outs and for disconnected visitors."""
 _MOST_MESSAGES: Final = 1000
 """Maximum number of messages queued for a slow reader. Further messages are dropped, except the last."""
+_MOST_THREADS: Final = 256
+"""Maximum number of threads that wait for workers; each running job uses one, and a second while it is stopped."""
 
 
 # -- in a worker -----------------------------------------------------------------------------------
 
 
-class Link:
+class Channel:
     """A job's connection to the serving process: it sends messages there and receives the request to stop."""
 
     def __init__(self, send: Callable[[str, Any], None]) -> None:
@@ -79,65 +83,52 @@ class Link:
         self._stop()
 
 
-class _Channel:
-    """A worker's end of the pipe. Jobs are numbered, since a stop request may arrive before its job or after it."""
-
-    def __init__(self, pipe: Connection) -> None:
-        self._pipe, self._sending, self._changing = pipe, threading.Lock(), threading.Lock()
-        self._stopped, self._number, self._link = 0, 0, Link(lambda *_: None)
-
-    def open(self, number: int) -> Link:
-        """Return the link of the job that is starting."""
-
-        def send(name: str, content: Any) -> None:
-            with self._sending, suppress(OSError):
-                self._pipe.send((number, name, content))
-
-        clocks.tell_by(lambda compiles: send("compiles", compiles))
-        with self._changing:
-            self._number, self._link = number, Link(send)
-            if number <= self._stopped:
-                self._link.stop()
-        return self._link
-
-    def listen(self) -> None:
-        """Receive the numbers of jobs to stop; exit when the serving process has ended."""
-        while True:
-            try:
-                number = self._pipe.recv()
-            except (EOFError, OSError):
-                os._exit(0)
-            with self._changing:
-                self._stopped = number
-                if self._number == number:
-                    self._link.stop()
-
-
-_channel: _Channel
-
-
-def _begin(pipe: Connection, prepare: Callable[[], object]) -> None:
-    """Initialise this process as a worker."""
-    global _channel
+def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
+    """Run the jobs that arrive through a pipe, one after another. This is the main function of a worker."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and its end stops this one
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_NICE)
-    _channel = _Channel(pipe)
-    _channel.open(0)  # report compilation from here on
-    threading.Thread(target=_channel.listen, daemon=True, name="stops").start()
+    sending = threading.Lock()  # the thread that compiles sends messages too
+
+    def send(number: int, name: str, content: Any) -> None:
+        with sending, suppress(OSError):
+            pipe.send((number, name, content))
+
+    jobs: SimpleQueue[tuple[int, Callable[[], object]]] = SimpleQueue()
+    threading.Thread(target=_receive, args=(pipe, send, jobs), daemon=True, name="requests").start()
+    clocks.tell_by(lambda compiles: send(0, "compiles", compiles))
     with suppress(Exception):  # the job that needs the preparation reports the failure
-        prepare()
+        if prepare is not None:
+            prepare()
+    send(0, "ready", None)
+    while True:
+        number, job = jobs.get()
+        try:
+            send(number, "done", job())
+        except Exception as error:
+            send(number, "failed", (error, traceback.format_exc()))
 
 
-def _do(number: int, function: Callable[..., Answer], arguments: tuple[Any, ...]) -> Answer:
-    link = _channel.open(number)
-    link.send("begun", None)
-    return function(link, *arguments)
-
-
-def nothing(*_: object) -> None:
-    """Do nothing. This is the default preparation of a worker, and its first job when it is started in advance."""
+def _receive(
+    pipe: Connection, send: Callable[[int, str, Any], None], jobs: SimpleQueue[tuple[int, Callable[[], object]]]
+) -> None:
+    """Queue the jobs that arrive, and stop the current one on request; exit when the serving process has ended."""
+    # Jobs are numbered, because a request to stop may overtake its job or come after the end of the job.
+    current = stopped = 0
+    while True:
+        try:
+            number, *work = pipe.recv()
+        except (EOFError, OSError):
+            os._exit(0)
+        if work:
+            current, channel = number, Channel(partial(send, number))
+            function, arguments = work
+            jobs.put((number, partial(function, channel, *arguments)))
+        else:
+            stopped = number
+        if current == stopped:
+            channel.stop()
 
 
 # -- in the serving process ------------------------------------------------------------------------
@@ -146,62 +137,78 @@ def nothing(*_: object) -> None:
 class _Worker:
     """A process that runs jobs, one after another."""
 
-    def __init__(self, prepare: Callable[[], object]) -> None:
+    def __init__(self, prepare: Callable[[], object] | None) -> None:
         # Spawned, not forked: a forked copy would inherit locks held by threads that do not exist in it.
         context = multiprocessing.get_context("spawn")
-        self._pipe, self._theirs = context.Pipe()
-        self._pool = ProcessPoolExecutor(1, context, _begin, (self._theirs, prepare))
-        self._processes: list[BaseProcess] = []
-        self._number = 0
-        self.ready = False
-
-    @property
-    def alive(self) -> bool:
-        """Whether the process is still running or has not been started yet. It starts with the first job."""
-        return all(process.is_alive() for process in self._processes)
-
-    def start(self, function: Callable[..., Answer], arguments: tuple[Any, ...] = ()) -> Future[Answer]:
-        self._number += 1
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve_jobs, args=(theirs, prepare), daemon=True)
         try:
-            future = self._pool.submit(_do, self._number, function, arguments)
-            self._processes = list(self._pool._processes.values())
-            return future
-        except BrokenProcessPool as error:
-            raise MachineError("the process that searched has ended", remedy="try again") from error
+            self._process.start()
         except OSError as error:
             raise MachineError(f"no process for the search can be started: {error.strerror or error}") from error
         finally:
-            self._theirs.close()  # the worker process has its own copy by now
+            theirs.close()  # so that the end of the process closes the pipe
+        self._sending = threading.Lock()
+        self._number = 0
+        self.ready = False
+        self.idle = True
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process is still running."""
+        return self._process.is_alive()
+
+    def run(
+        self, function: Callable[..., Any], arguments: tuple[Any, ...], deliver: Callable[[str, Any], object]
+    ) -> tuple[str, Any]:
+        """Run a job, deliver its messages, and return the last one, which is ``done`` or ``failed``.
+
+        This blocks, since a suspended process reads nothing and writes nothing; so it is called in a thread.
+        """
+        number = self._number
+        try:
+            self._send(number, function, arguments)
+            while True:
+                sender, name, content = self._pipe.recv()
+                self.ready |= name == "ready"
+                if sender == number and name in ("done", "failed"):
+                    self.idle = True
+                    return name, content
+                if sender in (0, number):
+                    deliver(name, content)
+        except (EOFError, OSError) as error:
+            raise MachineError("the process that searched has ended", remedy="try again") from error
+
+    def begin(self) -> None:
+        """Reserve the worker for its next job."""
+        self._number += 1
+        self.idle = False
 
     def stop(self) -> None:
-        """Ask the current job to stop."""
+        """Ask the current job to stop. This may block, like `run`."""
         with suppress(OSError):  # the process has ended already
-            self._pipe.send(self._number)
+            self._send(self._number)
 
-    def messages(self) -> Iterator[tuple[str, Any]]:
-        """Yield the messages of the current job."""
-        with suppress(EOFError, OSError):
-            while self._pipe.poll():
-                number, name, content = self._pipe.recv()
-                self.ready = self.ready or number > 0
-                if number in (0, self._number):
-                    yield name, content
+    def _send(self, *message: Any) -> None:
+        with self._sending:
+            self._pipe.send(message)
 
     def kill(self, *, wait: bool = False) -> None:
-        for process in self._processes:  # Python 3.14 has kill_workers for this
-            process.kill()
-        self._pool.shutdown(wait, cancel_futures=True)
-        self._pipe.close()
+        """Kill the process, which also ends the threads that wait for it."""
+        self._process.kill()
+        if wait:
+            self._process.join()
 
 
 class Workers:
     """The pool of worker processes, busy and idle."""
 
-    def __init__(self, prepare: Callable[[], object] = nothing) -> None:
+    def __init__(self, prepare: Callable[[], object] | None = None) -> None:
         self._prepare = prepare
         self._idle: list[_Worker] = []
         self._all: set[_Worker] = set()
         self._closed = False
+        self.threads = ThreadPoolExecutor(_MOST_THREADS, "workers")
 
     def take(self) -> _Worker:
         """Return an idle worker, or a new one if there is none; workers that the system has killed are discarded."""
@@ -210,24 +217,27 @@ class Workers:
         while self._idle:
             if (worker := self._idle.pop()).alive:
                 return worker
-            self.give_back(worker, sound=False)
+            self.give_back(worker)
         worker = _Worker(self._prepare)
         self._all.add(worker)
         return worker
 
-    def give_back(self, worker: _Worker, *, sound: bool) -> None:
+    def give_back(self, worker: _Worker) -> None:
         """Keep a worker for the next job, or kill it if it is no longer usable."""
-        if sound and not self._closed:
+        if worker.idle and worker.alive and not self._closed:
             self._idle.append(worker)
         else:
             worker.kill()
             self._all.discard(worker)
 
+    def stop(self, worker: _Worker) -> None:
+        """Ask the current job of a worker to stop."""
+        if not self._closed:
+            self.threads.submit(worker.stop)
+
     def warm(self) -> None:
         """Start a worker in advance, so that the first visitor need not wait for it."""
-        worker = self.take()
-        worker.start(nothing)
-        self._idle.append(worker)
+        self.give_back(self.take())
 
     def close(self) -> None:
         """Kill all workers; running jobs fail."""
@@ -236,7 +246,7 @@ class Workers:
         for worker in self._all:
             worker.kill(wait=True)
         self._all.clear()
-        gc.collect()  # release the pools' semaphores now: a signal may end this process before its normal clean-up
+        self.threads.shutdown()
 
 
 class Job:
@@ -244,59 +254,62 @@ class Job:
 
     def __init__(self, workers: Workers, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
         self._workers, self._seconds = workers, seconds
-        self._function, self._arguments = function, arguments
         self._until, self._stopping = 0.0, False
         self._worker: _Worker | None = None
         self.compiles = False
         self.messages: asyncio.Queue[tuple[str, Any]] = asyncio.Queue()
-        self.task = asyncio.create_task(self._run())
+        self.task = asyncio.create_task(self._run(function, arguments))
         self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
 
     def stop(self) -> None:
         """Ask the job to stop; if it does not end within a few seconds, its worker is killed."""
         if not self._stopping:
             self._stopping = True
-            self._until = min(self._until, time.monotonic() + _GRACE)
             if self._worker is not None:
-                self._worker.stop()
+                self._stop(self._worker)
 
-    async def _run(self) -> Any:
+    def _stop(self, worker: _Worker) -> None:
+        self._until = min(self._until, time.monotonic() + _GRACE)
+        self._workers.stop(worker)
+
+    async def _run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         worker = self._worker = self._workers.take()
-        self._take_messages(worker)  # messages of an earlier job show that the worker is ready
-        sound = False
+        worker.begin()
+        limit = self._seconds if worker.ready else _START
+        self._until = time.monotonic() + limit
+        if self._stopping:  # before the job began
+            self._stop(worker)
+        loop = asyncio.get_running_loop()
+
+        def deliver(name: str, content: Any) -> None:
+            with suppress(RuntimeError):  # the loop has been closed
+                loop.call_soon_threadsafe(self._receive, name, content)
+
         try:
-            future = asyncio.wrap_future(worker.start(self._function, self._arguments))
-            future.add_done_callback(lambda ended: ended.cancelled() or ended.exception())  # mark its error as seen
-            limit = self._seconds if worker.ready else _START
-            self._until = time.monotonic() + (_GRACE if self._stopping else limit)
-            if self._stopping:
-                worker.stop()
-            while not future.done():
-                await asyncio.wait({future}, timeout=_LOOK)
-                if self._take_messages(worker):
-                    limit = self._seconds
-                if not future.done() and time.monotonic() > self._until:
+            running = loop.run_in_executor(self._workers.threads, worker.run, function, arguments, deliver)
+            while not running.done():
+                await asyncio.wait({running}, timeout=_LOOK)
+                if not running.done() and time.monotonic() > self._until:
+                    limit = self._seconds if worker.ready else limit
                     raise MachineError(f"this took longer than {limit:g} seconds and was stopped")
-            sound = not isinstance(future.exception(), BrokenProcessPool)
-            if not sound:
-                raise MachineError("the process that searched has ended", remedy="try again")
-            return future.result()
+            name, content = running.result()
+            if name == "done":
+                return content
+            error, trace = content
+            error.add_note(trace)
+            raise error
         finally:
             self._worker = None
-            self._workers.give_back(worker, sound=sound)
+            self._workers.give_back(worker)
 
-    def _take_messages(self, worker: _Worker) -> bool:
-        """Queue the messages of the job, and return whether it has just begun, which starts its time limit."""
-        begun = False
-        for name, content in worker.messages():
-            if name == "compiles":
-                self.compiles = content
-            elif name == "begun":
-                begun = True
-                self._until = min(self._until, time.monotonic() + self._seconds)
-            elif self.messages.qsize() < _MOST_MESSAGES:
-                self.messages.put_nowait((name, content))
-        return begun
+    def _receive(self, name: str, content: Any) -> None:
+        """Handle a message of the worker. The time limit of the job starts when a new worker is ready."""
+        if name == "compiles":
+            self.compiles = content
+        elif name == "ready":
+            self._until = min(self._until, time.monotonic() + self._seconds)
+        elif self.messages.qsize() < _MOST_MESSAGES:
+            self.messages.put_nowait((name, content))
 
 
 def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
@@ -306,7 +319,10 @@ def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
     return ("done", task.result()) if error is None else ("failed", content_of(error, "a job"))
 
 
-class SearchTold(Result):
+# -- the queue of visitors -------------------------------------------------------------------------
+
+
+class SearchStatus(Result):
     """Status of a visitor's search: how many searches must end before it begins, and whether it is compiling."""
 
     name: str
@@ -323,8 +339,8 @@ class _Search:
     job: Job | None = None
 
 
-class Places:
-    """Queue of visitors for the workers. A job keeps its place until it has ended, even if its visitor has left."""
+class JobQueue:
+    """Queue of visitors for the workers. A job occupies its place until it has ended, even if its visitor has left."""
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self._workers, self._settings = workers, settings
@@ -339,7 +355,7 @@ class Places:
         It is refused if the visitor already has two searches, or if too many visitors are waiting.
         """
         if sum(search.visitor == visitor for search in self._searches) >= 2:
-            raise BusyError("one search at a time, please: yours is still running, and another one is waiting", 429)
+            raise BusyError("you already have a search running and another one waiting; try again in a moment", 429)
         if self._free.locked() and len(self._waiting()) >= self._settings.waiting:
             raise BusyError("the server is busy and its queue is full; try again in a moment", 503)
         search = _Search(visitor, name)
@@ -363,25 +379,30 @@ class Places:
         self._searches.remove(search)
         self._free.release()
 
-    def told(self, visitor: str) -> list[SearchTold]:
+    def status(self, visitor: str) -> list[SearchStatus]:
         """Return the status of a visitor's searches."""
         before = {id(search): number for number, search in enumerate(self._waiting(), 1)}
         return [
-            SearchTold(name=one.name, before=before.get(id(one), 0), compiles=one.job is not None and one.job.compiles)
-            for one in self._searches
-            if one.visitor == visitor
+            SearchStatus(
+                name=search.name,
+                before=before.get(id(search), 0),
+                compiles=search.job is not None and search.job.compiles,
+            )
+            for search in self._searches
+            if search.visitor == visitor
         ]
 
     async def stream(self, request: Request, seconds: float, function: Callable[..., Any], *arguments: Any) -> Job:
         """Start a job whose messages are read as they arrive."""
-        job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
+        name = request.headers.get(SEARCH, "")[:64]
+        job = await self.start(visitor_of(request), seconds, function, *arguments, name=name)
         if await request.is_disconnected():  # the visitor left while the job waited
             job.stop()
         return job
 
     async def work(self, request: Request, seconds: float, function: Callable[..., Answer], *arguments: Any) -> Answer:
         """Run a job in a worker as soon as a place is free, and return its result."""
-        job = await self.start(visitor_of(request), seconds, function, *arguments, name=_name_of(request))
+        job = await self.stream(request, seconds, function, *arguments)
         try:
             while not job.task.done():
                 await asyncio.wait({job.task}, timeout=_LOOK)
@@ -391,11 +412,6 @@ class Places:
             return answer
         finally:
             job.stop()
-
-
-def _name_of(request: Request) -> str:
-    """Return the name that a visitor gave to a search, so that its status can be looked up later."""
-    return request.headers.get(SEARCH, "")[:64]
 
 
 def visitor_of(request: Request) -> str:

@@ -34,13 +34,12 @@ from retrograde.puzzles.puzzle_file import COLLECTION, read_puzzles
 from retrograde.tablebase import open_tablebase
 from retrograde.tablebase.probing import Tablebase, best_line
 from retrograde.tablebase.querying import Listed, TableQuery, list_positions
-from retrograde.tablebase.records import values_digest
-from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
-from tablut.cli.runtime import commit, origin
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import SIDES, Position, SideName
+from tablut.provenance import commit, origin
 from tablut.results import Result
 
 _FORMAT: Final = "tablut-published-tables"
@@ -65,7 +64,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
         if (found := _longest(tablebase, material, winner)) is not None
     ]
     return TablebaseSummary(
-        **dict(info_of(tablebase)),
+        **dict(info_of(tablebase.store)),
         digests={tier_name(material): files.tier(*material).record.digest for material in files.tiers()},
         longest=longest,
         zugzwangs=_zugzwangs(tablebase, most),

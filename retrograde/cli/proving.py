@@ -13,7 +13,7 @@ from rich.text import Text
 from retrograde.answers import PuzzleFile, PuzzleResult, SolutionResult, SolvedResult
 from retrograde.proofs.checker import CheckedProof, StrategyCheck
 from retrograde.proofs.proving import Claim, DrawRun, FirstMove, ProofRun, Proving
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
     MOST_BYTES,
@@ -45,17 +45,17 @@ from tablut.errors import InputError, MachineError
 from tablut.formats.reading import read_move
 from tablut.position import Position
 from tablut.prober import find_prober
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural, rate_text
-from tablut.running.scheduling import LocalScheduler, open_scheduler
-from tablut.store.files import excerpt, store_path, write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import excerpt, store_path, write_text
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural, rate_text
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from retrograde.proofs.certificate import ProofCertificate
-    from retrograde.proofs.solution import Solution
+    from retrograde.proofs.solver import Solution
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
@@ -383,7 +383,7 @@ def check_command(file: str, variant: str | None, plies: int, tablebase: str | N
             error.within(named)
         raise
     except KeyboardInterrupt:
-        checked, interrupted = check.found(), True
+        checked, interrupted = check.result(), True
     result = _CheckedStrategy(
         variant=rules.name,
         game=rules.digest,
@@ -469,7 +469,7 @@ def prove_command(
     """
     check_memory("memory", memory)
     for text in moves.split():
-        board.push(read_move(text, board.size).said.move)
+        board.push(read_move(text, board.size).move)
     root = None if work.store is None else store_path(work.store)
     with open_scheduler(1, work.scheduler) as workers, progress("prove") as observer:
         limits: dict[str, Any] = {"nodes": nodes, "memory": memory << 20, "threads": work.threads}

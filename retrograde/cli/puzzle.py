@@ -26,8 +26,8 @@ from tablut.notation import square_name
 from tablut.play.terminal import LineReader
 from tablut.position import Move, MoveText
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -119,7 +119,7 @@ _one_puzzle: Decorator = bundle(
 @nodes_option(50_000_000)
 def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
     """Draw a puzzle with its task, without the solution."""
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
     tempting = puzzle.tags.get("tempting", "")
@@ -189,7 +189,7 @@ def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
     unsolved; 3: the limits were reached before a move was judged.
     """
-    from retrograde.proofs.solution import ProofLimits
+    from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import open_puzzle
 
     live = Live()
@@ -275,7 +275,7 @@ class _Table:
     def _try(self, text: str) -> None:
         board = self._game.board
         try:
-            move = read_move(text, board.size).said.move
+            move = read_move(text, board.size).move
         except InputError:
             hint = did_you_mean(text, [*_COMMANDS, *map(str, board.legal_moves)], "help lists the commands")
             self._live.print(f"{excerpt(text, 40)}: neither a move nor a command; {hint}")

@@ -33,16 +33,16 @@ from tablut.errors import InputError, TablutError
 from tablut.position import NARROW, Position
 from tablut.prober import MissingTableError
 from tablut.results import Result
-from tablut.running.machine import physical_memory
-from tablut.running.progress import plural
-from tablut.store.files import store_path
 from tablut.variants import Variant, load_variant
+from tablut.work.files import store_path
+from tablut.work.machine import physical_memory
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from retrograde.solver.report import SideCounts, SolveReport
     from retrograde.tablebase.probing import Tablebase
     from retrograde.tablebase.querying import TableQuery
-    from retrograde.verification.findings import Verification
+    from retrograde.verification.verifying import Verification
 
 app = Group(help="Build, describe, query and verify endgame tablebases.")
 
@@ -80,7 +80,6 @@ def build_command(
     """
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.tiers import check_build
-    from retrograde.tablebase.probing import open_tablebase
     from retrograde.tablebase.store import is_store, open_store
 
     materials = read_materials(material)
@@ -95,7 +94,7 @@ def build_command(
         complain(f"{rules.name}: {estimate}")
     try:
         with progress("build") as observer:
-            interruptible(
+            files = interruptible(
                 lambda: build_tablebase(
                     root,
                     rules,
@@ -110,7 +109,7 @@ def build_command(
     except KeyboardInterrupt:
         _say_what_is_kept(root)
         raise
-    info = info_of(open_tablebase(root))
+    info = info_of(files)
 
     def show(console: PeopleConsole) -> None:
         _show_info(console, info)
@@ -160,9 +159,9 @@ def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
 @store_argument
 def info_command(store: str) -> Reply:
     """Describe a tablebase: rules, tiers, values, sizes."""
-    from retrograde.tablebase.probing import open_tablebase
+    from retrograde.tablebase.store import open_store
 
-    info = info_of(open_tablebase(store))
+    info = info_of(open_store(store))
     return Reply(info, lambda console: _show_info(console, info), table=(TierResult, info.tiers))
 
 

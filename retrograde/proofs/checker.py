@@ -42,10 +42,10 @@ from tablut.errors import InputError
 from tablut.position import Position
 from tablut.results import Result
 from tablut.rules.naive import DIRECTIONS, Cell, NaiveGame, NaiveMove, NaivePosition
-from tablut.running.clocks import wall_clock
-from tablut.running.scheduling import LocalScheduler, Scheduler
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.clocks import wall_clock
+from tablut.work.files import excerpt
+from tablut.work.run import LocalScheduler, Scheduler
 
 _LONGEST_MOVE = 7
 _SHARE = 250_000
@@ -121,8 +121,8 @@ class SymmetricGame(NaiveGame):
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
         # The pieces on the cells of each byte of a key.
-        self._says = [
-            [tuple(one for one in zip(cells, four[-len(cells) :], strict=True) if one[1] != ".") for four in _FOURS]
+        self._contents = [
+            [tuple(pair for pair in zip(cells, four[-len(cells) :], strict=True) if pair[1] != ".") for four in _FOURS]
             for cells in ends
         ]
         self._images = Struct(f"{self.width}s" * len(variant.symmetries))
@@ -135,7 +135,7 @@ class SymmetricGame(NaiveGame):
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
         """Return the position of a key."""
-        return NaivePosition(dict(chain.from_iterable(map(getitem, self._says, key))), side)
+        return NaivePosition(dict(chain.from_iterable(map(getitem, self._contents, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
         """Return the reason why no play is possible from a placement, or None."""
@@ -151,12 +151,12 @@ class SymmetricGame(NaiveGame):
         return "the game is over, black has no soldier" if "b" not in pieces else None
 
     def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
-        """Return the cells on which a black soldier stops all of the king's escapes, and those worth examining.
+        """Return the cells on which a black soldier blocks all of the king's escapes, and the targets to examine.
 
         After a black move to a cell outside the first set, the king still has an open slide to an escape. White then
-        wins immediately, and certainly has a legal move. The second set also contains the cells next to the king: a
-        move to a cell outside it cannot capture the king either. Both sets contain all cells if no escape is open, if
-        an escape need not win immediately, or if black is the winner.
+        wins immediately, and certainly has a legal move. The second set also contains the cells next to the king. A
+        black move to any other cell cannot capture the king either, so it need not be examined. Both sets contain all
+        cells if no escape is open, if an escape need not win immediately, or if black is the winner.
         """
         king, cells = position.king(), set(self.terrain)
         for file, rank in DIRECTIONS if winner == "white" and self.rules.no_moves != "either_after_ply" else ():
@@ -176,7 +176,7 @@ class SymmetricGame(NaiveGame):
 _game_of = lru_cache(2)(SymmetricGame)
 
 
-class _Block:
+class _BlockCheck:
     """The check of one block: its failures, and the positions that it contains and needs.
 
     ``falls`` is True if the plies must fall, as in a proof of a win.
@@ -227,18 +227,18 @@ class _Block:
             moves, keys = list(self.game.moves(position)), []
             stops, looked_at = self.game.stops(position, self.winner)
             looked = [move for move in moves if move[1] in looked_at]
-            goes_on = len(looked) < len(moves)
+            continues = len(looked) < len(moves)
             for move in looked:
                 result = self.game.apply(position, move)
                 if result.outcome is None:
-                    goes_on = True
+                    continues = True
                     if move[1] in stops:
                         keys.append(self.game.key(result.position))
                 elif result.outcome.winner != self.winner:
                     name, made = self.game.write(position), self.game.move_name(move)
                     self.failures.append(f"'{name}': after {made} {result.outcome.winner} has won")
             self.positions += 1 + len(looked) - len(keys)
-            self._after[own] = self._ply * (bool(moves) + goes_on), keys
+            self._after[own] = self._ply * (bool(moves) + continues), keys
         takes, after = self._after[own]
         if left < takes:
             self.failures.append(f"'{self.game.write(position)}': the loser is to move, and {left} plies are left")
@@ -248,7 +248,7 @@ class _Block:
                 needs[key] = least
         return self._after[own]
 
-    def answer(self, shares: int, number: int = 0) -> dict[str, Any]:
+    def results(self, shares: int, number: int = 0) -> dict[str, Any]:
         """Return the results of the check; the positions that the block contains and needs are records, by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
@@ -257,11 +257,11 @@ class _Block:
 
 def check(task: CheckTask) -> dict[str, Any]:
     """Check some lines, or compare the positions that a share needs with those that it contains."""
-    block = _Block(task.variant, task.winner, task.falls)
+    block = _BlockCheck(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
             block.winners_turn(*entry)
-        return block.answer(task.shares, task.number)
+        return block.results(task.shares, task.number)
     has, needs = (_least(content, block.game.width) for content in (task.has, task.needs))
     missing = []
     for key, left in needs.items():
@@ -273,10 +273,10 @@ def check(task: CheckTask) -> dict[str, Any]:
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
 
 
-def _parts(found: dict[bytes, int], shares: int) -> list[bytes]:
+def _parts(plies_by_key: dict[bytes, int], shares: int) -> list[bytes]:
     """Return keys with their plies as records, joined for each share."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
-    for key, plies in found.items():
+    for key, plies in plies_by_key.items():
         # Negative plies become 0, which no line has.
         parts[crc32(key) % shares].append(key + max(0, plies).to_bytes(2, "big"))
     return list(map(b"".join, parts))
@@ -284,16 +284,16 @@ def _parts(found: dict[bytes, int], shares: int) -> list[bytes]:
 
 def _least(content: bytes, width: int) -> dict[bytes, int]:
     """Return the least number of plies for each key, from records of keys and plies."""
-    found: dict[bytes, int] = {}
+    least: dict[bytes, int] = {}
     for at in range(0, len(content), width + 2):
         key, plies = content[at : at + width], int.from_bytes(content[at + width : at + width + 2], "big")
-        if plies < found.get(key, plies + 1):
-            found[key] = plies
-    return found
+        if plies < least.get(key, plies + 1):
+            least[key] = plies
+    return least
 
 
 class StrategyCheck:
-    """The check of one strategy. `found` reports its state at any time."""
+    """The check of one strategy. `result` reports its state at any time."""
 
     def __init__(
         self,
@@ -351,15 +351,15 @@ class StrategyCheck:
     def _playable(self, text: str) -> NaivePosition:
         """Return the root; raise `InputError` if the game is over in it or a piece stands on a forbidden cell."""
         root = self.game.read(text)
-        shown = f"position {excerpt(text)}"
+        subject = f"position {excerpt(text)}"
         if self.game.write(root) != text:
-            raise InputError(f"is not in the form used by proofs, {self.game.write(root)!r}", subject=shown)
+            raise InputError(f"is not in the form used by proofs, {self.game.write(root)!r}", subject=subject)
         if (fault := self.game.fault(root)) is not None:
-            raise InputError(fault, subject=shown)
+            raise InputError(fault, subject=subject)
         if self.game.rules.no_moves == "either_after_ply":
             for side in ("white", "black"):
                 if not self.game.legal_moves(root, side[0]):
-                    raise InputError(f"the game is over, {side} has no move", subject=shown)
+                    raise InputError(f"the game is over, {side} has no move", subject=subject)
         return root
 
     def run(self) -> CheckedProof:
@@ -378,9 +378,9 @@ class StrategyCheck:
                 # This is not an error: the lower bound is claimed only as far as the search went.
                 pass
         self.finished = True
-        return self.found()
+        return self.result()
 
-    def found(self) -> CheckedProof:
+    def result(self) -> CheckedProof:
         """Return the result so far."""
         exact = self.finished and not self.failures and self.excluded == self.plies - 1
         seconds = self._seconds or wall_clock() - self._began
@@ -404,7 +404,7 @@ class StrategyCheck:
         """Check every block, then check that the strategy contains every position that the blocks need."""
         if self.plies_left is not None and self.plies > self.plies_left:
             self.failures.append(f"a win takes {self.plies} plies, but the game is drawn after {self.plies_left}")
-        root = _Block(self.variant, self.winner, self.falls)
+        root = _BlockCheck(self.variant, self.winner, self.falls)
         mine, own = self.root.side == self.winner[0], self.game.key(self.root)
         if mine:
             root.needs[own] = self.plies
@@ -415,27 +415,27 @@ class StrategyCheck:
                 for _ in range(1 + len(self.proof.strategy) // _SHARE)
             ]
             count = len(self._shares)
-            self._take(root.answer(count))
+            self._take(root.results(count))
             about = self.variant, self.winner, self.falls
             lines = (CheckTask(*about, *block, shares=count) for block in self.proof.blocks())
             self.scheduler.feed(check, lambda: self._next(lines), self._take)
             if self._counts:
                 self.within = self._left(*begins) - mine
-            shares = (CheckTask(*about, has=_content(one), needs=_content(two)) for one, two in self._shares)
+            shares = (CheckTask(*about, has=_content(has), needs=_content(needs)) for has, needs in self._shares)
             self.scheduler.feed(check, lambda: self._next(shares), self._compare)
 
     def _next(self, tasks: Iterator[CheckTask]) -> CheckTask | None:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
-    def _take(self, answer: dict[str, Any]) -> None:
+    def _take(self, result: dict[str, Any]) -> None:
         """Add the positions that a block contains and needs to the shares, and extend the lengths of games."""
-        self.failures += answer["failures"]
-        self.positions += answer["positions"]
+        self.failures += result["failures"]
+        self.positions += result["positions"]
         for which, name in enumerate(("has", "needs")):
-            for part, share in zip(answer[name], self._shares, strict=True):
+            for part, share in zip(result[name], self._shares, strict=True):
                 share[which].write(part)
         if self._counts and not self.failures:
-            self._ways[answer["number"]] = answer["ways"]
+            self._ways[result["number"]] = result["ways"]
         # Lines with fewer plies come first, so the positions after a line are already computed; if not, the header's
         # claim stays.
         while self._counts and (ways := self._ways.pop(self._line, None)):
@@ -449,11 +449,11 @@ class StrategyCheck:
         """Return the length of the longest game with the loser to move; positions without a line are won in one ply."""
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
-    def _compare(self, answer: dict[str, Any]) -> None:
+    def _compare(self, result: dict[str, Any]) -> None:
         """Look up missing positions in the tables. In a deep check, also play their moves and check the results."""
-        self.positions += answer["positions"]
-        self.unused += answer["unused"]
-        waiting = answer["missing"]
+        self.positions += result["positions"]
+        self.unused += result["unused"]
+        waiting = result["missing"]
         while waiting and len(self.failures) < self.most_failures:
             key, left, plies = waiting.pop()
             position = self.game.placed(key, self.winner[0])
@@ -466,7 +466,7 @@ class StrategyCheck:
             elif fresh:
                 self._tabled[key] = plies
                 if self.deep and plies != 1:
-                    block = _Block(self.variant, self.winner, self.falls)
+                    block = _BlockCheck(self.variant, self.winner, self.falls)
                     block.winners_turn(text, plies, self._best(text))
                     self.failures += block.failures
                     self.positions += block.positions

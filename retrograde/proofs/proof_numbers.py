@@ -85,7 +85,7 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.proofs.table import BoardArray, Desk, Numbers, Words
+    from retrograde.proofs.table import BoardArray, Directory, Numbers, Words
     from tablut.engine.tables import Tables
     from tablut.play.search.evaluation import EvaluationTables
 
@@ -97,7 +97,7 @@ MOST_PLIES: Final = 1000
 DEEPEST: Final = 500
 """The longest path of a search whose open numbers are shared, in plies."""
 
-ANSWER_FIELDS: Final = 6
+RESULT_FIELDS: Final = 6
 """Number of results of `prove`: proof number, disproof number, distance (-1 unless proved), best
 first move, moves made on the board, and positions to look up in the tablebase."""
 
@@ -176,13 +176,13 @@ def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, pl
 
 @called
 def _assess(
-    t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, words: Words, left: int, under: int
+    t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, words: Words, left: int, under: int
 ) -> tuple[int, int, int]:
     """Return proof number, disproof number and distance of an undecided position that is not in the table.
 
     The distance is -1 unless the position is proved.
     """
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     side = side_of(t, board)
     if side != work.prover and left <= 2:
         distance = lost_at_once(t, board, left, work.scratch, work.killers, work.counters)
@@ -229,9 +229,9 @@ def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
 
 
 @called
-def _make_ahead(t: Tables, desk: Desk, board: BoardArray, ply: int, index: int, shared: bool) -> None:
+def _make_ahead(t: Tables, directory: Directory, board: BoardArray, ply: int, index: int, shared: bool) -> None:
     """Make a move and undo it: write the position after it and the result if it is settled, else prefetch its entry."""
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
     undo, outcome = make(t, board, I64(work.moves[at]))
     _child_words(t, advance(work.words, ply * t.words), board, undo, child)
@@ -248,28 +248,30 @@ def _make_ahead(t: Tables, desk: Desk, board: BoardArray, ply: int, index: int, 
 
 @called
 def _see(
-    t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, index: int, left: int, under: int
+    t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, index: int, left: int, under: int
 ) -> None:
     """Write the first numbers of a child that `_make_ahead` has left open."""
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
-    theirs = side_of(t, board) == work.prover
-    found = (I64(-1), I64(-1), I64(-1))
-    if left > 2 or (left == 2 and not theirs):
-        found = find(work.table, work.buckets, child, t.words, left, under)
-    if found[0] < 0 or work.counters[TABLES] != 0:
+    prover_moves = side_of(t, board) == work.prover
+    numbers = (I64(-1), I64(-1), I64(-1))
+    if left > 2 or (left == 2 and not prover_moves):
+        numbers = find(work.table, work.buckets, child, t.words, left, under)
+    if numbers[0] < 0 or work.counters[TABLES] != 0:
         undo, _ = make(t, board, I64(work.moves[at]))
-        if found[0] < 0:
-            found = _assess(t, e, desk, board, child, left, under)
-        _note_pending(t, work, board, child, found[0], found[1])
+        if numbers[0] < 0:
+            numbers = _assess(t, e, directory, board, child, left, under)
+        _note_pending(t, work, board, child, numbers[0], numbers[1])
         unmake(t, board, undo)
-    _set(work, at, found)
+    _set(work, at, numbers)
 
 
 @called
-def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: int, left: int, shared: bool) -> None:
+def _enter(
+    t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, left: int, shared: bool
+) -> None:
     """Write the moves of a position and the first numbers after each; stop at a move that decides the position."""
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
     work.began[ply] = work.counters[NODES]
@@ -287,10 +289,10 @@ def _enter(t: Tables, e: EvaluationTables, desk: Desk, board: BoardArray, ply: i
         if index == made:
             made = min(count, index + (_AHEAD if index else 1))
             for place in range(index, made):
-                _make_ahead(t, desk, board, ply, place, shared)
+                _make_ahead(t, directory, board, ply, place, shared)
         work.counters[NODES] += 1
         if work.pns[at + index] < 0:
-            _see(t, e, desk, board, ply, index, left - 1, under)
+            _see(t, e, directory, board, ply, index, left - 1, under)
         if numbers[at + index] == 0:
             if not proving:
                 work.killers[ply + 1] = I64(moves[index])
@@ -315,14 +317,14 @@ def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
     at = ply * work.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
     for index in range(work.counts[ply]):
-        one = I64(work.pns[at + index]) if proving else I64(work.dns[at + index])
+        own = I64(work.pns[at + index]) if proving else I64(work.dns[at + index])
         other = I64(work.dns[at + index]) if proving else I64(work.pns[at + index])
         total += other
         worst = max(worst, I64(work.distances[at + index]))
-        if one < least:
-            second, least, best = least, one, index
+        if own < least:
+            second, least, best = least, own, index
         else:
-            second = min(second, one)
+            second = min(second, own)
     if least == 0:
         total = I64(INFINITE)
     elif total >= INFINITE:
@@ -375,9 +377,9 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 
 @called
-def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
+def _kept_apart(t: Tables, directory: Directory, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
     """Return a node's numbers with another best child if other threads search the best and another is about as good."""
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
     numbers = work.pns if proving else work.dns
     least, second, best = I64(INFINITE), I64(INFINITE), v.best
@@ -397,9 +399,9 @@ def _kept_apart(t: Tables, desk: Desk, v: NodeNumbers, ply: int, proving: bool) 
 
 
 @called
-def _learn(t: Tables, desk: Desk, ply: int, left: int, under: int) -> bool:
+def _learn(t: Tables, directory: Directory, ply: int, left: int, under: int) -> bool:
     """Look up the next child in the table, in case another thread has updated it; return whether its entry was new."""
-    work = record_at(desk, ProofWorkspace)
+    work = record_at(directory, ProofWorkspace)
     at = ply * work.width + work.chosen[ply]
     if work.pns[at] >= INFINITE - 1:
         # The child repeats a position on this path.
@@ -437,16 +439,16 @@ def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers,
 def prove(
     tables: Tables,
     evaluation: EvaluationTables,
-    desk_array: Desk,
+    directory_array: Directory,
     board_array: BoardArray,
     bound: int,
     shared: int,
     node_limit: int,
-    answer: Numbers,
+    result: Numbers,
 ) -> None:
     """Search for a win of the prover within ``bound`` plies; if ``shared``, all bounds share the open numbers."""
-    t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
-    p = record_at(desk, ProofWorkspace)
+    t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
+    p = record_at(directory, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
@@ -460,15 +462,15 @@ def prove(
         under = I64(LONGEST) if shared else left
         proving = side_of(t, board) == p.prover
         if entering:
-            _enter(t, e, desk, board, ply, left, shared != 0)
+            _enter(t, e, directory, board, ply, left, shared != 0)
             entering = False
         v = _judge_node(p, ply, proving)
         stopped = p.counters[NODES] >= node_limit or p.counters[PENDING] > 0 or read_word(p.stop) != U64(0)
         if v.pn == 0 or v.dn == 0 or v.pn >= p.pn_limits[ply] or v.dn >= p.dn_limits[ply] or stopped:
             _keep_node(t, p, v, ply, left, under, proving)
             if ply == 0:
-                answer[0], answer[1], answer[2], answer[3] = v.pn, v.dn, v.distance, I64(p.moves[v.best])
-                answer[4], answer[5] = p.counters[NODES], p.counters[PENDING]
+                result[0], result[1], result[2], result[3] = v.pn, v.dn, v.distance, I64(p.moves[v.best])
+                result[4], result[5] = p.counters[NODES], p.counters[PENDING]
                 break
             ply -= 1
             unmake(t, board, p.undos[ply])
@@ -480,9 +482,9 @@ def prove(
             # these.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
-                v = _kept_apart(t, desk, v, ply, proving)
+                v = _kept_apart(t, directory, v, ply, proving)
             _descend(t, p, board, v, ply, proving)
-            if company and _learn(t, desk, ply, left - 1, under if shared else under - 1):
+            if company and _learn(t, directory, ply, left - 1, under if shared else under - 1):
                 unmake(t, board, p.undos[ply])
                 continue
             p.busy[p.thread * SLOTS + p.held[ply]] += np.uint8(1)
@@ -494,18 +496,18 @@ def prove(
 def read_proofs(
     tables: Tables,
     evaluation: EvaluationTables,
-    desk_array: Desk,
+    directory_array: Directory,
     words: Words,
     lefts: Numbers,
     board_array: BoardArray,
-    answers: Numbers,
+    results: Numbers,
 ) -> None:
     """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
 
     The prover is to move in all positions, of shape (n, W), with ``lefts`` plies left. The board is scratch memory.
     """
-    t, e, desk, board = flat(tables), flat(evaluation), pointer(desk_array), pointer(board_array)
-    p = record_at(desk, ProofWorkspace)
+    t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
+    p = record_at(directory, ProofWorkspace)
     for index in range(len(words)):
         own = advance(pointer(words), index * t.words)
         unpack(t, own, board)
@@ -514,26 +516,26 @@ def read_proofs(
         left = I64(lefts[index])
         # In most positions of a strategy a move wins immediately.
         won = winning_move(t, board, p.scratch) if left > 0 else I64(-1)
-        answers[index, 0], answers[index, 1] = won, 1 if won >= 0 else -1
+        results[index, 0], results[index, 1] = won, 1 if won >= 0 else -1
         if won >= 0:
             continue
         soonest, count = left, generate(t, board, p.moves)
         for place in range(count):
-            _make_ahead(t, desk, board, I64(0), place, True)
+            _make_ahead(t, directory, board, I64(0), place, True)
         for place in range(count):
             if p.pns[place] < 0:
                 child = advance(p.below, place * t.words)
                 _set(p, place, find(p.table, p.buckets, child, t.words, left - 1, I64(LONGEST)))
             if p.pns[place] == 0 and p.distances[place] < soonest:
                 soonest = I64(p.distances[place])
-                answers[index, 0], answers[index, 1] = I64(p.moves[place]), soonest + 1
+                results[index, 0], results[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
             # The table contains no win, so look for one that can be found without the table.
             p.counters[PENDING] = 0
-            _enter(t, e, desk, board, I64(0), left, True)
+            _enter(t, e, directory, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
             if v.pn == 0:
-                answers[index, 0], answers[index, 1] = I64(p.moves[v.best]), v.distance
+                results[index, 0], results[index, 1] = I64(p.moves[v.best]), v.distance
 
 
 # -- the leaves: positions decided within three plies ------------------------------------
@@ -582,17 +584,17 @@ def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
 def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
     """Return on how many lines a side's soldiers can move, counting the king as one; stop at `_SAFE_LINES`."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
-    found = 0
+    lines = 0
     for line in range(2 * t.size):
         if is_wide(board):
             moves = moves_on_line(t, board, side, I64(-1), line)
         else:
             moves = I64(t.counts[I64(counts_at[line]) + line_content(t, I64(board[line]))])
         if moves != 0:
-            found += 1
-            if found == _SAFE_LINES:
-                return found
-    return found
+            lines += 1
+            if lines == _SAFE_LINES:
+                return lines
+    return lines
 
 
 @inlined

@@ -9,7 +9,7 @@ A win that is proved here does not depend on the rules on repetition, because no
 position.
 
 To prove that a side never loses, the other side's win is disproved in the same tree. Its tasks also search for a set of
-positions that the side never has to leave (`retrograde.proofs.holding`).
+positions that the side never has to leave (`retrograde.proofs.strategy`).
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 import numpy as np
 from pydantic import Field
 
-from retrograde.proofs.certificate import PackedStrategy, certificate_of, joined, needed, strategy_of, text_of
+from retrograde.proofs.certificate import certificate_of
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.holding import HoldingSearch
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import NotWonError, ProofLimits, keys_of
 from retrograde.proofs.solver import is_lost_at_once
+from retrograde.proofs.strategy import HoldingSearch, NotWonError, PackedStrategy, joined, needed, strategy_of, text_of
 from retrograde.proofs.table import INFINITE, LONGEST
 from retrograde.proofs.tree import CHILD, ENTRY, KIND, LEAF, TASK, Node, ProofTree, SearchRecord, TreeStore, row_type
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.tablebase.probing import prober_for
 from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.position import Move, Position, SideName, cells_of_code
 from tablut.results import Result
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import child
-from tablut.store.folders import claim as claimed
+from tablut.work.clocks import wall_clock
+from tablut.work.files import child
+from tablut.work.ledger import claim as claimed
+from tablut.work.progress import Observer
+from tablut.work.run import LocalScheduler, Mending
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 
     from retrograde.proofs.certificate import ProofCertificate
     from tablut.engine import Engine
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant
+    from tablut.work.run import Scheduler
 
 Claim = Literal["white", "black", "not-white", "not-black", "draw"]
 Status = Literal["proved", "refuted", "open"]
@@ -291,7 +291,7 @@ class ProofRun:
             if store is not None:
                 stack.enter_context(claimed(store, KIND, self.about, other=self.about.other))
                 self._files = TreeStore(store, self.about, self._type)
-                self._read(self._files)
+                self._read(self._files, Mending(self.observer.say))
                 self._keep()
                 self.tree.rise(self.tree.nodes.values())
             stack.callback(self._keep)
@@ -341,9 +341,9 @@ class ProofRun:
         if self._numbers(self.tree.root)[0] == 0 and not self._unread():
             self.whole = self._joint()
 
-    def _read(self, files: TreeStore) -> None:
+    def _read(self, files: TreeStore, mending: Mending | None = None) -> None:
         """Read the answers from a store, which may be damaged or have been edited and given new digests."""
-        for rows in files.answers():
+        for rows in files.answers(mending):
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
                     raise files.wrong("one of its parts contains an answer that no task can give")
@@ -487,7 +487,7 @@ class ProofRun:
         words = rows["words"].copy()
         children = self.engine.expand(words)
         images, _ = self.engine.canonical(children.words, self.variant.symmetries)
-        fits = (children.outcomes == 0) & (keys_of(images) == keys_of(goals)[children.parents])
+        fits = (children.outcomes == 0) & (position_keys(images) == position_keys(goals)[children.parents])
         _, first = np.unique(children.parents[fits], return_index=True)
         return PackedStrategy(self.engine, words, rows["plies"].copy(), children.moves[fits][first])
 

@@ -6,7 +6,7 @@ been disproved. Before the next bound of a side, a win of any length may be sear
 side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and the other
 side need not be searched any further.
 
-A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.solution`), or by the move
+A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
 limit of the variant if neither side wins within the plies left. (The value is ``unresolved`` instead under rules by
 which repetition loses.)
 
@@ -21,23 +21,31 @@ searched. Under that exception, the bound just below the distance found is tried
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
 from retrograde.proofs.proof_numbers import MOST_PLIES
-from retrograde.proofs.solution import Bounds, ProofLimits, ProofSource, Solution, may_be_listed, reachable_values
-from retrograde.proofs.win_search import ProofBudget, WinSearch, compile_ahead
+from retrograde.proofs.win_search import (
+    ProofBudget,
+    ProofLimits,
+    WinSearch,
+    compile_ahead,
+    may_be_listed,
+    reachable_values,
+)
 from retrograde.tablebase.probing import best_line, rated_moves, unlimited_board
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError
 from tablut.formats.reading import as_position
-from tablut.indexing.values import Verdict, unforced, value_of
+from tablut.indexing.values import Verdict, Wdl, unforced, value_of
 from tablut.position import Move, SideName
 from tablut.prober import MissingTableError, Proved, find_prober
 from tablut.rules.outcome import OUTCOMES
-from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
+from tablut.work.files import brief
+from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,6 +61,83 @@ _LIST_AFTER = 100_000
 """Number of moves without a result after which all reachable positions are listed."""
 _LOOK_AHEAD_AFTER = 30_000
 """Number of moves after which a search for a win of any length may come before a side's next bound."""
+
+
+ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Proved bounds on a side's win: plies within which it wins, or does not win, and whether it never wins."""
+
+    win_within: int | None = None
+    no_win_within: int = -1
+    never: bool = False
+
+
+@brief
+@dataclass(frozen=True)
+class Solution:
+    """The solution of a position, as far as it was proved.
+
+    Attributes
+    ----------
+    variant : Variant
+        The rule set.
+    position : Position
+        The position that was solved.
+    status : {'proved', 'unknown'}
+        ``proved`` if value, distance, first moves and line are all proved. Otherwise ``reason`` says what is missing;
+        all other fields still contain only proved facts.
+    wdl : {'win', 'draw', 'loss', 'unresolved'} or None
+        Value for the side to move; None if unknown.
+    dtm : int or None
+        Plies to the end under best play, for a win or loss whose shortest distance is proved.
+    line : tuple of Move
+        Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies and leads to the end of the game.
+    winning_moves : tuple of Move
+        All first moves that attain ``dtm``: the winner's shortest wins, or the
+        loser's longest defences. Empty if ``dtm`` is None.
+    other_winning_moves : tuple of Move or None
+        Moves that win more slowly; None if they were not requested.
+    open_moves : tuple of Move
+        First moves for which it is unknown whether they belong to ``winning_moves`` or ``other_winning_moves``.
+    bounds : dict
+        The bounds of ``white`` and of ``black``.
+    nodes : int
+        Number of moves made on the board by the search.
+    seconds : float
+        Wall time in seconds, without time spent compiling.
+    source : {'search', 'tablebase', 'exhaustion', 'rules'}
+        Method of the proof. ``rules`` means that the side to move has no legal move.
+    reason : str
+        Reason why the status is ``unknown``; empty if it is ``proved``.
+    """
+
+    variant: Variant
+    position: Position
+    status: Literal["proved", "unknown"]
+    wdl: Wdl | None
+    dtm: int | None
+    line: tuple[Move, ...]
+    winning_moves: tuple[Move, ...]
+    other_winning_moves: tuple[Move, ...] | None
+    open_moves: tuple[Move, ...]
+    bounds: dict[SideName, Bounds]
+    nodes: int
+    seconds: float
+    source: ProofSource
+    reason: str = ""
+
+    @property
+    def winner(self) -> SideName | None:
+        """The side that wins; None if neither does or it is not proved."""
+        if self.wdl not in ("win", "loss"):
+            return None
+        return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
+
+
+# -- solving -----------------------------------------------------------------------------
 
 
 class _Side:
@@ -161,17 +246,17 @@ class Solver(Stoppable):
             If the solver is solving another position.
         """
         self._question = None
-        asked = as_position(position, self.variant)
-        stuck = is_lost_at_once(self.variant, asked)
+        start = as_position(position, self.variant)
+        stuck = is_lost_at_once(self.variant, start)
         most = self.variant.rules.move_limit
         if plies_left is not None and not 0 <= plies_left <= (plies_left if most is None else most):
             raise InputError(f"must be from 0 to {most} in {self.variant.name}", subject=f"{plies_left} plies left")
         limit = most if plies_left is None else plies_left
-        self._question = question = _Question(self, asked, limit, all_wins, stuck)
+        self._question = question = _Question(self, start, limit, all_wins, stuck)
         try:
             if self._stop_asked:
                 question.budget.stop()
-            return question.answer()
+            return question.solve()
         finally:
             self._stop_asked = False
 
@@ -211,7 +296,7 @@ class _Question:
 
     # -- the ways to an answer ---------------------------------------------------------
 
-    def answer(self) -> Solution:
+    def solve(self) -> Solution:
         if self.stuck:
             return self._solution("proved", Verdict("loss", 0), source="rules")
         if self.prober is not None and self.prober.covers(*self.position.material):
@@ -276,9 +361,9 @@ class _Question:
 
     def _step(self) -> bool:
         """Search one more bound for one side; return False if the limits ran out."""
-        found = next((side for side in self.sides.values() if side.win_within is not None), None)
+        winning = next((side for side in self.sides.values() if side.win_within is not None), None)
         # Only one side can win, so once a win is found, only its exact distance remains to be found.
-        side = found or min(
+        side = winning or min(
             (side for side in self.sides.values() if not side.exhausted), key=lambda side: (side.spent, side.next_bound)
         )
         ahead = side.win_within is None and side.spent > _LOOK_AHEAD_AFTER
@@ -328,26 +413,20 @@ class _Question:
         """Return the moves from a position, the boards after them, and the winner of each (None if undecided)."""
         children = self.engine.expand(self.engine.words(board))
         boards = self.engine.boards(children.words)
-        found = []
+        successors = []
         for code, child, number in zip(children.moves.tolist(), boards, children.outcomes.tolist(), strict=True):
             outcome = OUTCOMES[number]
             winner = None if outcome is None else int(outcome.winner == "black")
             mover = int(head(child)[SIDE_AT])
             if winner is None and self.engine.count_moves(child, mover) == 0:
                 winner = mover ^ 1
-            found.append((Move.from_code(code, self.variant.size), child, winner))
-        return found
+            successors.append((Move.from_code(code, self.variant.size), child, winner))
+        return successors
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
         """Return the first moves that attain the distance, and those for which the limits ran out."""
-        attaining, unsettled = [], []
-        for move, child, winner in self._children(self.board):
-            attains = _attains(search, child, winner, distance)
-            if attains is None:
-                unsettled.append(move)
-            elif attains:
-                attaining.append(move)
-        return attaining, unsettled
+        attains = {move: search.attains(child, winner, distance) for move, child, winner in self._children(self.board)}
+        return [move for move in attains if attains[move]], [move for move in attains if attains[move] is None]
 
     def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
         """Return the moves that win more slowly than the best, and those for which this is unknown."""
@@ -376,7 +455,7 @@ class _Question:
         board = self.board
         for left in range(distance, 0, -1):
             for move, child, winner in self._children(board):
-                attains = _attains(search, child, winner, left)
+                attains = search.attains(child, winner, left)
                 if attains is None:
                     return tuple(line)
                 if attains:
@@ -431,19 +510,6 @@ class _Question:
             source=source,
             reason=reason,
         )
-
-
-def _attains(search: WinSearch, child: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
-    """Return whether a move of either side to a board keeps to a shortest win; None if this is unknown.
-
-    ``winner`` is the side that has won by the move, if any; ``left`` is the distance before the move.
-    """
-    if winner is not None:
-        return left == 1 and winner == search.prover
-    if int(head(child)[SIDE_AT]) != search.prover:
-        return search.within(child, left - 1)
-    sooner = search.within(child, left - 2)
-    return None if sooner is None else not sooner
 
 
 def solve(
@@ -506,10 +572,10 @@ class _ProofSearch:
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
         """See `tablut.prober.Prover.prove`."""
-        found = self._solver.solve(position, plies_left=plies_left)
-        if found.wdl is None:
+        solution = self._solver.solve(position, plies_left=plies_left)
+        if solution.wdl is None:
             return None
-        return Proved(found.wdl, found.dtm, found.winning_moves if found.dtm is not None else ())
+        return Proved(solution.wdl, solution.dtm, solution.winning_moves if solution.dtm is not None else ())
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     Words = NDArray[np.uint64]
     """Packed positions, or entries."""
     BoardArray = NDArray[np.uint32]
-    Desk = NDArray[np.int64]
+    Directory = NDArray[np.int64]
     """The directory of a workspace."""
     Numbers = NDArray[np.int64]
 
@@ -313,14 +313,14 @@ def new_proof_workspace(
     )
 
 
-def beside(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
+def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
     """Return a workspace for another thread, with the same table."""
     cells, words = workspace.width // 4, workspace.words.shape[1]
     own = {name: getattr(workspace, name).copy() for name in ("pending", "scratch", "counters", "below")}
     return workspace._replace(thread=thread, **own, **_stack(cells, words, len(workspace.moves) - 1))
 
 
-def with_room(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
+def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
     """Return a workspace whose stack has space for ``plies`` plies. It is the same workspace if it is large enough."""
     rows, width = workspace.moves.shape
     if plies < rows:

@@ -12,8 +12,8 @@ positions.
 A settled node rests only on settled children, and a win takes more plies than the wins on which it rests. So neither
 transpositions nor cycles can make it wrong.
 
-The store contains the answers of tasks as files of rows, with their digests in a sealed record. The tree can be rebuilt
-by adding all answers in order.
+The store contains the answers of tasks, as rows in parts (`tablut.work.parts`). The tree can be rebuilt by adding all
+answers in order.
 
 References
 ----------
@@ -32,17 +32,21 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 
 from retrograde.proofs.table import INFINITE
-from tablut.store.files import child, write_bytes
-from tablut.store.folders import Kind, commit
-from tablut.store.records import DamagedError, DataFile, Digest, Record, check_data, data_file, digest_of, read_record
+from tablut.work.files import child
+from tablut.work.ledger import Kind, damaged, drop_files
+from tablut.work.parts import Owner, PartWriter, open_part
+from tablut.work.records import Count, DamagedError, Digest, Part, Record, digest_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
 
+    from tablut.work.run import Mending
+
 KIND: Final = Kind("proof search", "proof.json")
-PARTS: Final = "parts.json"
+FIRST_PART: Final = "part-000001.rows"
+"""Name of the file with the first answers."""
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
@@ -216,6 +220,7 @@ class SearchRecord(Record):
     """``proof.json``: the claim of a search. ``game`` identifies the rules; ``variant`` is only a readable name."""
 
     FORMAT: ClassVar[str] = "tablut proof search"
+    VERSION: ClassVar[int] = 2
 
     variant: str
     game: Digest
@@ -232,50 +237,57 @@ class SearchRecord(Record):
         return f"contains a proof search with {unlike[0]}" if unlike else None
 
 
-class PartsRecord(Record):
-    """``parts.json``: the list of files of answers, in order."""
+class AnswerStats(Part):
+    """The statistics of a part: its number of rows."""
 
-    FORMAT: ClassVar[str] = "tablut proof search parts"
-
-    search: Digest
-    parts: tuple[DataFile, ...]
+    rows: Count
 
 
 class TreeStore:
     """The folder of a proof search, which the caller must have claimed."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
-        self._root, self._kind, self._search = root, kind, digest_of(head)
-        self._parts: list[DataFile] = []
+        self._root, self._kind, self._plan, self._count = root, kind, digest_of(head), 0
 
-    def _next(self) -> Path:
-        return child(self._root, f"part-{len(self._parts) + 1:06d}.rows", "proof search file")
+    def _path(self, number: int) -> Path:
+        return child(self._root, f"part-{number + 1:06d}.rows", "proof search file")
 
     def wrong(self, fault: str) -> DamagedError:
         """Return the error to raise if the answers cannot come from a search or contradict the rules."""
         return DamagedError(f"is damaged: {fault}", subject=f"proof search folder {str(self._root)!r}", remedy=_MEND)
 
-    def answers(self) -> Iterator[NDArray[Any]]:
-        """Yield the answers in order, all answers of a part together; raise `DamagedError` if a part is damaged."""
-        path = self._root / PARTS
-        record = read_record(path, PartsRecord, "proof search file", _MEND)
-        if record is not None and record.search != self._search:
-            raise DamagedError("belongs to another search", subject=f"proof search file {str(path)!r}", remedy=_MEND)
-        for part in () if record is None else record.parts:
-            check_data(self._next(), part, "proof search file", _MEND)
-            rows = np.fromfile(self._next(), dtype=self._kind)
-            self._parts.append(part)
-            if not rows.nbytes == part.bytes > 0:
-                raise self.wrong(f"part {len(self._parts)} has {part.bytes:,} bytes, not a whole number of rows")
+    def answers(self, mending: Mending | None = None) -> Iterator[NDArray[Any]]:
+        """Yield the answers in order, all answers of a part together.
+
+        A damaged part is removed together with all later ones, whose answers rest on it: the search makes them again.
+        Without ``mending``, `DamagedError` is raised instead.
+        """
+        self._count, found = 0, sorted(self._root.glob("part-*.rows"))
+        while self._count < len(found):
+            try:
+                rows = self._read(self._count)
+            except DamagedError as error:
+                if mending is None:
+                    raise
+                mending.remove(error, found=True)
+                drop_files(path for path in found if path >= self._path(self._count))
+                return
+            self._count += 1
             yield rows
 
-    def write(self, answers: list[NDArray[Any]]) -> None:
-        """Write a part: first its rows, then the record that lists it.
+    def _read(self, number: int) -> NDArray[Any]:
+        part = open_part(path := self._path(number), AnswerStats)
+        if part.header.owner != Owner(plan=self._plan, step=0, number=number):
+            raise damaged(path, "it belongs to another search or place")
+        content = part.array("rows")
+        if not len(content) == part.header.stats.rows * self._kind.itemsize > 0:
+            raise damaged(path, "it does not contain a whole number of rows")
+        return content.view(self._kind)
 
-        If writing is interrupted between the two, the next call writes the same part again.
-        """
-        data = self._next()
-        write_bytes(data, (rows.tobytes() for rows in answers), lasting=True)
-        part = data_file(data)
-        commit(self._root / PARTS, PartsRecord(search=self._search, parts=(*self._parts, part)))
-        self._parts.append(part)
+    def write(self, answers: list[NDArray[Any]]) -> None:
+        """Write a part."""
+        rows, owner = np.concatenate(answers), Owner(plan=self._plan, step=0, number=self._count)
+        with PartWriter(self._path(self._count)) as writer:
+            writer.put("rows", rows.view(np.uint8))
+            writer.finish(owner, AnswerStats(rows=len(rows)), lasting=True)
+        self._count += 1

@@ -1,38 +1,69 @@
-"""Searching for one side's win: the compiled proof search with its table, limits and tablebase.
+"""Two ways to value a position: a search for one side's win, and a list of all reachable positions.
 
 `WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` decides whether it wins at
 all, by another method. The result is True, False, or None if the limits ran out. Everything that is proved stays in the
 table for later searches from any position.
+
+If only few positions are reachable from a given one, `reachable_values` lists and values all of them.
 """
 
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from threading import Lock
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.proofs.proof_numbers import ANSWER_FIELDS, DEEPEST, MOST_PLIES, TABLES, prove, read_proofs
-from retrograde.proofs.table import INFINITE, LONGEST, beside, keep_values, new_proof_workspace, with_room
+from retrograde.proofs.proof_numbers import DEEPEST, MOST_PLIES, RESULT_FIELDS, TABLES, prove, read_proofs
+from retrograde.proofs.table import INFINITE, LONGEST, for_thread, keep_values, new_proof_workspace, with_plies
+from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.engine.jit import ahead
-from tablut.engine.layout import new_board
+from tablut.engine.layout import SIDE_AT, head, new_board
 from tablut.engine.records import directory
 from tablut.errors import InputError, MachineError
-from tablut.indexing.values import MISSING
+from tablut.indexing import PlacementIndex
+from tablut.indexing.values import MISSING, Verdict, unforced, verdict_of
 from tablut.play.search.evaluation import evaluation_tables_for
-from tablut.running.clocks import wall_clock
+from tablut.prober import MissingTableError
+from tablut.rules.outcome import OUTCOMES
+from tablut.work.clocks import wall_clock
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.proofs.solution import ProofLimits
     from retrograde.proofs.table import ProofWorkspace
     from tablut.engine import Engine
+    from tablut.position import Position
     from tablut.prober import Prober
+    from tablut.variants import Variant
 
 _SLICE = 500_000
 """Number of moves between two checks of the clock."""
+
+
+@dataclass(frozen=True)
+class ProofLimits:
+    """Limits of the work of a solver.
+
+    Attributes
+    ----------
+    nodes : int
+        Maximum number of moves made on the board.
+    seconds : float or None
+        Maximum wall time in seconds; None for no limit. It is checked about every quarter of a second.
+    memory_bytes : int
+        Memory of the transposition tables, in bytes.
+    positions : int
+        Maximum number of positions in an exhaustive listing; 0 to list none.
+    """
+
+    nodes: int = 50_000_000
+    seconds: float | None = None
+    memory_bytes: int = 256 << 20
+    positions: int = 250_000
 
 
 class ProofBudget:
@@ -63,9 +94,9 @@ class ProofBudget:
 
 def compile_ahead(engine: Engine) -> None:
     """Start compiling the search on another processor, unless it is in the kernel cache."""
-    answer, board = np.zeros(ANSWER_FIELDS, dtype=np.int64), new_board(engine.variant.size)
+    result, board = np.zeros(RESULT_FIELDS, dtype=np.int64), new_board(engine.variant.size)
     evaluation, workspace = evaluation_tables_for(engine.variant), new_proof_workspace(engine.tables, 0, 1)
-    ahead(prove, engine.tables, evaluation, directory(workspace), board, 0, 0, 0, answer)
+    ahead(prove, engine.tables, evaluation, directory(workspace), board, 0, 0, 0, result)
 
 
 class WinSearch:
@@ -102,7 +133,7 @@ class WinSearch:
                 for defenders in range(variant.defenders + 1):
                     first.covered[attackers, defenders] = prober.covers(attackers, defenders)
             first.counters[TABLES] = first.covered.any()
-        self._workspaces = [first, *(beside(first, thread) for thread in range(1, threads))]
+        self._workspaces = [first, *(for_thread(first, thread) for thread in range(1, threads))]
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
         """Return whether the prover wins within a number of plies."""
@@ -122,45 +153,61 @@ class WinSearch:
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
+    def attains(self, board: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
+        """Return whether a move of either side to a board keeps to a shortest win; None if this is unknown.
+
+        ``winner`` is the side that has won by the move, or None if the game goes on; ``left`` is the distance before
+        the move.
+        """
+        if winner is not None:
+            return left == 1 and winner == self.prover
+        if int(head(board)[SIDE_AT]) != self.prover:
+            return self.within(board, left - 1)
+        sooner = self.within(board, left - 2)
+        return None if sooner is None else not sooner
+
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
         """Store in the table, as proved, that the prover wins packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
-    def answers(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
+    def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return winning moves and their plies, shape (n, 2), for packed positions with the prover to move.
 
         They are read from the table. The plies are -1 if the table contains no win within the given number of plies.
         """
-        found = np.empty((len(words), 2), dtype=np.int64)
+        results = np.empty((len(words), 2), dtype=np.int64)
         board = new_board(self.engine.variant.size)
-        read_proofs(self.engine.tables, self._evaluation, directory(self._workspaces[0]), words, plies, board, found)
-        return found
+        read_proofs(self.engine.tables, self._evaluation, directory(self._workspaces[0]), words, plies, board, results)
+        return results
 
     def _search(self, board: NDArray[np.uint32], plies: int, shared: int, most: int | None) -> bool | None:
         """Search under a bound with all threads, until one of them finds the result."""
-        self._workspaces = [with_room(one, min(plies, DEEPEST) if shared else plies) for one in self._workspaces]
+        deepest = min(plies, DEEPEST) if shared else plies
+        self._workspaces = [with_plies(workspace, deepest) for workspace in self._workspaces]
         self._workspaces[0].stop[0] = 0
         self.pn, self.dn = 1, 1
         end = None if most is None else self.budget.nodes + most
         if len(self._workspaces) == 1:
             return self._slices(self._workspaces[0], board, plies, shared, end)
         with ThreadPoolExecutor(len(self._workspaces)) as pool:
-            found = [pool.submit(self._slices, one, board.copy(), plies, shared, end) for one in self._workspaces]
-        return next((answer for one in found if (answer := one.result()) is not None), None)
+            futures = [
+                pool.submit(self._slices, workspace, board.copy(), plies, shared, end) for workspace in self._workspaces
+            ]
+        return next((answer for future in futures if (answer := future.result()) is not None), None)
 
     def _slices(
         self, workspace: ProofWorkspace, board: NDArray[np.uint32], plies: int, shared: int, end: int | None
     ) -> bool | None:
         """Search in one thread, in slices between which the clock is checked."""
-        desk, answer = directory(workspace), np.zeros(ANSWER_FIELDS, dtype=np.int64)
+        addresses, result = directory(workspace), np.zeros(RESULT_FIELDS, dtype=np.int64)
         try:
             while not workspace.stop[0]:
                 left = self.budget.left if end is None else min(self.budget.left, end - self.budget.nodes)
                 if left <= 0:
                     return None
                 most = min(-(-left // workspace.threads), _SLICE)
-                prove(self.engine.tables, self._evaluation, desk, board, plies, shared, most, answer)
-                pn, dn, distance, move, nodes, pending = answer.tolist()
+                prove(self.engine.tables, self._evaluation, addresses, board, plies, shared, most, result)
+                pn, dn, distance, move, nodes, pending = result.tolist()
                 with self._lock:
                     self.budget.nodes += nodes
                     if workspace.stop[0]:
@@ -172,7 +219,7 @@ class WinSearch:
                     if dn == 0:
                         return False
                     if pending:
-                        self._ask(workspace.pending[:pending])
+                        self._look_up(workspace.pending[:pending])
                     elif shared and pn == INFINITE - 1:
                         # All remaining lines repeat positions.
                         return None
@@ -181,7 +228,7 @@ class WinSearch:
             workspace.stop[0] = 1
         return None
 
-    def _ask(self, words: NDArray[np.uint64]) -> None:
+    def _look_up(self, words: NDArray[np.uint64]) -> None:
         """Look up positions in the tablebase, and write their values into the table."""
         assert self.prober is not None
         values = self.prober.probe_words(words.copy()).astype(np.int64)
@@ -189,8 +236,133 @@ class WinSearch:
             # The tablebase lacks positions that it should contain: continue without it.
             self._workspaces[0].covered[:] = 0
             return
-        mine = (self.engine.boards(words)[:, 2 * self.engine.variant.size + 1] == self.prover).astype(bool)
+        mine = (head(self.engine.boards(words))[:, SIDE_AT] == self.prover).astype(bool)
         wins = np.where(mine & (values > 0), values, np.where(~mine & (values < 0), -values - 1, LONGEST))
         wins = np.minimum(wins, LONGEST)
         no_wins = np.where(wins < LONGEST, wins - 1, LONGEST)
         keep_values(self._workspaces[0].table, words, wins, no_wins)
+
+
+# -- every position reachable from one, valued -------------------------------------------
+# The closure of a position under legal moves is listed, and values are propagated backwards
+# through it, one distance at a time. The result is exact for every position of the closure, so
+# it proves draws, too. This works for small boards and few pieces; a limit ends a listing that grows too long.
+
+
+_BATCH = 1 << 15
+
+
+class ReachableValues:
+    """Values of all positions reachable from a given one, as a `tablut.prober.Prober` for these positions."""
+
+    def __init__(self, variant: Variant, words: NDArray[np.uint64], values: NDArray[np.int16]) -> None:
+        self.variant = variant
+        self.words = words
+        self.values = values
+        self._keys = position_keys(words)
+
+    def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
+        """Return False: only reachable positions are known, so no material is covered as a whole."""
+        return False
+
+    def probe(self, position: Position) -> Verdict:
+        """Return the verdict on a position of the closure."""
+        engine = engine_for(self.variant)
+        (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
+        if value == MISSING:
+            raise MissingTableError(
+                f"is not one of the {len(self.words):,} listed positions", subject=f"position '{position}'"
+            )
+        return verdict_of(int(value), unforced=unforced(self.variant))
+
+    def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
+        """Return the values of packed positions; `MISSING` outside the closure."""
+        keys = position_keys(words)
+        places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
+
+
+def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> ReachableValues | None:
+    """Return the values of all positions reachable from a given one; None if there are more than ``most``."""
+    positions = _closure(variant, words, most)
+    if positions is None:
+        return None
+    black = head(engine_for(variant).boards(positions))[:, SIDE_AT] != 0
+    return ReachableValues(variant, positions, _values(black, *_moves(variant, positions)))
+
+
+def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
+    """Return whether it is worth trying to list the at most ``most`` positions reachable from a given one.
+
+    This is the case if there are at most eight times ``most`` undecided placements with the position's material or
+    less, counted for both sides to move.
+    """
+    attackers, defenders = position.material
+    tiers = PlacementIndex(variant).tiers.values()
+    sizes = [tier.size for tier in tiers if tier.attackers <= attackers and tier.defenders <= defenders]
+    return 2 * sum(sizes) <= 8 * most
+
+
+def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[np.uint64] | None:
+    """Return the positions reachable from a given one, in ascending order; None if there are more than ``most``."""
+    engine = engine_for(variant)
+    known = fresh = words[:1]
+    while len(fresh):
+        parts = [known]
+        for batch in _batches(fresh):
+            children = engine.expand(batch)
+            parts.append(_unique(children.words[children.outcomes == 0]))
+        union = _unique(np.concatenate(parts))
+        if len(union) > most:
+            return None
+        fresh = union[~np.isin(position_keys(union), position_keys(known), assume_unique=True)]
+        known = union
+    return known
+
+
+def _moves(
+    variant: Variant, positions: NDArray[np.uint64]
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
+    """Return, for each move in a closed set, the numbers of parent and child (-1 if decided) and the outcome."""
+    engine = engine_for(variant)
+    keys = position_keys(positions)
+    parents, children, outcomes = [], [], []
+    for number, batch in enumerate(_batches(positions)):
+        moves = engine.expand(batch)
+        parents.append((moves.parents + number * _BATCH).astype(np.int32))
+        places = np.searchsorted(keys, position_keys(moves.words)).astype(np.int32)
+        children.append(np.where(moves.outcomes == 0, places, np.int32(-1)))
+        outcomes.append(moves.outcomes)
+    return np.concatenate(parents), np.concatenate(children), np.concatenate(outcomes)
+
+
+def _batches(words: NDArray[np.uint64]) -> list[NDArray[np.uint64]]:
+    return [words[start : start + _BATCH] for start in range(0, len(words), _BATCH)]
+
+
+def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    keys = position_keys(words)
+    _, first = np.unique(keys, return_index=True)
+    return words[first]
+
+
+def _values(
+    black: NDArray[np.bool_], parents: NDArray[np.int32], children: NDArray[np.int32], outcomes: NDArray[np.uint8]
+) -> NDArray[np.int16]:
+    """Return the value of each position, propagated backwards one distance at a time."""
+    values = np.zeros(len(black), dtype=np.int16)
+    moves = np.bincount(parents, minlength=len(black))
+    values[moves == 0] = -1
+    black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
+    # The value of each move for its mover: 1, -1, or 0 if it is not known yet.
+    worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
+    quiet = children >= 0
+    distance, settled = 0, moves >= 0
+    while settled.any():
+        distance += 1
+        worth[quiet] = -np.sign(values[children[quiet]])
+        won = np.bincount(parents[worth > 0], minlength=len(black)) > 0
+        lost = np.bincount(parents[worth < 0], minlength=len(black)) == moves
+        settled = (values == 0) & (won | lost)
+        values[settled & won], values[settled & lost] = distance, -distance - 1
+    return values

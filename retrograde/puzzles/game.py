@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from retrograde.proofs.solution import ProofLimits, Solution
-from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.solver import Solution, Solver
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -22,11 +21,15 @@ from tablut.notation import square_name
 from tablut.position import Move, Position, SideName
 from tablut.prober import Prober, find_prober
 from tablut.results import Result, SparseResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
 
 
-class Answer(NamedTuple):
+class JudgedMove(NamedTuple):
     """Judgement of a move of the winner: whether it is right, the reply, and whether the game is over."""
 
     move: Move
@@ -65,15 +68,15 @@ class PuzzleGame:
         """Whether the game is won."""
         return self.plies == 0
 
-    def judge(self, move: Move) -> Answer:
+    def judge(self, move: Move) -> JudgedMove:
         """Judge a move of the winner, without playing it."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
-                return Answer(move, outcome == self.winner and self.plies == 1, None, True)
+                return JudgedMove(move, outcome == self.winner and self.plies == 1, None, True)
             right = self._wins_within(self.plies - 1)
             if right is None:
-                return Answer(move, None, None, False)
-            return Answer(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
+                return JudgedMove(move, None, None, False)
+            return JudgedMove(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
 
     def right_moves(self) -> Iterator[Move]:
         """Yield the moves of the winner that attain the distance, in the order of generation."""
@@ -83,12 +86,12 @@ class PuzzleGame:
         """Return the longest defence when the loser is to move, or None if the limits ran out."""
         return self._longest(self.plies)
 
-    def play(self, answer: Answer) -> None:
+    def play(self, judged: JudgedMove) -> None:
         """Make a right move and the reply to it."""
-        self.board.push(answer.move)
+        self.board.push(judged.move)
         self.plies -= 1
-        if answer.reply is not None:
-            self.defend(answer.reply)
+        if judged.reply is not None:
+            self.defend(judged.reply)
 
     def defend(self, move: Move) -> None:
         """Make one of the longest moves of the defence."""
@@ -96,8 +99,12 @@ class PuzzleGame:
         self.plies -= 1
 
     def _wins_within(self, plies: int) -> bool | None:
+        return self._search.within(self._array(), plies)
+
+    def _array(self) -> NDArray[np.uint32]:
+        """Return the array of the current position."""
         position = self.board.position
-        return self._search.within(self._engine.board(position.cells, position.side), plies)
+        return self._engine.board(position.cells, position.side)
 
     def _longest(self, plies: int) -> Move | None:
         """Return a move of the loser after which the winner still needs all plies that are left."""
@@ -112,21 +119,18 @@ class PuzzleGame:
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return outcome == self.winner and plies == 1
-            if self.board.turn != self.winner:
-                return self._wins_within(plies - 1)
-            sooner = self._wins_within(plies - 2)
-            return None if sooner is None else not sooner
+            return self._search.attains(self._array(), None, plies)
 
     def _refutation(self) -> Move | None:
         """Return a reply after which there is no win within the plies left, preferring one that ends the game."""
-        found = None
+        refutation = None
         for move in list(self.board.legal_moves):
             with _made(self.board, move) as outcome:
                 if outcome is not None and outcome != self.winner:
                     return move
-                if found is None and outcome is None and self._wins_within(self.plies - 2) is False:
-                    found = move
-        return found
+                if refutation is None and outcome is None and self._wins_within(self.plies - 2) is False:
+                    refutation = move
+        return refutation
 
 
 @contextmanager
@@ -142,21 +146,23 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
     """Prove the win of a puzzle, and return a game that can be played from it."""
-    found = solve_puzzle(puzzle, limits)
-    if found.winner is None or found.dtm is None:
+    solution = solve_puzzle(puzzle, limits)
+    if solution.winner is None or solution.dtm is None:
         raise InputError(
             "cannot be played, because neither side can force a win", subject=f"puzzle {excerpt(puzzle.id)}"
         )
-    return PuzzleGame(found.variant, puzzle.position, found.winner, found.dtm, limits, find_prober(found.variant))
+    return PuzzleGame(
+        solution.variant, puzzle.position, solution.winner, solution.dtm, limits, find_prober(solution.variant)
+    )
 
 
 def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
     """Solve the position of a puzzle, ignoring the puzzle's claims."""
     variant = rules_of(puzzle)
-    found = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
-    if found.wdl is None or (found.winner is not None and found.dtm is None):
-        raise UnknownError(found.reason, subject=f"puzzle {excerpt(puzzle.id)}", remedy="allow more `nodes`")
-    return found
+    solution = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
+    if solution.wdl is None or (solution.winner is not None and solution.dtm is None):
+        raise UnknownError(solution.reason, subject=f"puzzle {excerpt(puzzle.id)}", remedy="allow more `nodes`")
+    return solution
 
 
 # -- the whole solution as a tree --------------------------------------------------------
@@ -248,23 +254,23 @@ def _node(
     right: dict[str, TreeMove] = {}
     wrong: dict[str, TreeMove] = {}
     for move in list(board.legal_moves):
-        answer = game.judge(move)
-        if answer.right is None or (answer.reply is None and not answer.over):
+        judged = game.judge(move)
+        if judged.right is None or (judged.reply is None and not judged.over):
             raise _unknown(puzzle, "the limits ran out")
         takes, to = _takes(board, move), None
         reply_takes: tuple[str, ...] = ()
-        if answer.reply is not None:
+        if judged.reply is not None:
             board.push(move)
-            reply_takes = _takes(board, answer.reply)
-            board.push(answer.reply)
-            if answer.right and game.plies > 2:
+            reply_takes = _takes(board, judged.reply)
+            board.push(judged.reply)
+            if judged.right and game.plies > 2:
                 to = numbers.setdefault(board.position, len(numbers))
                 if to == len(waiting):
                     waiting.append((board.position, game.plies - 2))
             board.pop()
             board.pop()
-        reply = None if answer.reply is None else str(answer.reply)
-        (right if answer.right else wrong)[str(move)] = TreeMove(
+        reply = None if judged.reply is None else str(judged.reply)
+        (right if judged.right else wrong)[str(move)] = TreeMove(
             takes=takes, reply=reply, reply_takes=reply_takes, to=to
         )
     return TreeNode(position=str(board.position), plies=game.plies, right=right, wrong=wrong)

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 from tablut.errors import InputError, did_you_mean
 from tablut.position import Move, Position, SideName
 from tablut.results import Result
-from tablut.store.files import brief, excerpt, read_text
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.work.files import brief, excerpt, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from retrograde.proofs.solution import Solution
+    from retrograde.proofs.solver import Solution
 
 MOST_BYTES: Final = 16 << 20
 """Maximum size of a puzzle file, in bytes."""
@@ -57,14 +57,14 @@ class Stipulation(NamedTuple):
     @classmethod
     def parse(cls, text: str) -> Stipulation:
         """Parse a stipulation, such as ``white wins in 5``."""
-        found = _STIPULATION.fullmatch(text)
-        if found is None:
+        match = _STIPULATION.fullmatch(text)
+        if match is None:
             raise InputError(
                 "must be like 'white wins in 5', 'black wins' or 'draw'", subject=f"stipulation {excerpt(text)}"
             )
-        if found[1] is None:
+        if match[1] is None:
             return cls(None)
-        return cls("white" if found[1] == "white" else "black", int(found[2]) if found[2] else None)
+        return cls("white" if match[1] == "white" else "black", int(match[2]) if match[2] else None)
 
     def __str__(self) -> str:
         if self.winner is None:
@@ -117,7 +117,7 @@ class Puzzle:
 def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzzle]:
     """Parse the content of a puzzle file."""
     given = None if variant is None else load_variant(variant)
-    found: dict[str, Puzzle] = {}
+    puzzles: dict[str, Puzzle] = {}
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
@@ -127,12 +127,12 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
         except InputError as error:
             error.within(where)
             raise
-        if puzzle.id in found:
+        if puzzle.id in puzzles:
             raise InputError(f"the id {excerpt(puzzle.id)} occurs twice", subject=where)
-        found[puzzle.id] = puzzle
-    if not found:
+        puzzles[puzzle.id] = puzzle
+    if not puzzles:
         raise InputError("contains no puzzle", subject=f"puzzle file {excerpt(name)}", remedy="choose another file")
-    return list(found.values())
+    return list(puzzles.values())
 
 
 def rules_of(puzzle: Puzzle) -> Variant:
@@ -222,11 +222,11 @@ def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "un
     if puzzle.stipulation is not None:
         verdicts.append(_judge_stipulation(puzzle.stipulation, solution))
     if puzzle.first is not None:
-        claimed, shown = set(puzzle.first), set(solution.winning_moves)
+        claimed, proved = set(puzzle.first), set(solution.winning_moves)
         open_moves = set(solution.open_moves)
         if solution.status == "proved" or (solution.dtm is not None and not open_moves):
-            verdicts.append("holds" if claimed == shown else "refuted")
-        elif solution.dtm is not None and not (shown <= claimed <= shown | open_moves):
+            verdicts.append("holds" if claimed == proved else "refuted")
+        elif solution.dtm is not None and not (proved <= claimed <= proved | open_moves):
             verdicts.append("refuted")
         else:
             verdicts.append("unknown")

@@ -14,22 +14,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.slices.building import SliceBuild, scratch_folder
-from retrograde.solver.slices.files import DamagedSliceError, to_codes
+from retrograde.solver.slices.building import SliceBuild, scratch_folder, to_codes
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import generations, least_classes, tier_bytes, tier_graph, too_little
-from retrograde.tablebase.records import DamagedTableError, TooOldError
-from retrograde.tablebase.store import open_store, tier_name
+from retrograde.tablebase.store import DamagedTableError, open_store, tier_name
 from retrograde.tablebase.writer import create, write_tier, writing
 from tablut import __version__
 from tablut.indexing.tiers import TierIndex
 from tablut.indexing.values import DECIDED
 from tablut.position import SIDES
-from tablut.running.clocks import cpu_clock, wall_clock
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler, open_scheduler
-from tablut.store.files import store_path
 from tablut.variants import as_variant
+from tablut.work.clocks import cpu_clock, wall_clock
+from tablut.work.files import store_path
+from tablut.work.progress import Observer
+from tablut.work.records import TooOldError
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
     from retrograde.solver.tiers import Material
     from retrograde.tablebase.store import Store
-    from tablut.running.scheduling import Scheduler
     from tablut.variants import Variant, VariantLike
+    from tablut.work.run import Scheduler
 
 
 class TierTask(NamedTuple):
@@ -202,10 +201,11 @@ def build_in_slices(
     """Build one tier slice by slice from the stored tiers below it; return its name and cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
-    while True:
+    spent: dict[str, Any] = {}
+    while not spent:
         white, black, done = build.solve()
         tell(f"{build.name}: stores")
-        spent: dict[str, Any] = {
+        cost: dict[str, Any] = {
             "slices": build.count,
             "seconds": round(wall_clock() - started, 3),
             "cpu_seconds": round(done.cpu_seconds, 3),
@@ -214,13 +214,11 @@ def build_in_slices(
         }
         solver = build.tier.solver
         index = TierIndex(solver.variant, *material, representatives=representatives(solver, material))
-        try:
-            write_tier(root, index, white, black, {"version": __version__, **spent}, threads=scheduler.sharing)
-        except DamagedSliceError as error:
-            build.count_damage(error)
-            continue
-        build.remove()
-        return {"tier": build.name, **spent}
+        with build.mending.attempt(done.step, build.resume):
+            write_tier(root, index, white, black, {"version": __version__, **cost}, threads=scheduler.sharing)
+            spent = cost
+    build.remove()
+    return {"tier": build.name, **spent}
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:

@@ -34,19 +34,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import numpy as np
 
 from retrograde.solver.kernels.backward import backward_pass
+from retrograde.solver.kernels.context import FULL, LOSSES, WINS, Pass, new_messages
 from retrograde.solver.kernels.forward import forward_pass, immediate_pass
-from retrograde.solver.kernels.workspace import FULL, LOSSES, WINS, Pass, new_messages
 from tablut.engine.jit import ahead
 from tablut.engine.records import directory
 from tablut.indexing.values import ALIAS, CODES, code_of, is_loss, lost_in, plies_of, won_in
-from tablut.running.progress import plural
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk, Messages
+    from retrograde.solver.kernels.context import Context, Messages
 
 Worker = TypeVar("Worker")
 Part = TypeVar("Part")
@@ -99,8 +99,8 @@ class TierPasses:
     """A tier, or a slice of one, while it is being solved.
 
     The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of
-    rows to solve are kept without copying. Each `Desk` serves one thread. Kernels get addresses only, so the desks
-    are kept here to keep their arrays alive.
+    rows to solve are kept without copying. Each `Context` serves one thread. Kernels get addresses
+    only, so the contexts are kept here to keep their arrays alive.
     """
 
     def __init__(
@@ -111,16 +111,16 @@ class TierPasses:
         sides: tuple[NDArray[np.uint16], NDArray[np.uint16]],
         lower: NDArray[np.int64],
         rows: tuple[int, int],
-        desks: Sequence[Desk],
+        contexts: Sequence[Context],
     ) -> None:
         self.name, self.tier, self.stride = name, tier, stride
         self.sides, self.lower, self.rows = sides, lower, rows
-        self.index = desks[0].tiers
+        self.index = contexts[0].tiers
         self.size = len(sides[BLACK])
         # Numbers of items that were given each code, by side. An item whose value was improved counts twice.
         self.found = np.zeros((2, CODES), dtype=np.int64)
-        self._desks = list(desks)
-        self.directories = [directory(desk) for desk in desks]
+        self._contexts = list(contexts)
+        self.directories = [directory(context) for context in contexts]
 
     def run(self, step: int) -> None:
         """Run one step."""
@@ -203,10 +203,10 @@ class TierPasses:
         """Divide the rows into ranges, one for each part of the work.
 
         With ``whole_kings``, a tier without defenders is divided by the king's cell, since all rows of a king can be
-        judged together in it.
+        evaluated together in it.
         """
         numbers, kings, (begin, end) = self.index.tier, self.index.square.kings, self.rows
-        threads = len(self._desks)
+        threads = len(self._contexts)
         if threads == 1:
             return [self.rows]
         if whole_kings and numbers.column_men[self.tier] == 0:
@@ -220,11 +220,11 @@ class TierPasses:
     def _run(self, kernel: Callable[..., int], side: int, *item: int, whole_kings: bool = False, **asked: Any) -> None:
         """Run a pass that writes the items of a side, part by part on all threads, and add up its counts."""
         parts = self._parts(whole_kings=whole_kings)
-        workers = [(desk, np.zeros(CODES, dtype=np.int64)) for desk in self.directories]
+        workers = [(tables, np.zeros(CODES, dtype=np.int64)) for tables in self.directories]
 
         def run(worker: tuple[NDArray[np.int64], NDArray[np.int64]], part: tuple[int, int]) -> int:
-            desk, report = worker
-            return kernel(desk, self.pass_of(side, report, **asked), *item, *part)
+            tables, report = worker
+            return kernel(tables, self.pass_of(side, report, **asked), *item, *part)
 
         self.check(on_threads(workers, parts, run))
         for _, report in workers:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tablut.indexing.values import Verdict
-    from tablut.running.progress import Observer
     from tablut.variants import VariantLike
+    from tablut.work.progress import Observer
 
 
 class SideCounts(Result):

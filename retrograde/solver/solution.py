@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from retrograde.solver.build import build_tablebase, stored_items
+from retrograde.solver.kernels.context import Marking
 from retrograde.solver.kernels.reach import NEW, count_values, mark_successors
-from retrograde.solver.kernels.workspace import Marking
 from retrograde.solver.passes import SolverError, on_threads
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import CLASSES_A_SECOND, generations, least_classes, tier_graph
@@ -49,8 +49,8 @@ from tablut.indexing.values import (
     within_limit,
 )
 from tablut.position import SIDES, Position
-from tablut.running.progress import Observer, duration, plural, size_text
 from tablut.variants import as_variant
+from tablut.work.progress import Observer, duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
     from retrograde.tablebase.store import Store
     from symmetry import Symmetry
     from tablut.formats.reading import PositionLike
@@ -124,8 +124,8 @@ class SolvedGame:
         self._limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
         # The kernels get addresses only, so this variable keeps the arrays alive.
-        desk = solver.new_desk(solver.variant.defenders)
-        places = directory(desk)
+        context = solver.new_context(solver.variant.defenders)
+        places = directory(context)
         self.counts: dict[tuple[int, int, SideName], ValueCounts] = {}
         for tier, material in enumerate(solver.materials):
             for side, name in enumerate(SIDES):
@@ -387,7 +387,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     start = Position.parse(variant.start_position, variant.size)
     index = solver.tier_index(start.material)
     marks[start.material][start.side == "b"][index.rank(start)] = NEW
-    desks = [solver.new_desk(variant.defenders) for _ in range(solver.threads)]
+    contexts = [solver.new_context(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
         """Mark the successors of a tier's new marks with a side to move; return how many marks the tier gains."""
@@ -395,13 +395,13 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
         parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
         task = Marking(tier, side, both[side], both[1 - side], addresses)
 
-        def run(desk: Desk, part: int) -> int:
-            fresh = int(mark_successors(directory(desk), task, part * rows // parts, (part + 1) * rows // parts))
+        def run(context: Context, part: int) -> int:
+            fresh = int(mark_successors(directory(context), task, part * rows // parts, (part + 1) * rows // parts))
             if fresh < 0:
                 raise SolverError(f"{variant.name}: a move from tier {solver.materials[tier]} leads out of the index")
             return fresh
 
-        return on_threads(desks, range(parts), run)
+        return on_threads(contexts, range(parts), run)
 
     tiers = range(len(solver.materials))
     limit = variant.rules.move_limit

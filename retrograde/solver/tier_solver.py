@@ -16,12 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.workspace import NOT_JUDGED, Desk, judging_room, new_workspace
+from retrograde.solver.kernels.context import Context, new_context, row_array_sizes
 from retrograde.solver.passes import SolverError, TierPasses, describe_step, is_last
 from retrograde.solver.tiers import tier_graph
-from tablut.engine.lines import Mover, board_lines, slide_masks
-from tablut.engine.tables import build_tables, line_masks
-from tablut.engine.unmoves import build_origins
+from tablut.engine.tables import Mover, board_lines, build_tables, line_masks, slide_masks
 from tablut.indexing.tier_tables import tier_tables
 from tablut.indexing.tiers import TierIndex, tier_index
 
@@ -31,7 +29,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import JudgingRoom
     from symmetry import Symmetry
     from tablut.variants import Variant
 
@@ -60,18 +57,14 @@ class TierSolver:
         """Return the number of entries of a tier for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
 
-    def new_desk(self, defenders: int, judged: JudgingRoom = NOT_JUDGED) -> Desk:
-        """Return the tables and a new workspace for a thread that works on tiers of up to ``defenders`` defenders.
+    def new_context(self, defenders: int) -> Context:
+        """Return tables and memory for a thread that works on tiers of up to ``defenders`` defenders."""
+        return new_context(self.variant, self.tables, self.index, defenders)
 
-        See `retrograde.solver.kernels.workspace.new_workspace`.
-        """
-        workspace = new_workspace(self.variant, defenders, judged)
-        return Desk(self.tables, build_origins(self.variant), self.index, workspace)
-
-    def solving_desk(self, material: tuple[int, int]) -> Desk:
-        """Return the tables and a new workspace for a thread that solves a tier."""
-        judged = judging_room(self.variant, material)
-        return self.new_desk(material[1], judged)._replace(tables=self._simpler)
+    def solving_context(self, material: tuple[int, int]) -> Context:
+        """Return tables and memory for a thread that solves a tier."""
+        sizes = row_array_sizes(self.variant, material)
+        return new_context(self.variant, self._simpler, self.index, material[1], sizes)
 
     @property
     def stride(self) -> int:
@@ -106,8 +99,8 @@ class TierSolver:
             number = self.materials.index(below)
             lower[2 * number : 2 * number + 2] = white.ctypes.data, black.ctypes.data
         name = f"tier {material[0]}v{material[1]} of {self.variant.name}"
-        desks = [self.solving_desk(material) for _ in range(self.threads)]
-        work = TierPasses(name, tier, self.stride, sides, lower, (0, self.rows(tier)), desks)
+        contexts = [self.solving_context(material) for _ in range(self.threads)]
+        work = TierPasses(name, tier, self.stride, sides, lower, (0, self.rows(tier)), contexts)
         for step in itertools.count():
             if advanced is not None:
                 advanced(describe_step(step, self.stride))

@@ -12,9 +12,9 @@ import networkx as nx
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.indexing.tiers import TierIndex
-from tablut.running.machine import physical_memory
-from tablut.running.progress import duration, plural, size_text
 from tablut.variants import as_variant
+from tablut.work.machine import physical_memory
+from tablut.work.progress import duration, plural, size_text
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -126,7 +126,7 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
     """Return how many bytes of memory suffice to build a tier, in the smallest slices if it has defenders."""
-    from retrograde.solver.kernels.workspace import judging_room
+    from retrograde.solver.kernels.context import row_array_sizes
 
     defenders = material[1]
     if not defenders:
@@ -140,7 +140,7 @@ def least_memory(variant: Variant, material: Material) -> int:
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
-    return _ITEM_BYTES * entries + tables + judging_room(variant, material).bytes
+    return _ITEM_BYTES * entries + tables + row_array_sizes(variant, material).bytes
 
 
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:

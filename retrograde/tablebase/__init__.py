@@ -1,9 +1,9 @@
 """Endgame tablebases: their files, and how to probe them. `retrograde.verification` proves their values."""
 
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase
-from retrograde.tablebase.records import DamagedTableError, TablebaseError
+from retrograde.tablebase.store import DamagedTableError, TablebaseError
 from tablut.prober import MissingTableError
-from tablut.store.records import TooNewError, TooOldError
+from tablut.work.records import TooNewError, TooOldError
 
 __all__ = [
     "DamagedTableError",

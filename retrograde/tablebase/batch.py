@@ -11,16 +11,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.store import Store
-from tablut.engine.packing import cells_of, soldier_counts
-from tablut.engine.tables import build_tables
+from retrograde.tablebase.store import Store, slices, tier_name
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.layout import is_wide
+from tablut.engine.packing import board_bits, cells_of, field, king_width, soldier_counts
+from tablut.engine.records import flat
+from tablut.engine.tables import Tables, build_tables
 from tablut.errors import InputError, output_failure
-from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, tier_tables
+from tablut.indexing.tier_kernels import SCRATCH, entry_of
+from tablut.indexing.tier_tables import ADDRESS, WIDE, TierTables, TierValues, code_at, tier_tables
 from tablut.indexing.tiers import TierIndex
-from tablut.indexing.values import ALIAS_CODE
+from tablut.indexing.values import ALIAS_CODE, plies_of, value_of_code
 from tablut.position import SIDES, SideName
-from tablut.store.files import reserve
+from tablut.work.files import reserve
 
 _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
@@ -43,9 +46,9 @@ class BatchProber:
         self._store, self._variant, self._code = store, store.variant, code
         self._tables = build_tables(store.variant)
         self._unpacked: dict[Material, UnpackedTiers] = {}
-        self._asked: dict[Material, int] = {}
+        self._probed: dict[Material, int] = {}
         self._lock = Lock()
-        self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
+        self._values = value_table(store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
         """Return the values of positions, from shape (n, W) to (n,); ``missing`` where there is no value."""
@@ -54,7 +57,7 @@ class BatchProber:
                 f"positions of {self._variant.name!r} must be uint64 of shape (n, {self._tables.words}), "
                 f"not {words.dtype} of shape {words.shape}"
             )
-        found = np.full(len(words), missing, dtype=np.int16)
+        results = np.full(len(words), missing, dtype=np.int16)
         for start, stop in slices(len(words), _STEP):
             part = np.ascontiguousarray(words[start:stop])
             cells = self._variant.size**2
@@ -65,31 +68,24 @@ class BatchProber:
                 material = divmod(int(kind), cells + 1)
                 if not self._store.has(*material):
                     continue
-                chosen = kinds == kind
-                here = part if chosen.all() else part[chosen]
-                values = self._of_material(material, here, missing)
-                if len(here) == len(part):
-                    found[start:stop] = values
-                else:
-                    found[start:stop][chosen] = values
-        return found
+                chosen = np.flatnonzero(kinds == kind)
+                results[start + chosen] = self._of_material(material, part[chosen], missing)
+        return results
 
     def _of_material(self, material: Material, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
         """Return the values of positions of one tier."""
         with self._lock:
-            asked = self._asked[material] = self._asked.get(material, 0) + len(words)
+            probed = self._probed[material] = self._probed.get(material, 0) + len(words)
             unpacked = self._unpacked.get(material)
-            if unpacked is None and asked > FEW:
+            if unpacked is None and probed > FEW:
                 unpacked = UnpackedTiers(self._store, [material])
                 unpacked.load(material)
                 self._unpacked[material] = unpacked
         if unpacked is None:
             return np.array([self._of_one(material, word, missing) for word in words], dtype=np.int16)
-        from retrograde.tablebase.lookup import look_up
-
-        found = np.empty(len(words), dtype=np.int16)
-        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, found, missing)
-        return found
+        results = np.empty(len(words), dtype=np.int16)
+        look_up(self._tables, unpacked.tables, unpacked.places, self._values, words, results, missing)
+        return results
 
     def _of_one(self, material: Material, word: NDArray[np.uint64], missing: int) -> int:
         placed = cells_of(word, self._variant.size**2)
@@ -97,6 +93,77 @@ class BatchProber:
             return missing
         code = self._code(material, placed[0], "white" if placed[1] == "w" else "black")
         return missing if code is None else int(self._values[code])
+
+
+def value_table(move_limit: int | None) -> NDArray[np.int16]:
+    """Return the value of each code (`tablut.indexing.values`), under a move limit if there is one."""
+    codes = np.arange(ALIAS_CODE + 1)
+    values: NDArray[np.int16] = value_of_code(codes).astype(np.int16)
+    if move_limit is not None:
+        values[plies_of(codes) > move_limit] = 0
+    return values
+
+
+# -- looking up many positions: from words to men, to the entry, to the code in memory ----
+
+
+_BITS = 62
+"""Number of cells of a wide board that are read together, as an int64. A narrow board fits into two words."""
+
+
+@inlined
+def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
+    """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
+    count = I64(0)
+    if is_wide(t.exposed):
+        for first in range(0, t.cells, _BITS):
+            bits = field(word, start + first, min(t.cells - first, _BITS))
+            while bits:
+                cells[count] = first + trailing_zeros(bits)
+                bits &= bits - 1
+                count += 1
+        return
+    low, high = board_bits(word, t.words, start, t.cells)
+    while low != U64(0):
+        cells[count] = trailing_zeros(low)
+        low &= low - U64(1)
+        count += 1
+    while high != U64(0):
+        cells[count] = 64 + trailing_zeros(high)
+        high &= high - U64(1)
+        count += 1
+
+
+@kernel
+def look_up(
+    tables: Tables,
+    index: TierTables,
+    places: NDArray[np.int64],
+    values: NDArray[np.int16],
+    words: NDArray[np.uint64],
+    results: NDArray[np.int16],
+    missing: int,
+) -> None:
+    """Write the value of each position of an index's first tier, or ``missing`` if there is no entry."""
+    t, x = flat(tables), flat(index)
+    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
+    black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
+    white = advance(black, t.cells)
+    width = king_width(t)
+    for number in range(len(words)):
+        results[number] = missing
+        word = advance(pointer(words), number * t.words)
+        _cells(t, word, 0, black)
+        _cells(t, word, t.cells, white)
+        king = field(word, 2 * t.cells, width)
+        entry = I64(-1)
+        if king < t.cells:
+            entry = entry_of(x, I64(0), king, black, white, scratch)
+        if entry >= 0:
+            side = field(word, 2 * t.cells + width, 1)
+            results[number] = values[code_at(at, side, entry)]
+    keep(soldiers)
+    keep(numbers)
 
 
 # -- tiers unpacked for kernels ----------------------------------------------------------
@@ -127,18 +194,18 @@ class UnpackedTiers:
             return
         tier = self.store.tier(*material)
         tier.check_entries(int(self.tables.tier.size[self.number(material)]))
-        found = []
+        arrays = []
         for side in SIDES:
             dtype = np.dtype(getattr(tier.record, side).dtype)
             out = None
             if self.scratch is not None:
                 out = mapped_array(self.scratch / f"{tier.record.name}-{side}.codes", tier.entries, dtype)
-            found.append(tier.codes(side, out))
-        for side_number, codes in enumerate(found):
+            arrays.append(tier.codes(side, out))
+        for side_number, codes in enumerate(arrays):
             at = 2 * (2 * self.number(material) + side_number)
             self.places[at + ADDRESS] = codes.ctypes.data
             self.places[at + WIDE] = codes.dtype.itemsize == 2
-        self.arrays[material] = (found[0], found[1])
+        self.arrays[material] = (arrays[0], arrays[1])
 
     def drop(self, material: tuple[int, int]) -> None:
         """Free the codes of a tier."""
@@ -147,7 +214,7 @@ class UnpackedTiers:
         self.arrays.pop(material, None)
         if self.scratch is not None:
             for side in SIDES:
-                (self.scratch / f"{material[0]}v{material[1]}-{side}.codes").unlink(missing_ok=True)
+                (self.scratch / f"{tier_name(material)}-{side}.codes").unlink(missing_ok=True)
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
@@ -164,7 +231,7 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
     for material in chosen:
         unpacked.load(material)
     arrays = tuple(codes for both in unpacked.arrays.values() for codes in both)
-    values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit)
+    values = value_table(store.variant.rules.move_limit)
     return TierValues(unpacked.tables, unpacked.places, values, arrays)
 
 
@@ -186,11 +253,11 @@ def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         reserve(path, max(size, 1) * np.dtype(dtype).itemsize)
-        found = np.memmap(path, dtype=dtype, mode="r+", shape=(max(size, 1),)).view(np.ndarray)
+        array = np.memmap(path, dtype=dtype, mode="r+", shape=(max(size, 1),)).view(np.ndarray)
         if os.name == "posix":
             path.unlink()
     except OSError as error:
         if isinstance(error.errno, int):
             raise output_failure(f"scratch file {str(path)!r}", error) from error
         raise
-    return found[:size]
+    return array[:size]

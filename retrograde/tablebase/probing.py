@@ -33,8 +33,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from cachetools import LRUCache
 
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import Store, StoredTier, open_store
+from retrograde.tablebase.store import Store, StoredTier, TablebaseError, open_store
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.formats.reading import PositionLike, as_position
@@ -50,8 +49,8 @@ from tablut.indexing.values import (
 )
 from tablut.position import Move, Position, SideName
 from tablut.prober import MissingTableError
-from tablut.store.files import store_path
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import store_path
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,6 +67,7 @@ CACHE_BYTES: Final = 256 << 20
 """Maximum memory for unpacked chunks of single probes, in bytes. All of ashton up to five men takes 170 MiB."""
 
 Default = TypeVar("Default")
+Value = TypeVar("Value")
 
 
 class RatedMove(NamedTuple):
@@ -142,22 +142,13 @@ class Tablebase:
         """
         if self.store.has(attackers, defenders):
             return True
-        self.store.check_not_gone((attackers, defenders))
+        self.store.check_not_deleted((attackers, defenders))
         return False
 
-    @cached_property
+    @property
     def max_men(self) -> int:
         """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
-        men = 1
-        while True:
-            tiers = [
-                (attackers, men - attackers)
-                for attackers in range(1, men + 1)
-                if attackers <= self.variant.attackers and men - attackers <= self.variant.defenders
-            ]
-            if not tiers or not all(self.store.has(*tier) for tier in tiers):
-                return men
-            men += 1
+        return self.store.max_men
 
     # -- one position ------------------------------------------------------------------
 
@@ -200,8 +191,7 @@ class Tablebase:
         str
             One of the four words.
         """
-        value = self.value(position)
-        return "win" if value > 0 else "loss" if value < 0 else self._unforced
+        return self.probe(position).wdl
 
     def probe_dtm(self, position: PositionLike) -> int | None:
         """Return the number of plies to the end of the game under best play.
@@ -235,10 +225,7 @@ class Tablebase:
         str or object
             One of the four words, or the default.
         """
-        try:
-            return self.probe_wdl(position)
-        except MissingTableError:
-            return default
+        return self._get(self.probe_wdl, position, default)
 
     def get_dtm(self, position: PositionLike, default: Default | None = None) -> int | Default | None:
         """Return the result of `probe_dtm`, or a default if the material is not covered.
@@ -255,8 +242,12 @@ class Tablebase:
         int, None or object
             The number of plies, or the default.
         """
+        return self._get(self.probe_dtm, position, default)
+
+    def _get(self, probe: Callable[[PositionLike], Value], position: PositionLike, default: Default) -> Value | Default:
+        """Return the result of a probe, or a default if the material is not covered."""
         try:
-            return self.probe_dtm(position)
+            return probe(position)
         except MissingTableError:
             return default
 
@@ -330,9 +321,9 @@ class Tablebase:
     def _chunk(self, material: tuple[int, int], tier: StoredTier, side: SideName, number: int) -> NDArray[Any]:
         key = (material, side, number)
         with self._lock:
-            kept: NDArray[Any] | None = self._chunks.get(key)
-        if kept is not None:
-            return kept
+            cached: NDArray[Any] | None = self._chunks.get(key)
+        if cached is not None:
+            return cached
         chunk = tier.chunk(side, number)
         if chunk.nbytes <= self._chunks.maxsize:
             with self._lock:
@@ -508,9 +499,9 @@ _probers_lock = Lock()
 def _kept(place: str) -> Tablebase:
     """Return the open tablebase of a folder, from a cache as long as the records on disk have not changed."""
     with _probers_lock:
-        kept = _probers.get(place)
-    if kept is not None and kept.store.is_current():
-        return kept
+        cached = _probers.get(place)
+    if cached is not None and cached.store.is_current():
+        return cached
     opened = open_tablebase(place)
     with _probers_lock:
         _probers[place] = opened
@@ -524,12 +515,13 @@ def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tableba
     tablebase may be used from several threads.
     """
     variant = as_variant(variant)
-    found = store if store is not None else shipped_store(variant)
-    if found is None:
+    folder = store if store is not None else shipped_store(variant)
+    if folder is None:
         return None
-    tablebase = _kept(str(store_path(found).resolve()))
+    tablebase = _kept(str(store_path(folder).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
-            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}", subject=f"tablebase {str(found)!r}"
+            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}",
+            subject=f"tablebase {str(folder)!r}",
         )
     return tablebase

@@ -13,17 +13,16 @@ from typing import Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.tablebase.encoding import slices, value_table
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import Store, StoredTier
+from retrograde.tablebase.batch import value_table
+from retrograde.tablebase.store import Store, StoredTier, TablebaseError, slices, tier_name
 from tablut.engine.layout import new_board
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
 from tablut.indexing.tier_kernels import rank_boards, unrank_entries
 from tablut.indexing.tier_tables import TierTables, tier_tables
-from tablut.indexing.values import ALIAS_CODE, Wdl, unforced, verdict_of
+from tablut.indexing.values import Wdl, unforced, verdict_of
 from tablut.position import SIDES, Position, SideName
-from tablut.store.files import brief
+from tablut.work.files import brief
 
 _SLICE: Final = 1 << 18
 """Number of entries read together."""
@@ -57,7 +56,7 @@ class Listed(NamedTuple):
 
 
 @brief
-class QueryAnswer(NamedTuple):
+class QueryResult(NamedTuple):
     """Result of a query: the number of positions found, and the first of them."""
 
     found: int
@@ -66,7 +65,7 @@ class QueryAnswer(NamedTuple):
 
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
-) -> QueryAnswer:
+) -> QueryResult:
     """Return the first ``most`` positions of a tablebase that match a query, after skipping the first ``skip`` ones.
 
     This takes O(entries) of the tiers that contain them.
@@ -74,26 +73,23 @@ def list_positions(
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
     if missing:
-        names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in there)
-        raise InputError(
-            f"has no tier {missing[0][0]}v{missing[0][1]}",
-            subject=f"tablebase {str(store.root)!r}",
-            remedy=f"choose one of {names}" if names else "build it first",
-        )
+        names = ", ".join(map(tier_name, there))
+        remedy = f"choose one of {names}" if names else "build it first"
+        raise InputError(f"has no tier {tier_name(missing[0])}", subject=str(store), remedy=remedy)
     chosen = [material for material in there if not query.materials or material in query.materials]
     if not chosen:
-        return QueryAnswer(0, [])
+        return QueryResult(0, [])
     reader = _Reader(store, chosen, query)
-    found, places = reader.zugzwangs(most, advanced) if query.zugzwang is not None else reader.matches(most, advanced)
+    count, places = reader.zugzwangs(most, advanced) if query.zugzwang is not None else reader.matches(most, advanced)
     word = unforced(store.variant)
     listed = []
     for _, value, number, side, entry in places[skip:]:
         position = store.tier(*chosen[number]).index.unrank(entry, "b" if side else "w")
         listed.append(Listed(position, *verdict_of(value, unforced=word)))
-    return QueryAnswer(found, listed)
+    return QueryResult(count, listed)
 
 
-class _Place(NamedTuple):
+class _Match(NamedTuple):
     """A position that was found: its sort key, value, tier, side to move and entry."""
 
     key: int
@@ -110,7 +106,7 @@ class _Reader:
         self._store, self._materials, self._query = store, materials, query
         self._tables = build_tables(store.variant)
         self._index: TierTables = tier_tables(store.variant, materials)
-        self._values = value_table(ALIAS_CODE + 1, store.variant.rules.move_limit).astype(np.int64)
+        self._values = value_table(store.variant.rules.move_limit).astype(np.int64)
         if query.wdl in ("draw", "unresolved") and query.wdl != unforced(store.variant):
             raise InputError(
                 f"is not the value of any position of {store.variant.name}",
@@ -119,33 +115,30 @@ class _Reader:
                 remedy=f"use {unforced(store.variant)} for positions without a forced result",
             )
 
-    def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
+    def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
         """Return the number of matching positions (from the records) and the first of them (from few slices)."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
-                for value, count in self._held(number, side).items():
+                for value, count in self._matching(number, side).items():
                     counts[self._key(value)] = counts.get(self._key(value), 0) + count
         # The number of positions to list for each sort key.
-        room, due = most, {}
+        left, due = most, {}
         for key in sorted(counts):
-            due[key] = min(room, counts[key])
-            room -= due[key]
+            due[key] = min(left, counts[key])
+            left -= due[key]
         due = {key: count for key, count in due.items() if count}
-        places: list[_Place] = []
+        places: list[_Match] = []
         for number, tier in self._tiers():
             for start, stop in slices(tier.entries, _SLICE):
                 for side in self._sides():
-                    wanted = [value for value in self._held(number, side) if due.get(self._key(value))]
+                    wanted = [value for value in self._matching(number, side) if due.get(self._key(value))]
                     if wanted:
                         self._collect(number, tier, side, (start, stop), (wanted, due), places)
                         advanced(stop - start)
         if any(due.values()):
-            raise TablebaseError(
-                "its records count positions that do not exist",
-                subject=f"tablebase {str(self._store.root)!r}",
-                remedy="check it with `tablut tablebase verify`",
-            )
+            problem, remedy = "its records count positions that do not exist", "check it with `tablut tablebase verify`"
+            raise TablebaseError(problem, subject=str(self._store), remedy=remedy)
         return sum(counts.values()), sorted(places, key=lambda place: place.key)
 
     def _collect(
@@ -155,7 +148,7 @@ class _Reader:
         side: int,
         span: tuple[int, int],
         sought: tuple[list[int], dict[int, int]],
-        places: list[_Place],
+        places: list[_Match],
     ) -> None:
         """Add the positions of a slice that have one of the wanted values, until there are enough for each key."""
         wanted, due = sought
@@ -169,31 +162,31 @@ class _Reader:
                 key = self._key(value)
                 if due[key]:
                     due[key] -= 1
-                    places.append(_Place(key, value, number, side, span[0] + at))
+                    places.append(_Match(key, value, number, side, span[0] + at))
             if not any(due[self._key(value)] for value in wanted):
                 return
 
-    def zugzwangs(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Place]]:
+    def zugzwangs(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
         """Return the number of matching mutual zugzwangs, and the first of them. Every entry is examined."""
-        query, found = self._query, 0
-        places: list[_Place] = []
+        query, count = self._query, 0
+        places: list[_Match] = []
         for number, tier in self._tiers():
             for start, stop in slices(tier.entries, _SLICE):
                 values = [self._values[tier.read(side, start, stop)] for side in SIDES]
                 white, black = np.sign(values[0]), np.sign(values[1])
                 full = (white < 0) & (black < 0)
                 half = (white < -black) & ((white == 0) | (black == 0))
-                held = {"full": full, "half": half}.get(query.zugzwang or "", full | half)
+                chosen = {"full": full, "half": half}.get(query.zugzwang or "", full | half)
                 for side in self._sides():
-                    entries = start + np.flatnonzero(held & self._fits(values[side]))
+                    entries = start + np.flatnonzero(chosen & self._fits(values[side]))
                     entries = entries[self._real(number, side, entries)]
-                    found += len(entries)
+                    count += len(entries)
                     for entry in entries.tolist():
                         value = int(values[side][entry - start])
-                        places.append(_Place(self._key(value), value, number, side, entry))
+                        places.append(_Match(self._key(value), value, number, side, entry))
                 places = sorted(places, key=lambda place: place.key)[:most]
                 advanced(2 * (stop - start))
-        return found, places
+        return count, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
         """Yield the tiers, each checked to be as long as its index."""
@@ -203,17 +196,18 @@ class _Reader:
             yield number, tier
 
     def _sides(self) -> list[int]:
+        """Return the numbers of the sides to move that the query asks for."""
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
-    def _held(self, number: int, side: int) -> dict[int, int]:
+    def _matching(self, number: int, side: int) -> dict[int, int]:
         """Return the matching values of a tier with a side to move, with the number of classes that have each value."""
         record = self._store.tier(*self._materials[number]).record
-        found: dict[int, int] = {}
+        counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():
             value = int(self._values[code])
             if count and self._fits(np.array([value]))[0]:
-                found[value] = found.get(value, 0) + count
-        return found
+                counts[value] = counts.get(value, 0) + count
+        return counts
 
     def _key(self, value: int) -> int:
         """Return the sort key for positions of a value; unforced positions come last."""
@@ -225,22 +219,15 @@ class _Reader:
         return -plies if self._query.order == "longest" else plies
 
     def _fits(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Return which values match the conditions on value and distance."""
         query = self._query
-        match query.wdl:
-            case "win":
-                fits = values > 0
-            case "loss":
-                fits = values < 0
-            case "draw" | "unresolved":
-                fits = values == 0
-            case _:
-                fits = np.ones(len(values), dtype=np.bool_)
+        fits = np.ones(len(values), dtype=np.bool_)
+        if query.wdl is not None:
+            fits = np.sign(values) == {"win": 1, "loss": -1}.get(query.wdl, 0)
         if query.shortest is not None or query.longest is not None:
             plies = np.where(values > 0, values, -values - 1)
-            fits &= values != 0
-            fits &= (plies >= (query.shortest or 0)) & (
-                plies <= (query.longest if query.longest is not None else plies)
-            )
+            longest = plies if query.longest is None else query.longest
+            fits &= (values != 0) & (plies >= (query.shortest or 0)) & (plies <= longest)
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:

@@ -11,45 +11,53 @@
 Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), which are grouped into
 shards. Each shard is written once, by one writer. A tier is written under a temporary
 name and renamed, so it exists completely or not at all. The same input always produces the same bytes.
+The files are written by `retrograde.tablebase.writer`.
+
+Each group has a sealed record (`tablut.work.records`) as its attributes. Integrity has two layers: the record of a
+tier contains the length and the SHA-256 of each of its files, and a digest of the record itself reveals any change to
+the record. The digests of decoded values serve another purpose: with them, a table can be compared with the published
+one, regardless of how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
 follows from its length, never from a directory listing. Before a file is read, it must be present with the length given
-in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed. The
-files are written by `retrograde.tablebase.writer`.
+in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import re
-from collections.abc import Iterator
-from functools import cache, cached_property
+from collections.abc import Iterator, Mapping
+from functools import cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import Field, model_validator
 
-from retrograde.tablebase.encoding import slices
-from retrograde.tablebase.records import (
-    PARTS,
-    DamagedTableError,
-    RootRecord,
-    TablebaseError,
-    TierPart,
-    TierRecord,
-    read_record,
-)
 from tablut.errors import TablutError, did_you_mean
 from tablut.indexing.tiers import TierIndex
-from tablut.position import SideName
+from tablut.indexing.values import ALIAS_CODE, Wdl, is_loss, plies_of
+from tablut.position import WIDEST, SideName
 from tablut.prober import MissingTableError
-from tablut.store.files import beside, excerpt, store_path
-from tablut.store.records import check_data
 from tablut.variants import Variant
+from tablut.variants.model import CAMP_LETTERS, Rules
+from tablut.work import records
+from tablut.work.files import beside, excerpt, store_path
+from tablut.work.records import Count, DataFile, Digest, Part, Record, check_data
 
+TierPart = Literal["white", "black", "representatives"]
+TablebaseError = records.StoreError
+DamagedTableError = records.DamagedError
+
+PARTS: Final[tuple[TierPart, ...]] = ("white", "black", "representatives")
+"""Names of the arrays of a tier."""
+
+_VERSION: Final = 4
+"""Version of the layout, increased whenever an older program would misread a store."""
+_SIZES: Final = range(3, WIDEST + 1, 2)
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
@@ -58,15 +66,166 @@ def tier_name(material: tuple[int, int]) -> str:
     return f"{material[0]}v{material[1]}"
 
 
+def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of consecutive parts of at most ``step`` items."""
+    for start in range(0, length, step):
+        yield start, min(start + step, length)
+
+
+class RulesRecord(Part):
+    """A complete variant: its name, diagrams and rules."""
+
+    name: str
+    title: str
+    source: str
+    terrain: tuple[str, ...]
+    start: tuple[str, ...]
+    rules: Rules
+
+    @model_validator(mode="after")
+    def _is_a_board(self) -> RulesRecord:
+        for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
+            size = len(self.terrain)
+            if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
+                raise ValueError(f"a diagram is not a square with an odd side from 3 to {WIDEST}")
+            if unknown := {letter for row in rows for letter in row} - set(letters):
+                raise ValueError(f"a diagram contains the unknown letter {min(unknown)!r}")
+        if "".join(self.start).count("K") != 1:
+            raise ValueError("the start does not have exactly one king")
+        return self
+
+    @classmethod
+    def of(cls, variant: Variant) -> RulesRecord:
+        """Return the record of a variant."""
+        return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
+
+    def variant(self) -> Variant:
+        """Return the variant of the record."""
+        return Variant(**{name: getattr(self, name) for name in type(self).model_fields})
+
+
+class RootRecord(Record):
+    """Record of the whole store: the game, and the tiers that are stored or planned."""
+
+    FORMAT: ClassVar[str] = "tablut-tablebase"
+    VERSION: ClassVar[int] = _VERSION
+    GROUP: ClassVar[bool] = True
+
+    variant: RulesRecord
+    tiers: tuple[tuple[Annotated[int, Field(ge=1)], Count], ...]
+
+    @model_validator(mode="after")
+    def _tiers_of_the_game(self) -> RootRecord:
+        if list(self.tiers) != sorted(set(self.tiers)):
+            raise ValueError("the tiers are not in ascending order without repetition")
+        soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
+        for attackers, defenders in self.tiers:
+            if attackers > soldiers[0] or defenders > soldiers[1]:
+                raise ValueError(f"the game has no tier {attackers}v{defenders}")
+        return self
+
+
+class SideRecord(Part):
+    """Values with one side to move: their data type, and the number of classes with each code."""
+
+    dtype: Literal["uint8", "uint16"]
+    classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
+
+
+class TierRecord(Record):
+    """Record of one tier."""
+
+    FORMAT: ClassVar[str] = "tablut-tablebase-tier"
+    VERSION: ClassVar[int] = _VERSION
+    GROUP: ClassVar[bool] = True
+
+    game: Digest
+    attackers: int
+    defenders: int
+    placements: Count
+    entries: Annotated[int, Field(gt=0)]
+    classes: Count
+    chunk: Annotated[int, Field(gt=0)]
+    shard: Annotated[int, Field(gt=0)]
+    white: SideRecord
+    black: SideRecord
+    values: dict[TierPart, Digest]
+    files: dict[str, DataFile]
+
+    @model_validator(mode="after")
+    def _of_its_parts(self) -> TierRecord:
+        if set(self.values) != set(PARTS):
+            raise ValueError("an array has no digest of its values")
+        if self.shard % self.chunk:
+            raise ValueError("a shard is not a whole number of chunks")
+        return self
+
+    @property
+    def digest(self) -> str:
+        """Digest of all decoded values."""
+        return values_digest(self.values)
+
+    @property
+    def name(self) -> str:
+        """Name of the tier, such as ``3v1``."""
+        return tier_name((self.attackers, self.defenders))
+
+    @property
+    def bytes(self) -> int:
+        """Size in bytes of all files, without the record itself."""
+        return sum(file.bytes for file in self.files.values())
+
+    def longest(self, move_limit: int | None = None) -> int:
+        """Return the longest distance of a win or loss, in plies, within a move limit; 0 if there is none."""
+        plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
+        return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
+
+    def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
+        """Return the numbers of classes, for both sides to move, by their value for the side to move."""
+        tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
+        for side in (self.white, self.black):
+            for code, count in side.classes.items():
+                forced = code != 0 and (move_limit is None or plies_of(code) <= move_limit)
+                tally["loss" if forced and is_loss(code) else "win" if forced else unforced] += count
+        return tally
+
+
+def values_digest(values: Mapping[TierPart, str]) -> str:
+    """Combine the digests of a tier's arrays into one."""
+    return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
+
+
+Model = TypeVar("Model", RootRecord, TierRecord)
+
+
+def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
+    """Write a record as the attributes of a folder's Zarr group."""
+    records.write_record(folder / "zarr.json", record)
+
+
+def read_record(folder: Path, model: type[Model]) -> Model:
+    """Read the record from the attributes of a folder's Zarr group."""
+    record = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
+    if record is None:
+        raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
+    return record
+
+
+# -- a store -----------------------------------------------------------------------------
+
+
 class Store:
     """A tablebase in a folder; see `open_store`."""
 
-    def __init__(self, root: Path, record: RootRecord) -> None:
+    def __init__(self, root: Path, record: RootRecord, variant: Variant | None = None) -> None:
         self.root, self.record = root, record
-        self.variant = record.variant.variant()
+        self.variant = record.variant.variant() if variant is None else variant
         self._tiers: dict[tuple[int, int], StoredTier] = {}
         # Take the stamps before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
+
+    def __str__(self) -> str:
+        return f"tablebase {str(self.root)!r}"
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
@@ -87,28 +246,43 @@ class Store:
         Raise `MissingTableError` if the tier is not stored.
         """
         material = (attackers, defenders)
-        found = self._tiers.get(material)
-        if found is not None:
-            return found
+        tier = self._tiers.get(material)
+        if tier is not None:
+            return tier
         if not self.has(*material):
-            self.check_not_gone(material)
+            self.check_not_deleted(material)
             planned = "not built yet: finish the build of" if material in self.planned else "not in"
-            raise MissingTableError(f"tier {attackers}v{defenders} is {planned} tablebase {str(self.root)!r}")
+            raise MissingTableError(f"tier {tier_name(material)} is {planned} {self}")
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
-    def check_not_gone(self, material: tuple[int, int]) -> None:
+    def check_not_deleted(self, material: tuple[int, int]) -> None:
         """Raise an error if a planned tier is missing although a tier built from it exists: it has been deleted."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
             raise DamagedTableError(
-                f"tablebase {str(self.root)!r}: tier {tier_name(material)} is missing, although "
-                f"{tier_name(above[0])} was built from it; build it again or copy it again"
+                f"lacks tier {tier_name(material)}, although {tier_name(above[0])} was built from it",
+                subject=str(self),
+                remedy="build or copy the tier again",
             )
 
     def is_current(self) -> bool:
         """Return whether the records on disk are still those that were read; if not, the store must be opened again."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
+
+    @cached_property
+    def max_men(self) -> int:
+        """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
+        men = 1
+        while True:
+            tiers = [
+                (attackers, men - attackers)
+                for attackers in range(1, men + 1)
+                if attackers <= self.variant.attackers and men - attackers <= self.variant.defenders
+            ]
+            if not tiers or not all(self.has(*tier) for tier in tiers):
+                return men
+            men += 1
 
     def missing(self) -> list[str]:
         """Return the names of the planned tiers that are not stored."""
@@ -118,37 +292,33 @@ class Store:
         """Raise `TablebaseError` if planned tiers are not stored."""
         missing = self.missing()
         if missing:
-            raise TablebaseError(
-                f"is not complete: it lacks {', '.join(missing)}",
-                subject=f"tablebase {str(self.root)!r}",
-                remedy="finish it with the command that began it",
-            )
+            lacks, remedy = ", ".join(missing), "finish it with the command that began it"
+            raise TablebaseError(f"is not complete: it lacks {lacks}", subject=str(self), remedy=remedy)
 
-    def strangers(self) -> list[str]:
+    def unplanned(self) -> list[str]:
         """Return the names of tiers that are stored but not planned, because they were written under another record."""
         planned = {tier_name(material) for material in self.planned}
-        found = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
-        return sorted(set(found) - planned)
+        names = (name for name in (path.name for path in self.root.iterdir()) if _TIER_NAME.fullmatch(name))
+        return sorted(set(names) - planned)
 
     def _folder(self, material: tuple[int, int]) -> Path:
         return self.root / tier_name(material)
 
 
-def _way_out(named: Path) -> str:
+def _hint(named: Path) -> str:
     """Return a hint for the name of a missing folder: a built-in tablebase, or one with a similar name."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"; it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
+        return f"it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
-    hint = did_you_mean(named.name, stores)
-    return hint and f"; {hint}"
+    return did_you_mean(named.name, stores)
 
 
 def open_store(root: Path | str) -> Store:
     """Open a tablebase."""
     place = store_path(root)
     if not place.is_dir():
-        raise TablebaseError(f"no such folder{_way_out(place)}", subject=f"tablebase {str(place)!r}")
+        raise TablebaseError("no such folder", subject=f"tablebase {str(place)!r}", remedy=_hint(place))
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
     # Files written from now on differ from those that were read, so keep the earlier stamp.
@@ -159,10 +329,10 @@ def open_store(root: Path | str) -> Store:
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
     """Return time, size and inode of a folder's record, which identify the file; None if there is no record."""
     try:
-        found = (folder / "zarr.json").stat()
+        status = (folder / "zarr.json").stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def is_store(place: Path) -> bool:
@@ -234,15 +404,15 @@ class StoredTier:
 
     def values(self) -> dict[TierPart, str]:
         """Compute the digests of the decoded values from the files, and compare them with `TierRecord.values`."""
-        found: dict[TierPart, str] = {}
+        digests: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
             for start, stop in slices(length, self.record.shard):
                 digest.update(little_endian(self.read(part, start, stop)))
-            found[part] = digest.hexdigest()
-            if found[part] != self.record.values[part]:
+            digests[part] = digest.hexdigest()
+            if digests[part] != self.record.values[part]:
                 raise _damaged(self.folder / part, "its values do not match their digest", "folder")
-        return found
+        return digests
 
     # -- reading -----------------------------------------------------------------------
 
@@ -299,10 +469,10 @@ class StoredTier:
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
         """Read all codes with a side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
-        found = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
+        codes = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
-            found[start:stop] = self.read(side, start, stop)
-        return found
+            codes[start:stop] = self.read(side, start, stop)
+        return codes
 
     @cached_property
     def _plain_index(self) -> TierIndex:
@@ -332,7 +502,8 @@ def _refuse_links(*folders: Path) -> None:
 
 
 def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
-    return DamagedTableError(f"tablebase {kind} {str(path)!r}: damaged: {what}; build the tier again")
+    subject = f"tablebase {kind} {str(path)!r}"
+    return DamagedTableError(f"is damaged: {what}", subject=subject, remedy="build the tier again")
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
@@ -343,29 +514,3 @@ def little_endian(items: NDArray[Any]) -> bytes:
 def _first_line(error: Exception) -> str:
     text = str(error).strip() or type(error).__name__
     return text.splitlines()[0]
-
-
-# -- published tables --------------------------------------------------------------------
-# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
-# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
-# reports.studies.sources`.
-
-
-Standing = Literal["same", "unknown", "different"]
-STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
-
-
-@cache
-def _published() -> dict[str, Any]:
-    text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
-    body: dict[str, Any] = json.loads(text)
-    return body
-
-
-def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
-    game = _published()["games"].get(variant.digest)
-    expected = None if game is None else game["tiers"].get(f"{material[0]}v{material[1]}")
-    if expected is None:
-        return "unknown"
-    return "same" if expected == digest else "different"

@@ -1,4 +1,10 @@
-"""Writing a tablebase: each tier atomically, by one writer at a time, with equal bytes for equal input."""
+"""Writing a tablebase: each tier atomically, by one writer at a time, with equal bytes for equal input.
+
+A code (`tablut.indexing.values`) is stored unchanged, in the order of the index, and in one byte if all codes of the
+array fit. Other orders, differences between neighbours, and predicting one side to move from the other all compress
+worse (see ``docs/notes/tablebases.md``). An alias, to which no position is ranked, repeats the previous code, which
+takes almost no space.
+"""
 
 from __future__ import annotations
 
@@ -11,28 +17,32 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.tablebase.encoding import Codes, code_histogram, fill_aliases, slices
-from retrograde.tablebase.records import (
+from retrograde.tablebase.store import (
     RootRecord,
     RulesRecord,
     SideRecord,
+    Store,
     TablebaseError,
     TierPart,
     TierRecord,
+    little_endian,
+    open_store,
+    slices,
+    tier_name,
     write_record,
 )
-from retrograde.tablebase.store import Store, little_endian, open_store
 from tablut.indexing.tiers import TierIndex
+from tablut.indexing.values import ALIAS_CODE
 from tablut.position import SideName
-from tablut.store import folders
-from tablut.store.files import lock_folder, store_path, sync_names, write_text
-from tablut.store.records import data_file
 from tablut.variants import Variant
+from tablut.work import ledger
+from tablut.work.files import lock_folder, store_path, sync_names, write_text
+from tablut.work.records import data_file
 
 CHUNK: Final = 1 << 20
 """Number of entries in a chunk. A chunk is always unpacked as a whole."""
@@ -40,9 +50,23 @@ SHARD: Final = 32 * CHUNK
 """Number of entries in a shard. A shard is always written as a whole."""
 _UNFINISHED: Final = re.compile(r"\.\d+v\d+\.(tmp|scratch)")
 """Names of the folders of unfinished tiers."""
-_KIND: Final = folders.Kind("tablebase", "zarr.json")
+_KIND: Final = ledger.Kind("tablebase", "zarr.json")
+_COUNTED: Final = 1 << 18
+"""Number of codes that are counted together."""
 _LEVEL: Final = 15
 """Compression level of Zstandard. Level 19 would take four times as long and save a fifth of the space."""
+
+
+class Codes(Protocol):
+    """Codes by entry: an array, or an object that returns one for each range of entries."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Data type of the codes: ``uint16``."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> NDArray[np.uint16]: ...
 
 
 def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
@@ -51,18 +75,19 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
     if root.exists() and not root.is_dir():
         raise TablebaseError("is not a folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
     head = RootRecord(variant=RulesRecord.of(variant), tiers=tuple(sorted(set(tiers))))
-    with folders.claim(root, _KIND, head, other=lambda found: _other_game(found, variant)) as found:
-        planned = tuple(sorted({*found.tiers, *tiers}))
-        if planned != found.tiers:
-            write_record(root, RootRecord(variant=found.variant, tiers=planned))
+    with ledger.claim(root, _KIND, head, other=lambda stored: _other_game(stored, variant)) as stored:
+        record = RootRecord(variant=stored.variant, tiers=tuple(sorted({*stored.tiers, *tiers})))
+        if record.tiers != stored.tiers:
+            write_record(root, record)
             sync_names(root)
-    return open_store(root)
+        # The caller's variant already has its regions and symmetries, so share it if it is the stored one.
+        return Store(root, record, variant if record.variant == head.variant else None)
 
 
-def _other_game(found: RootRecord, variant: Variant) -> str | None:
-    if found.variant.variant().same_game(variant):
+def _other_game(stored: RootRecord, variant: Variant) -> str | None:
+    if stored.variant.variant().same_game(variant):
         return None
-    return f"belongs to {found.variant.name!r}, another game than {variant.name!r}"
+    return f"belongs to {stored.variant.name!r}, another game than {variant.name!r}"
 
 
 @contextmanager
@@ -77,11 +102,11 @@ def writing(root: Path | str) -> Iterator[None]:
 def sweep(root: Path) -> None:
     """Remove the leftovers of an interrupted writer from a store, which the caller must have locked."""
     for folder in (root, root / "provenance"):
-        folders.sweep(folder, "tablebase")
-    with folders.writing(f"tablebase {str(root)!r}"):
+        ledger.sweep(folder, "tablebase")
+    with ledger.writing(f"tablebase {str(root)!r}"):
         for path in root.iterdir():
             if _UNFINISHED.fullmatch(path.name):
-                folders.drop(path)
+                ledger.drop(path)
 
 
 def write_tier(
@@ -96,15 +121,15 @@ def write_tier(
     """Write a tier atomically, and return its record."""
     store = open_store(root)
     material = (index.attackers, index.defenders)
-    name = f"{index.attackers}v{index.defenders}"
+    name = tier_name(material)
     if material not in store.planned:
-        raise TablebaseError(f"does not plan tier {name}", subject=f"tablebase {str(root)!r}")
+        raise TablebaseError(f"does not plan tier {name}", subject=str(store))
     sides: dict[SideName, Codes] = {"white": white, "black": black}
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
-    with folders.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
+    with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
         # What a killed writer left behind is of no use.
-        folders.drop(folder)
+        ledger.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
@@ -116,7 +141,7 @@ def write_tier(
             folder.rename(target)
             sync_names(place)
         except BaseException:
-            folders.drop(folder)
+            ledger.drop(folder)
             raise
     return record
 
@@ -127,7 +152,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
     with ThreadPoolExecutor(max_workers=threads) as pool:
         histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
         dtypes: dict[SideName, Literal["uint8", "uint16"]] = {
-            side: "uint8" if max(found, default=0) <= 0xFF else "uint16" for side, found in histograms.items()
+            side: "uint8" if max(histogram, default=0) <= 0xFF else "uint16" for side, histogram in histograms.items()
         }
         digests = pool.map(lambda side: _write_array(folder / side, sides[side], dtypes[side]), sides)
         values.update(zip(sides, digests, strict=True))
@@ -168,7 +193,7 @@ def _sync(folder: Path) -> None:
 
 
 def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str:
-    """Write an array, and return the digest of its items; see `retrograde.tablebase.records.TierRecord`."""
+    """Write an array, and return the digest of its items; see `retrograde.tablebase.store.TierRecord`."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -194,3 +219,27 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
         array[start:stop] = part
         digest.update(little_endian(part))
     return digest.hexdigest()
+
+
+def code_histogram(codes: Codes) -> dict[int, int]:
+    """Return the number of occurrences of each code, without aliases."""
+    counts = np.zeros(ALIAS_CODE + 1, dtype=np.int64)
+    for start, stop in slices(len(codes), _COUNTED):
+        part = np.bincount(codes[start:stop])
+        counts[: len(part)] += part
+    return {int(code): int(counts[code]) for code in np.flatnonzero(counts[:ALIAS_CODE])}
+
+
+def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Return the codes with each alias replaced by the previous code. Leading aliases get the first code."""
+    own = codes != ALIAS_CODE
+    if own.all():
+        return codes
+    kept = np.flatnonzero(own)
+    if not len(kept):
+        return np.zeros_like(codes)
+    source = np.zeros(len(codes), dtype=np.int64)
+    source[kept] = kept
+    np.maximum.accumulate(source, out=source)
+    source[: kept[0]] = kept[0]
+    return codes[source]

@@ -10,7 +10,7 @@
 * **The meaning of codes** (`tablut.indexing.values`).
 
 It shares no passes, counters, un-moves or arrays with the solver, and it enumerates the placements of a tier
-independently. Playing out positions (`retrograde.verification.playing`) shares even less: it uses the naive rules,
+independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the naive rules,
 which have nothing in common with the compiled ones. There, stored values are looked up with the plain index, and only
 decide which move to try first.
 """

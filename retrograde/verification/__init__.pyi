@@ -1,2 +1,2 @@
-from .findings import Verification as Verification
+from .verifying import Verification as Verification
 from .verifying import verify as verify

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.verification.findings import LISTED
 from tablut.engine.attacks import may_capture, may_end_afar, slides_from, winner_of
 from tablut.engine.jit import I64, advance, called, inlined, kernel
 from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import cells_dtype, count_of, king_of, new_board, put_side, start_of, target_of, undo_captured
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
+from tablut.indexing.combinations import rank_places, sort_in
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
-from tablut.indexing.tier_tables import TierTables, code_at, combination_rank, is_loss, plies_of, sort_in
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -134,25 +134,25 @@ class ProofTally(NamedTuple):
 
     Attributes
     ----------
-    codes, room : int
+    codes, capacity : int
         Number of codes that are counted, from code 0 on, and the capacity for failures.
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
         By side to move and stored code, the number of classes.
-    failures : ndarray of int64, shape (4 * room,)
+    failures : ndarray of int64, shape (4 * capacity,)
         For each failure: kind, entry, side to move, and the proved code or, for `WRONG_ALIAS`, the entry to which the
         placement is ranked.
     """
 
     codes: int
-    room: int
+    capacity: int
     counters: NDArray[np.int64]
     histogram: NDArray[np.int64]
     failures: NDArray[np.int64]
 
 
-class ProofDesk(NamedTuple):
+class ProofData(NamedTuple):
     """All data that a proof uses."""
 
     tables: Tables
@@ -183,14 +183,14 @@ def new_memory(variant: Variant, row_men: int) -> ProofMemory:
     )
 
 
-def new_tally(codes: int, room: int) -> ProofTally:
+def new_tally(codes: int, capacity: int) -> ProofTally:
     """Return an empty tally."""
     return ProofTally(
         codes=codes,
-        room=room,
+        capacity=capacity,
         counters=np.zeros(COUNTERS, dtype=np.int64),
         histogram=np.zeros(2 * codes, dtype=np.int64),
-        failures=np.zeros(4 * room, dtype=np.int64),
+        failures=np.zeros(4 * capacity, dtype=np.int64),
     )
 
 
@@ -210,7 +210,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 
 @inlined
-def _open_row(d: ProofDesk, row: int, king: int) -> None:
+def _open_row(d: ProofData, row: int, king: int) -> None:
     """Write the cells of the row soldiers, and the cells that they leave to column soldiers; O(cells)."""
     listing, w = d.listing, d.memory
     soldiers = w.white if listing.row_kind == 1 else w.black
@@ -231,14 +231,14 @@ def _open_row(d: ProofDesk, row: int, king: int) -> None:
 
 
 @inlined
-def _first_column(d: ProofDesk) -> None:
+def _first_column(d: ProofData) -> None:
     """Set the column soldiers of the open row to their first combination."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
 
 @inlined
-def _next_column(d: ProofDesk) -> None:
+def _next_column(d: ProofData) -> None:
     """Write the column soldiers' cells, and advance to their next combination."""
     w, men = d.memory, d.listing.column_men
     soldiers = w.black if d.listing.row_kind == 1 else w.white
@@ -274,7 +274,7 @@ def _entry_at(
 
 
 @called
-def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
+def _look_up_row(d: ProofData, change: int, king: int) -> None:
     """Look up the row of the current king and row soldiers, and store it for a change; O(cells * men)."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
@@ -290,7 +290,7 @@ def _look_up_row(d: ProofDesk, change: int, king: int) -> None:
 
 
 @inlined
-def _entry_after(d: ProofDesk, change: int, king: int) -> int:
+def _entry_after(d: ProofData, change: int, king: int) -> int:
     """Return the entry of the current men, or -1; their king and row soldiers are those after a given change."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
@@ -306,7 +306,7 @@ def _entry_after(d: ProofDesk, change: int, king: int) -> int:
         if number < 0:
             return I64(-1)
         sort_in(w.scratch, k, number)
-    return first + combination_rank(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
+    return first + rank_places(x.square.binomial, x.square.most, w.scratch, d.listing.column_men)
 
 
 # -- the proof ---------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ _FAR: Final = 1 << 20
 
 
 @called
-def _made_code(d: ProofDesk, side: int, move: int) -> int:
+def _made_code(d: ProofData, side: int, move: int) -> int:
     """Make a move, and return the stored code of its successor, or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
     t, x, w = d.tables, d.tiers, d.memory
     undo, outcome = make(t, w.board, move)
@@ -357,24 +357,24 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 
 @inlined
-def _free_men(d: ProofDesk, side: int, king: int) -> int:
+def _free_men(d: ProofData, side: int, king: int) -> int:
     """Return how many men of a side can slide along both their rank and their file."""
     t, w, tier = d.tables, d.memory, d.tiers.tier
     men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
     if side == 1:
         men, cells, slides = tier.attackers[d.tier], w.black, t.attacker_slides
-    found = I64(0)
+    free = I64(0)
     for k in range(men):
         along_rank, along_file = slides_from(t, w.board, slides, I64(cells[k]))
-        found += I64(along_rank != 0 and along_file != 0)
+        free += I64(along_rank != 0 and along_file != 0)
     if side == 0:
         along_rank, along_file = slides_from(t, w.board, t.king_slides, king)
-        found += I64(along_rank != 0 and along_file != 0)
-    return found
+        free += I64(along_rank != 0 and along_file != 0)
+    return free
 
 
 @inlined
-def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
+def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
     """Return whether both sides certainly have a legal move after every ply of a side that captures nothing.
 
     A piece that arrives on a cell can block the rank or the file of another man, but not both. Leaving a cell blocks
@@ -384,7 +384,7 @@ def _leaves_moves(d: ProofDesk, side: int, king: int) -> bool:
 
 
 @inlined
-def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool) -> int:
+def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
     If both sides certainly have a legal move afterwards, only escapes and possible captures are made on the board.
@@ -409,7 +409,7 @@ def _successor_code(d: ProofDesk, side: int, king: int, move: int, certain: bool
 
 
 @inlined
-def _prove(d: ProofDesk, side: int, king: int) -> int:
+def _prove(d: ProofData, side: int, king: int) -> int:
     """Return the code of the position implied by the codes of its successors, or `_UNPROVED` if one has no entry."""
     t, w = d.tables, d.memory
     put_side(t, w.board, side)
@@ -440,7 +440,7 @@ def _prove(d: ProofDesk, side: int, king: int) -> int:
 
 
 @inlined
-def _orbit(d: ProofDesk, entry: int, king: int) -> int:
+def _orbit(d: ProofData, entry: int, king: int) -> int:
     """Return the size of a placement's orbit, or -1 if one of its images is ranked to another entry."""
     x, w, order = d.tiers, d.memory, d.listing.order
     attackers, defenders = x.tier.attackers[d.tier], x.tier.defenders[d.tier]
@@ -464,10 +464,10 @@ def _orbit(d: ProofDesk, entry: int, king: int) -> int:
 def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -> bool:
     """Return whether two lists of ``count`` distinct cells contain the same cells."""
     for k in range(count):
-        found = False
+        is_there = False
         for other in range(count):
-            found = found or others[other] == cells[k]
-        if not found:
+            is_there = is_there or others[other] == cells[k]
+        if not is_there:
             return False
     return True
 
@@ -476,7 +476,7 @@ def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -
 def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) -> None:
     """Count a failure, and record it if there is space."""
     number = tally.counters[FAILURES]
-    if number < tally.room:
+    if number < tally.capacity:
         tally.failures[4 * number] = kind
         tally.failures[4 * number + 1] = entry
         tally.failures[4 * number + 2] = side
@@ -495,7 +495,7 @@ def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) 
 
 
 @inlined
-def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> None:
+def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> None:
     """Prove all positions of a row; O(entries * moves)."""
     w = d.memory
     _open_row(d, row, king)
@@ -520,9 +520,9 @@ def _prove_row(d: ProofDesk, row: int, king: int, start: int, width: int) -> Non
 
 
 @kernel
-def prove_rows(desk: NDArray[np.int64], first: int, last: int) -> None:
+def prove_rows(data: NDArray[np.int64], first: int, last: int) -> None:
     """Prove all positions in some rows of a tier; O(entries * moves)."""
-    d = record_at(desk, ProofDesk)
+    d = record_at(data, ProofData)
     listing, orbit = d.listing, I64(0)
     for row in range(first, last):
         while row >= listing.first_row[orbit + 1]:
@@ -547,10 +547,10 @@ class RowRange(NamedTuple):
 
 
 class TierProof:
-    """The proof of one tier, part by part."""
+    """The proof of one tier, part by part. Each part lists at most ``listed`` failures."""
 
-    def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int) -> None:
-        self.index, self.unpacked, self.codes = index, unpacked, codes
+    def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int, listed: int) -> None:
+        self.index, self.unpacked, self.codes, self.listed = index, unpacked, codes, listed
         self.rows = listing(index)
         self.number = unpacked.number((index.attackers, index.defenders))
 
@@ -572,10 +572,10 @@ class TierProof:
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)
-        tally = new_tally(self.codes, LISTED)
-        # Kernels get addresses only; the desk keeps the arrays alive.
-        desk = ProofDesk(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
-        prove_rows(directory(desk), part.first, part.last)
+        tally = new_tally(self.codes, self.listed)
+        # Kernels get addresses only; this record keeps the arrays alive.
+        data = ProofData(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
+        prove_rows(directory(data), part.first, part.last)
         return tally
 
 

@@ -15,27 +15,122 @@ placements of the material. This shows that every position of the tier has been 
 
 from __future__ import annotations
 
+import hashlib
+import json
 import tempfile
+from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
+from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
+from pydantic import ConfigDict, Field
 
-from retrograde.tablebase.records import TablebaseError, values_digest
-from retrograde.tablebase.store import STANDINGS, Store, StoredTier, open_store, standing_of
-from retrograde.verification.findings import LISTED, Verification, VerifiedTiers, describe, proof_digest
+from retrograde.tablebase.probing import Tablebase
+from retrograde.tablebase.store import (
+    Store,
+    StoredTier,
+    TablebaseError,
+    open_store,
+    tier_name,
+    values_digest,
+)
+from tablut import __version__
+from tablut.indexing.values import code_of_value, is_loss, plies_of, value_of_code, verdict_of
+from tablut.position import SIDES, Position, SideName
 from tablut.prober import MissingTableError
-from tablut.running.progress import Observer
+from tablut.results import Result
+from tablut.rules.naive import NaiveGame, NaiveMove, NaivePosition, NaiveResult
+from tablut.work.progress import Observer
+from tablut.work.records import Count, Digest, Part, Record, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from retrograde.tablebase.batch import UnpackedTiers
+    from tablut.variants import Variant
 
+Standing = Literal["same", "unknown", "different"]
+STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
+"""Results of comparing a tier with the published one."""
 MEMORY: Final = 4 << 30
 """Default limit of the memory for unpacked tiers, in bytes."""
+LISTED: Final = 20
+"""Maximum number of failures that are listed."""
+
+
+class Wrong(Result):
+    """A failure: the tier or folder, what is wrong, and the position concerned, if any."""
+
+    where: str
+    what: str
+    position: str | None = None
+
+
+class Verification(Result):
+    """Result of a verification, filled in while it runs.
+
+    Attributes
+    ----------
+    variant : str
+        Name of the game.
+    quick : bool
+        Whether only files and values were compared with their digests.
+    positions_checked : int
+        Number of values proved. Each is the value of a class with one side to move.
+    verified_before : dict of str to int
+        Tiers that were skipped because the record contains them unchanged, with their numbers of values.
+    files_checked : int
+        Number of files whose content was compared with its digest.
+    published : dict of str to list of str
+        Tiers, by how their values compare with the published ones: ``same``, ``unknown``
+        if none are published, or ``different``, which is a failure.
+    samples : dict of str to int
+        Numbers of positions played out: how many were ``searched``, and how many ``followed``.
+    played : dict of str to int
+        The same positions by stored value: ``wins``, ``losses``, and ``draws`` for all unforced positions.
+    failures : int
+        Number of failures.
+    failed : list of Wrong
+        The first failures, at most 20.
+    """
+
+    model_config = ConfigDict(frozen=False, extra="forbid")
+
+    variant: str
+    quick: bool
+    files_checked: int = 0
+    positions_checked: int = 0
+    verified_before: dict[str, int] = Field(default_factory=dict)
+    samples: dict[str, int] = Field(default_factory=lambda: {"searched": 0, "followed": 0})
+    played: dict[str, int] = Field(default_factory=lambda: {"wins": 0, "losses": 0, "draws": 0})
+    published: dict[str, list[str]]
+    failures: int = 0
+    failed: list[Wrong] = Field(default_factory=list)
+
+    def add(self, where: str, what: str, position: str | None = None) -> None:
+        """Count a failure, and list it if the list is not full.
+
+        Parameters
+        ----------
+        where, what : str
+            The tier or folder, and what is wrong with it.
+        position : str, optional
+            The position concerned.
+        """
+        self.failures += 1
+        if len(self.failed) < LISTED:
+            self.failed.append(Wrong(where=where, what=what, position=position))
+
+
+def describe(code: int) -> str:
+    """Return a description of a code."""
+    if code == 0:
+        return "not forced"
+    verdict = verdict_of(value_of_code(code))
+    return f"{verdict.wdl} in {verdict.dtm}"
 
 
 def verify(
@@ -85,10 +180,10 @@ def verify(
     """
     store = open_store(path)
     if not store.planned:
-        raise TablebaseError("has no tiers", subject=f"tablebase {str(store.root)!r}", remedy="build it")
+        raise TablebaseError("has no tiers", subject=str(store), remedy="build it")
     verified = None if record is None else VerifiedTiers(Path(record), store.variant.digest)
     report = Verification(variant=store.variant.name, quick=quick, published={name: [] for name in STANDINGS})
-    for name in store.strangers():
+    for name in store.unplanned():
         report.add(name, f"tablebase folder {str(store.root / name)!r}: is not one of the tiers of the record")
     sound = list(_sound_tiers(store, report))
     if quick:
@@ -101,8 +196,6 @@ def verify(
             _prove_tiers(store, sound, scratch, verified, report, prove)
     # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
     if sample and not report.failures:
-        from retrograde.verification.playing import play_out
-
         play_out(store, sample, seed, report)
     return report
 
@@ -113,7 +206,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
     Failures of the other tiers are added to the report.
     """
     for material in sorted(store.planned, key=lambda material: (sum(material), material)):
-        name = f"{material[0]}v{material[1]}"
+        name = tier_name(material)
         try:
             tier = store.tier(*material)
         except (MissingTableError, TablebaseError) as error:
@@ -160,7 +253,7 @@ def _prove_tiers(
     for place, ((tier, _), material) in enumerate(zip(sound, materials, strict=True)):
         absent = [lower for lower in _lower(tier) if lower not in materials]
         if absent:
-            names = ", ".join(f"{attackers}v{defenders}" for attackers, defenders in absent)
+            names = ", ".join(map(tier_name, absent))
             report.add(tier.record.name, f"cannot be verified, because captures lead to {names}")
             continue
         proof = proof_digest(digests[material], [digests[lower] for lower in _lower(tier)]) if verified else ""
@@ -189,7 +282,7 @@ def _prove_tier(
 
     record, index = tier.record, tier.index
     codes = 1 + max((code for side in (record.white, record.black) for code in side.classes), default=0)
-    proof = TierProof(index, unpacked, codes)
+    proof = TierProof(index, unpacked, codes, LISTED)
     totals = np.zeros(COUNTERS, dtype=np.int64)
     histogram = np.zeros((2, codes), dtype=np.int64)
     listed: list[list[int]] = []
@@ -216,9 +309,9 @@ def _prove_tier(
     if record.classes != classes:
         report.add(record.name, f"the record gives {record.classes:,} classes, but there are {classes:,}")
     for side_record, counts in zip((record.white, record.black), histogram, strict=True):
-        found = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
-        if found != dict(side_record.classes):
-            report.add(record.name, f"the record gives {side_record.classes} classes by code, but there are {found}")
+        counted = {int(code): int(counts[code]) for code in np.flatnonzero(counts)}
+        if counted != dict(side_record.classes):
+            report.add(record.name, f"the record gives {side_record.classes} classes by code, but there are {counted}")
 
 
 def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
@@ -231,3 +324,260 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
     if kind == NO_ENTRY:
         return f"entry {entry:,}: stored {describe(stored)}; a move leads to a position without an entry"
     return f"entry {entry:,}: stored {describe(stored)}, proved {describe(proved)}"
+
+
+# -- published tables --------------------------------------------------------------------------
+# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
+# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
+# reports.studies.sources`.
+
+
+@cache
+def _published() -> dict[str, Any]:
+    text = (resources.files("retrograde.tablebase") / "published.json").read_text(encoding="utf-8")
+    body: dict[str, Any] = json.loads(text)
+    return body
+
+
+def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
+    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
+    game = _published()["games"].get(variant.digest)
+    expected = None if game is None else game["tiers"].get(tier_name(material))
+    if expected is None:
+        return "unknown"
+    return "same" if expected == digest else "different"
+
+
+# -- the record of verified tiers ----------------------------------------------------------------
+# A tier is added to the record once all of its values are proved, so that an interrupted verification can resume. The
+# proof depends on the values of the tier, on those of the tiers that captures lead to, and on the program. The record
+# therefore stores a digest of all three. If any of them changes, the tier is verified again.
+
+
+class _ProvedTier(Part):
+    proof: Digest
+    positions: Count
+
+
+class _VerifiedRecord(Record):
+    """Record of the verified tiers, by the digest of the game and the name of the tier."""
+
+    FORMAT = "tablut-verified-tiers"
+
+    tiers: dict[str, dict[str, _ProvedTier]]
+
+
+def proof_digest(values: str, below: Iterable[str]) -> str:
+    """Return a digest of everything that a tier's proof depends on: its values, those below it, and the program."""
+    from tablut.engine.kernel_cache import source_digest
+
+    # Different programs can have the same development version, so add a digest of the source of the proof.
+    here = Path(__file__).with_name("proof.py")
+    program = (__version__, source_digest("retrograde.verification.proof", here))
+    return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
+
+
+class VerifiedTiers:
+    """The verified tiers that a record file lists. The file is written whenever a tier is added."""
+
+    def __init__(self, path: Path, game: str) -> None:
+        self.path, self.game = path, game
+        record = read_record(path, _VerifiedRecord, "verification record", "remove it or choose another file")
+        self._tiers = {} if record is None else record.tiers
+
+    def positions(self, tier: str, proof: str) -> int | None:
+        """Return how many values of a tier were proved, or None if the tier was not verified in its present state."""
+        note = self._tiers.get(self.game, {}).get(tier)
+        return note.positions if note is not None and note.proof == proof else None
+
+    def add(self, tier: str, proof: str, positions: int) -> None:
+        """Add a tier to the record, and write the file."""
+        self._tiers.setdefault(self.game, {})[tier] = _ProvedTier(proof=proof, positions=positions)
+        write_record(self.path, _VerifiedRecord(tiers=self._tiers))
+
+
+# -- playing out positions ---------------------------------------------------------------------
+# This uses forward search with the naive rules, without the compiled ones. A short win or loss is verified by a search:
+# it must exist, and there must be no shorter one. The stored values only decide which moves to try first, so a wrong
+# value costs time but cannot make a wrong result pass. A longer win or loss is followed along the best moves of both
+# sides: the right side must win after exactly the stored number of plies. A position in which neither side can force a
+# win is searched for a short win and a short loss, which must not exist. It is then followed along moves that keep it
+# unforced.
+
+
+_Kind: TypeAlias = tuple[StoredTier, SideName, int]
+
+SEARCHED_PLIES: Final = 5
+"""Longest win or loss, in plies, that is verified by a search."""
+DRAW_PLIES: Final = 3
+"""Depth in plies of the search for a win or loss in a position that is stored as unforced."""
+FOLLOWED_PLIES: Final = 24
+"""Number of plies for which the game is followed from an unforced position."""
+_NODES: Final = 20_000
+"""Maximum number of positions that a search visits before it is abandoned."""
+_FAR: Final = 1 << 20
+
+
+class _GivenUpError(Exception):
+    """Raised when a search has visited too many positions."""
+
+
+class ForwardCheck:
+    """Checker of stored values. It searches for short wins and losses, and plays out the other positions."""
+
+    def __init__(self, tablebase: Tablebase) -> None:
+        self.tablebase = tablebase
+        self.game = NaiveGame(tablebase.variant)
+        self.nodes = 0
+
+    def check(self, position: Position, value: int) -> str | None:
+        """Check the stored value of a position; return a description of what is wrong, or None."""
+        start = self.game.read(str(position))
+        if value == 0:
+            return self._check_unforced(start)
+        plies, word = (value, "win") if value > 0 else (-value - 1, "loss")
+        winner = _side(start) if value > 0 else _other(start)
+        if plies > SEARCHED_PLIES:
+            return self._follow(start, plies, winner)
+        self.nodes = 0
+        try:
+            if not self.wins(start, plies, winner):
+                return f"a search finds no {word} in {plies} plies"
+            if plies and self.wins(start, plies - 1, winner):
+                return f"a search finds a {word} in fewer than {plies} plies"
+        except _GivenUpError:
+            return f"a search of {_NODES:,} positions neither proves nor refutes a {word} in {plies} plies"
+        return None
+
+    def wins(self, position: NaivePosition, plies: int, winner: str) -> bool:
+        """Return whether a side can force a win within ``plies`` plies; a side without a legal move has lost."""
+        mine = _side(position) == winner
+        if plies < 1:
+            return not mine and not self.game.legal_moves(position)
+        return (any if mine else all)(
+            result.outcome.winner == winner if result.outcome else self.wins(result.position, plies - 1, winner)
+            for _, result, _ in self._successors(position)
+        )
+
+    def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
+        """Return the moves, their results, and the tablebase's values of the results for the mover, best first."""
+        self.nodes += 1
+        if self.nodes > _NODES:
+            raise _GivenUpError
+        successors = []
+        for move in self.game.legal_moves(position):
+            result = self.game.apply(position, move)
+            if result.outcome is not None:
+                merit = _FAR if result.outcome.winner == _side(position) else -_FAR
+            else:
+                merit = _merit(self.tablebase, Position.parse(self.game.write(result.position), self.game.size))
+            successors.append((move, result, merit))
+        return sorted(successors, key=lambda successor: -successor[2])
+
+    def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
+        """Play best moves until the game is over; return what is wrong, or None."""
+        line, ended, _ = self._best_play(position, plies + 1)
+        if ended is None:
+            return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
+        if (ended, len(line)) != (winner, plies):
+            return f"best moves end the game for {ended} in {len(line)} plies, not {plies}: {' '.join(line)}"
+        return None
+
+    def _check_unforced(self, position: NaivePosition) -> str | None:
+        """Search for a short win and a short loss, then play moves that keep the position unforced."""
+        self.nodes = 0
+        try:
+            for winner, word in ((_side(position), "win"), (_other(position), "loss")):
+                if self.wins(position, DRAW_PLIES, winner):
+                    return f"a search finds a {word} within {DRAW_PLIES} plies"
+        except _GivenUpError:
+            return f"a search of {_NODES:,} positions neither finds nor excludes a win within {DRAW_PLIES} plies"
+        line, ended, merit = self._best_play(position, FOLLOWED_PLIES, unforced=True)
+        if merit != 0:
+            return f"the best move {'wins' if merit > 0 else 'loses'}: {' '.join(line)}"
+        return None if ended is None else f"a side has no move after {' '.join(line) or 'no moves'}"
+
+    def _best_play(
+        self, position: NaivePosition, most: int, *, unforced: bool = False
+    ) -> tuple[list[str], str | None, int]:
+        """Play at most ``most`` best moves; with ``unforced``, stop once a side can force a win.
+
+        Return the moves, the winner if the game ends, and the value of the last move for its mover.
+        """
+        line: list[str] = []
+        merit = 0
+        while len(line) < most:
+            self.nodes = 0
+            successors = self._successors(position)
+            if not successors:
+                return line, _other(position), merit
+            move, result, merit = successors[0]
+            line.append(self.game.move_name(move))
+            if result.outcome is not None:
+                return line, result.outcome.winner or "", merit
+            if unforced and merit != 0:
+                break
+            position = result.position
+        return line, None, merit
+
+
+def _merit(tablebase: Tablebase, position: Position) -> int:
+    """Return the merit of a successor for the side that moved. Quicker wins and slower losses rank higher."""
+    value = tablebase.stored_value(position)
+    if value == 0:
+        return 0
+    return _FAR + value if value < 0 else value - _FAR + 1
+
+
+def _side(position: NaivePosition) -> SideName:
+    return "white" if position.side == "w" else "black"
+
+
+def _other(position: NaivePosition) -> SideName:
+    return "black" if position.side == "w" else "white"
+
+
+def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
+    """Yield random positions with their values: wins, losses and unforced positions in turn, if they occur."""
+    random = np.random.default_rng(seed)
+    wins: list[_Kind] = []
+    losses: list[_Kind] = []
+    rest: list[_Kind] = []
+    for material in store.tiers():
+        tier = store.tier(*material)
+        for side in SIDES:
+            for code in getattr(tier.record, side).classes:
+                (losses if is_loss(code) else wins if code else rest).append((tier, side, code))
+    groups = [kinds for kinds in (wins, losses, rest) if kinds]
+    for count in range(number if groups else 0):
+        kinds = groups[count % len(groups)]
+        tier, side, code = kinds[random.integers(len(kinds))]
+        entry = _find(tier, side, code, int(random.integers(tier.entries)))
+        yield tier, tier.index.unrank(entry, "w" if side == "white" else "b"), value_of_code(code)
+
+
+def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
+    """Return the first entry from ``start`` on that has a code and is not an alias; wrap around at the end."""
+    chunk = tier.record.chunk
+    chunks = -(-tier.entries // chunk)
+    for turn in range(chunks + 1):
+        number = (start // chunk + turn) % chunks
+        entries = number * chunk + np.flatnonzero(tier.chunk(side, number) == code)
+        if turn == 0:
+            entries = entries[entries >= start]
+        for entry in entries.tolist():
+            if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
+                return int(entry)
+    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, unlike in its record")
+
+
+def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
+    """Check a sample of positions, and add counts and failures to a report."""
+    check = ForwardCheck(Tablebase(store))
+    for tier, position, value in sample_values(store, number, seed):
+        wrong = check.check(position, value)
+        code = code_of_value(value)
+        report.samples["searched" if code and plies_of(code) <= SEARCHED_PLIES else "followed"] += 1
+        report.played["draws" if not code else "losses" if is_loss(code) else "wins"] += 1
+        if wrong is not None:
+            report.add(tier.record.name, f"stored {describe(code)}: {wrong}", str(position))

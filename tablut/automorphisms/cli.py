@@ -17,8 +17,8 @@ from tablut.errors import InputError
 from tablut.notation import diagram_cells, square_name
 from tablut.position import Position
 from tablut.results import Result
-from tablut.store.files import write_text
 from tablut.variants import Variant
+from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck
@@ -45,7 +45,7 @@ class ElementResult(Result):
     counterexample: str | None
 
 
-class _VerifiedSymmetries(Result):
+class _SymmetryReport(Result):
     variant: str
     group_order: int
     start_group_order: int
@@ -111,7 +111,7 @@ def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
 
 
 def _verified(variant: Variant, elements: list[ElementResult], done: list[SymmetryCheck], seed: int) -> Reply:
-    result = _VerifiedSymmetries(
+    result = _SymmetryReport(
         variant=variant.name,
         group_order=len(variant.symmetries),
         start_group_order=sum(element.of_the_start for element in elements),
@@ -133,7 +133,7 @@ def _difference(variant: Variant, element: Symmetry) -> str:
     return "it changes the camps, the inert cells or the cells where pieces may stand"
 
 
-def _show_verified(console: PeopleConsole, result: _VerifiedSymmetries) -> None:
+def _show_verified(console: PeopleConsole, result: _SymmetryReport) -> None:
     what = (
         f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
         f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"

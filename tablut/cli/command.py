@@ -17,7 +17,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from tablut.errors import InputError, did_you_mean
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.cli.runtime import Reply

@@ -17,14 +17,14 @@ from tablut.cli.command import Decorator, argument, beginning, bundle, flag, opt
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
+from tablut.formats.game import GameRecord, NoRulesError
 from tablut.position import Position, Side
-from tablut.records.game import GameRecord, NoRulesError
-from tablut.records.kinds import read_record, record_text
-from tablut.running.machine import MOST_THREADS
+from tablut.records import read_record, record_text
 from tablut.status import check_playable, position_status, reasons
-from tablut.store import files
-from tablut.store.files import excerpt
 from tablut.variants import Variant, as_variant
+from tablut.work import files
+from tablut.work.files import excerpt
+from tablut.work.machine import MOST_THREADS
 
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import io
 import shlex
-import subprocess
 import sys
 import threading
 import time
@@ -17,16 +16,14 @@ from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from tablut.cli.streams import AS_JSON, EXIT_INTERRUPTED, complain, json_text, one_line, printable, write_output
 from tablut.errors import InputError, TablutError
-from tablut.running.clocks import announced, compile_seconds, compiling, wall_clock
-from tablut.running.machine import peak_memory
-from tablut.running.progress import Observer, duration
+from tablut.work.clocks import announced, compile_seconds, compiling, wall_clock
+from tablut.work.progress import Observer, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -119,6 +116,9 @@ def respond(ctx: click.Context) -> int:
         # TOML is only a form of output, like CSV. A repeatable option that was not given is null, like any other.
         parameters = {name: None if value == () else value for name, value in asked.items() if name != "as_toml"}
         seconds = time.perf_counter() - started
+        # Loaded only here, because pydantic would slow down `tablut --help`.
+        from tablut.provenance import commit, origin
+
         body["provenance"] = origin(typed(), parameters, reply.seed, seconds, commit=commit())
         text = json_text(body)
     else:
@@ -188,52 +188,6 @@ def text_of(reply: Reply) -> str:
 def typed() -> str:
     """Return the running command as the user typed it."""
     return _TYPED.get()
-
-
-def origin(
-    command_line: str, parameters: dict[str, Any], seed: int | None, seconds: float, *, commit: str | None
-) -> dict[str, Any]:
-    """Return the provenance of a result, for commands and for the explorer."""
-    from tablut import __version__
-
-    return {
-        "version": __version__,
-        "commit": commit,
-        "command": command_line,
-        "parameters": {name: _plain(value) for name, value in parameters.items()},
-        "seed": seed,
-        "seconds": round(seconds, 3),
-        "compile_seconds": round(compile_seconds(), 3),
-        "peak_rss_bytes": peak_memory(),
-    }
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
-
-
-def commit() -> str | None:
-    """Return the commit of the running checkout, with ``+`` if it has uncommitted changes; None outside a checkout."""
-    root = Path(__file__).resolve().parents[2]
-    project = root / "pyproject.toml"
-    if not (root / ".git").exists() or not project.exists():
-        return None
-
-    def _git(*arguments: str) -> str:
-        return subprocess.run(
-            ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=10
-        ).stdout.strip()
-
-    try:
-        if 'name = "tablut"' not in project.read_text(encoding="utf-8", errors="replace"):
-            return None  # the packages were copied into another project's checkout
-        _git("ls-files", "--error-unmatch", "tablut/cli/runtime.py")
-        return _git("rev-parse", "HEAD") + ("+" if _git("status", "--porcelain") else "")
-    except (OSError, subprocess.SubprocessError):
-        # git is missing, refuses to read the checkout, or does not track these files.
-        return None
 
 
 def interruptible(work: Callable[[], Answer]) -> Answer:

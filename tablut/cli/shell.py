@@ -31,8 +31,8 @@ from tablut.cli.streams import (
     write_output,
 )
 from tablut.errors import InputError, MachineError, OutputError, TablutError
-from tablut.running.machine import check_address_space
-from tablut.store.files import excerpt, write_text
+from tablut.work.files import excerpt, write_text
+from tablut.work.machine import check_address_space
 
 __all__ = ["command_specs", "main", "run"]
 

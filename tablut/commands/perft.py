@@ -9,18 +9,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rich.text import Text
 
-from tablut.answers import PerftCount, PerftResult, named_moves
 from tablut.board import Board
 from tablut.cli.command import command, flag, option, whole
 from tablut.cli.options import position_option, read_position, read_text, threads_option, variant_option
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible, progress
 from tablut.errors import InputError, UncompiledError
 from tablut.position import Position
-from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.progress import plural, rate_text
-from tablut.store.files import excerpt
+from tablut.results import PerftCount, PerftResult, Result, named_moves
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.work.clocks import wall_clock
+from tablut.work.files import excerpt
+from tablut.work.progress import plural, rate_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

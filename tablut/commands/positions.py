@@ -6,7 +6,6 @@ from pathlib import Path
 
 from rich.text import Text
 
-from tablut.answers import MoveResult, MovesResult, OutcomeResult, ending, moves_result, outcome_result, push_result
 from tablut.board import Board
 from tablut.cli.command import Group, argument, choice, command
 from tablut.cli.options import board_options, drawn_board_options, file_option, rules_option
@@ -15,11 +14,21 @@ from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.position import Position, Side
-from tablut.results import ExactInt, Result
-from tablut.running.progress import plural
+from tablut.results import (
+    ExactInt,
+    MoveResult,
+    MovesResult,
+    OutcomeResult,
+    Result,
+    ending,
+    moves_result,
+    outcome_result,
+    push_result,
+)
 from tablut.status import MEANINGS
-from tablut.store.files import excerpt, write_text
 from tablut.variants import Variant
+from tablut.work.files import excerpt, write_text
+from tablut.work.progress import plural
 
 app = Group(help="Draw a position, find why it is impossible, or find its number.")
 

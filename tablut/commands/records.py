@@ -8,15 +8,6 @@ from typing import Final, Literal, get_args
 
 from rich.text import Text
 
-from tablut.answers import (
-    ArchivedGameResult,
-    ArchiveResult,
-    MoveResult,
-    ReplayResult,
-    archive_result,
-    ending,
-    replay_result,
-)
 from tablut.board import Board
 from tablut.cli.command import argument, choice, command, flag, whole
 from tablut.cli.options import (
@@ -34,17 +25,37 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
+from tablut.formats import bologna, opentafl
+from tablut.formats.game import RECORD_BYTES
+from tablut.formats.opentafl import write_game, write_rules
+from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.position import MoveText, Side
-from tablut.records.archive import ArchivedGame, read_archive, record_of, write_line
-from tablut.records.game import RECORD_BYTES, GameRecord
-from tablut.records.kinds import ARCHIVE, NATIVE, decoded, kind_of
-from tablut.records.opentafl import write_game, write_rules
-from tablut.replay import Replay, replay, replay_archive, same_upside_down
-from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import check_output, excerpt, write_text
+from tablut.records import (
+    ARCHIVE,
+    NATIVE,
+    ArchivedGame,
+    GameRecord,
+    decoded,
+    kind_of,
+    read_archive,
+    record_of,
+    write_line,
+)
+from tablut.replay import (
+    ArchivedGameResult,
+    ArchiveResult,
+    ReplayedRecord,
+    ReplayResult,
+    archive_result,
+    replay,
+    replay_archive,
+    replay_result,
+    same_upside_down,
+)
+from tablut.results import MoveResult, Result, ending
 from tablut.variants import Variant, load_variant
+from tablut.work.files import check_output, excerpt, write_text
+from tablut.work.progress import plural
 
 Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
 _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
@@ -52,7 +63,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "grid": lambda board: board.position.grid(),
     "opentafl": lambda board: opentafl.write_position(board.position),
     "bologna": lambda board: bologna.write_state(board.position),
-    "fen": lambda board: fen.write_position(board.position),
+    "fen": lambda board: write_fen(board.position),
     "otg": lambda board: write_game(board.record()).rstrip(),
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
@@ -105,9 +116,9 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
         move = board.push_text(text)
         made.append((MoveText(move, frozenset(board.captured()) or None), mover))
     if to == "berkeley":
-        lines = [berkeley.write_move(said.move) for said, _ in made]
+        lines = [write_berkeley(said.move) for said, _ in made]
     elif to == "mcgill":
-        lines = [mcgill.write_move(said.move, mover) for said, mover in made]
+        lines = [write_mcgill(said.move, mover) for said, mover in made]
     else:
         lines = [_WRITERS[to](board)]
     if not lines:
@@ -271,7 +282,7 @@ def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
 
 
-def _draw_all(game: Replay, folder: Path) -> None:
+def _draw_all(game: ReplayedRecord, folder: Path) -> None:
     from tablut import svg
 
     positions = [game.start, *(step.position for step in game.plies)]
@@ -285,7 +296,7 @@ def _draw_all(game: Replay, folder: Path) -> None:
         write_text(folder / f"ply-{number:0{width}}.svg", drawing)
 
 
-def _show(console: PeopleConsole, game: Replay, result: ReplayResult, drawn: list[int]) -> None:
+def _show(console: PeopleConsole, game: ReplayedRecord, result: ReplayResult, drawn: list[int]) -> None:
     players = " against ".join(result.tags[name] for name in ("White", "Black") if name in result.tags)
     console.print(Text.assemble((result.variant, "bold"), "  ", players))
     for number in drawn:

@@ -7,15 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
-from tablut.answers import (
-    DescribedVariant,
-    ListedVariant,
-    OutcomeResult,
-    described_variant,
-    ending,
-    listed_variant,
-    outcome_result,
-)
 from tablut.cli.command import Decorator, Group, argument, flag, whole
 from tablut.cli.options import check_folder, complete_variant, file_option, seed_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
@@ -23,14 +14,23 @@ from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.records import read_rules
-from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import write_text
+from tablut.results import (
+    DescribedVariant,
+    ListedVariant,
+    OutcomeResult,
+    Result,
+    described_variant,
+    ending,
+    listed_variant,
+    outcome_result,
+)
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
+from tablut.work.files import write_text
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
-    from tablut.differences import Answer, Difference
+    from tablut.differences import Difference, Effect
 
 
 app = Group()
@@ -198,7 +198,7 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
             if fields[0].get(name) != fields[1].get(name)
         ],
         plies=found.plies,
-        asked=found.asked,
+        asked=found.compared,
         stopped=found.stopped or None,
         samples=found.drawn,
         positions=[_told(unlike) for unlike in found.found],
@@ -216,7 +216,7 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
 def _told(one: Difference) -> _Difference:
     size = one.position.size
 
-    def answers(of: tuple[Answer | None, ...]) -> list[_Answer | None]:
+    def answers(of: tuple[Effect | None, ...]) -> list[_Answer | None]:
         return [
             told
             and _Answer(
@@ -230,8 +230,8 @@ def _told(one: Difference) -> _Difference:
         men=sum(one.position.material) + 1,
         line=None if one.line is None else [str(move) for move in one.line],
         moves=[str(move) for move in one.moves],
-        a=answers(one.answers[0]),
-        b=answers(one.answers[1]),
+        a=answers(one.effects[0]),
+        b=answers(one.effects[1]),
     )
 
 

@@ -14,8 +14,8 @@ from tablut.cli.command import command
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
 from tablut.errors import TablutError
 from tablut.results import Result
-from tablut.running.clocks import compiled_kernels, prepared_kernels, quiet
-from tablut.running.progress import plural
+from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet
+from tablut.work.progress import plural
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole

@@ -5,7 +5,7 @@ variants, formulas) should therefore import it inside the functions that need it
 """
 
 from tablut.errors import InputError
-from tablut.running.machine import check_address_space
+from tablut.work.machine import check_address_space
 
 try:
     check_address_space(600)

@@ -1,6 +1,6 @@
-"""Interactions between pieces: slides, captures, capture of the king, and escapes of the king.
+"""Slides, captures, the capture of the king, and its escapes.
 
-This module is the only compiled implementation of these rules: the engine, search, solver and proof search all call it.
+This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
 Move generation and whole plies are in `tablut.engine.kernels`. For speed, loops over every move of every position
 (`tablut.engine.perft`, `counting.census.expansion`) enumerate moves themselves.
 
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
 from tablut.engine.jit import I64, inlined, leading_zeros, popcount, trailing_zeros
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
     is_occupied,
@@ -45,12 +46,12 @@ NO_MOVE = -1
 
 
 @inlined
-def slides_of(t: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
+def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
     """Return the offsets (by line) into the slide tables for a side's piece on a cell.
 
     The piece is the king if white is the side and ``start`` is the king's cell.
     """
-    return t.attacker_slides if side == 1 else (t.king_slides if start == king else t.defender_slides)
+    return rules.attacker_slides if side == 1 else (rules.king_slides if start == king else rules.defender_slides)
 
 
 @inlined
@@ -61,76 +62,76 @@ def open_way(occupancy: int, place: int) -> int:
 
 
 @inlined
-def slides_along(t: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
+def slides_along(rules: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
     """Return the mask of places to which a piece may slide along a line."""
-    if is_wide(t.exposed):
-        return I64(t.slides[I64(slides_at[line]) + place]) & open_way(occupancy, place)
-    return I64(t.slides[I64(slides_at[line]) + (place << t.size) + occupancy])
+    if is_wide(rules.exposed):
+        return I64(rules.slides[I64(slides_at[line]) + place]) & open_way(occupancy, place)
+    return I64(rules.slides[I64(slides_at[line]) + (place << rules.size) + occupancy])
 
 
 @inlined
-def slides_from(t: Tables, board: NDArray[np.uint32], slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
+def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
     """Return the pair of masks to which a piece on a cell may slide."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     return (
-        slides_along(t, slides_at, rank, file, occupied(line_of(board, rank))),
-        slides_along(t, slides_at, t.size + file, rank, occupied(line_of(board, t.size + file))),
+        slides_along(rules, slides_at, rank, file, occupied(line_of(board, rank))),
+        slides_along(rules, slides_at, rules.size + file, rank, occupied(line_of(board, rules.size + file))),
     )
 
 
 @inlined
-def king_slides(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
     """Return the pair of masks to which the king may slide."""
-    return slides_from(t, board, t.king_slides, king)
+    return slides_from(rules, board, rules.king_slides, king)
 
 
 @inlined
-def is_legal(t: Tables, board: NDArray[np.uint32], move: int) -> bool:
+def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
     """Return whether a move is legal for the side to move; any 14-bit number is accepted as a move.
 
     Notes
     -----
     O(1): one look-up in the slide table.
     """
-    start = start_of(t, move)
-    if start >= t.cells:
+    start = start_of(rules, move)
+    if start >= rules.cells:
         return False
-    target = target_of(t, move)
-    if start == target or target >= t.cells or (is_wide(t.exposed) and move_of(t, start, target) != move):
+    target = target_of(rules, move)
+    if start == target or target >= rules.cells or (is_wide(rules.exposed) and move_of(rules, start, target) != move):
         return False
-    side = side_of(t, board)
-    rank, file = coordinates(t, start)
-    to_rank, to_file = coordinates(t, target)
+    side = side_of(rules, board)
+    rank, file = coordinates(rules, start)
+    to_rank, to_file = coordinates(rules, target)
     if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
         return False
     if rank == to_rank:
         line, place, end = rank, file, to_file
     elif file == to_file:
-        line, place, end = t.size + file, rank, to_rank
+        line, place, end = rules.size + file, rank, to_rank
     else:
         return False
-    slides_at = slides_of(t, side, start, king_of(t, board))
-    return (slides_along(t, slides_at, line, place, occupied(line_of(board, line))) >> end) & 1 != 0
+    slides_at = slides_of(rules, side, start, king_of(rules, board))
+    return (slides_along(rules, slides_at, line, place, occupied(line_of(board, line))) >> end) & 1 != 0
 
 
 @inlined
-def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
+def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
     """Return the cell of an attacker that can slide to an empty cell, or `NO_MOVE`.
 
     Notes
     -----
     O(N) at most: one look-up for each attacker on the cell's row and column.
     """
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     for along in range(2):
-        line, place = (rank, file) if along == 0 else (t.size + file, rank)
+        line, place = (rank, file) if along == 0 else (rules.size + file, rank)
         content = line_of(board, line)
         attackers = own_pieces(content, 1)
         while attackers:
             start = trailing_zeros(attackers)
             attackers &= attackers - 1
-            if (slides_along(t, t.attacker_slides, line, start, occupied(content)) >> place) & 1:
-                return rank * t.size + start if along == 0 else start * t.size + file
+            if (slides_along(rules, rules.attacker_slides, line, start, occupied(content)) >> place) & 1:
+                return rank * rules.size + start if along == 0 else start * rules.size + file
     return NO_MOVE
 
 
@@ -138,35 +139,35 @@ def slides_onto(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
 
 
 @inlined
-def pieces_beside(t: Tables, board: NDArray[np.uint32], cell: int, side: int) -> int:
+def pieces_beside(rules: Tables, board: BoardArray, cell: int, side: int) -> int:
     """Return the directions in which a piece of the given side stands next to a cell, as a mask from 0 to 15."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
-    column = ((own_pieces(line_of(board, t.size + file), side) << 1) >> rank) & 5
+    column = ((own_pieces(line_of(board, rules.size + file), side) << 1) >> rank) & 5
     return row | (column << 1)
 
 
 @inlined
-def attackers_beside(t: Tables, board: NDArray[np.uint32], cell: int) -> int:
+def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
     """Return the directions in which an attacker stands next to a cell, as a mask from 0 to 15."""
-    return pieces_beside(t, board, cell, I64(1))
+    return pieces_beside(rules, board, cell, I64(1))
 
 
 @inlined
-def beside(t: Tables, board: NDArray[np.uint32], line: int, side: int) -> int:
+def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
     """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # Rows are numbered before columns. The first and the last line of each kind have only one parallel neighbour.
-    if line != 0 and line != t.size:
+    if line != 0 and line != rules.size:
         found |= own_pieces(line_of(board, line - 1), side)
-    if line != t.size - 1 and line != 2 * t.size - 1:
+    if line != rules.size - 1 and line != 2 * rules.size - 1:
         found |= own_pieces(line_of(board, line + 1), side)
-    return found & ((1 << t.size) - 1)
+    return found & ((1 << rules.size) - 1)
 
 
 @inlined
-def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> int:
+def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> int:
     """Return the captures made by a piece that has just arrived on a cell, in the encoding of `tablut.engine.layout`.
 
     ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target cell.
@@ -175,28 +176,28 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     -----
     O(1), independent of the number of pieces.
     """
-    size = t.size
-    rank, file = coordinates(t, target)
+    size = rules.size
+    rank, file = coordinates(rules, target)
     row, column = line_of(board, rank), line_of(board, size + file)
     if side == 1:
         state = 2
-        if king == t.castle:
-            state = 4 if popcount(attackers_beside(t, board, king)) >= 3 else 3
+        if king == rules.castle:
+            state = 4 if popcount(attackers_beside(rules, board, king)) >= 3 else 3
     else:
-        if target == king and t.king_armed == 0:
+        if target == king and rules.king_armed == 0:
             return 0
-        state = 1 if king == t.castle else 0
+        state = 1 if king == rules.castle else 0
     own_row, own_column = own_pieces(row, side), own_pieces(column, side)
     enemy_row, enemy_column = own_pieces(row, side ^ 1), own_pieces(column, side ^ 1)
-    if side == 0 and t.king_armed == 0:
-        if t.rank[king] == rank:
-            own_row &= ~(1 << I64(t.file[king]))
-        if t.file[king] == file:
-            own_column &= ~(1 << I64(t.rank[king]))
-    own_row |= I64(t.anvils[state * 2 * size + rank])
-    own_column |= I64(t.anvils[state * 2 * size + size + file])
-    enemy_row &= I64(t.exposed[rank])
-    enemy_column &= I64(t.exposed[size + file])
+    if side == 0 and rules.king_armed == 0:
+        if rules.rank[king] == rank:
+            own_row &= ~(1 << I64(rules.file[king]))
+        if rules.file[king] == file:
+            own_column &= ~(1 << I64(rules.rank[king]))
+    own_row |= I64(rules.anvils[state * 2 * size + rank])
+    own_column |= I64(rules.anvils[state * 2 * size + size + file])
+    enemy_row &= I64(rules.exposed[rank])
+    enemy_column &= I64(rules.exposed[size + file])
     # In `victims`, bit 0 stands for one step down the line and bit 2 for one step up. Anvils are two steps away.
     victims = ((enemy_row << 1) >> file) & 5
     anvils = ((own_row << 2) >> file) & 17
@@ -205,37 +206,37 @@ def captures_at(t: Tables, board: NDArray[np.uint32], side: int, target: int, ki
     anvils = ((own_column << 2) >> rank) & 17
     directions |= (victims & (anvils | (anvils >> 2))) << 1
     if side == 1:
-        directions &= ~I64(t.facing[king * t.cells + target])
-    if is_far(t.distant) and t.distant.shieldwall != 0:
-        directions = with_shieldwalls(t.distant, board, side, target, king, directions)
+        directions &= ~I64(rules.facing[king * rules.cells + target])
+    if is_far(rules.distant) and rules.distant.shieldwall != 0:
+        directions = with_shieldwalls(rules.distant, board, side, target, king, directions)
     return directions
 
 
 @inlined
-def may_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int) -> bool:
+def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. An attacker's
-    captures may, beside the king or with the king on the castle. In these cases the result is always true. ``king`` is
-    the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. The exceptions are
+    attackers next to the king or while the king is on the castle; for these the result is always true. ``king`` is the
+    king's cell after the move.
     """
-    if side == 1 and (king == t.castle or t.facing[king * t.cells + target] != 0):
+    if side == 1 and (king == rules.castle or rules.facing[king * rules.cells + target] != 0):
         return True
-    return captures_at(t, board, side, target, king) != 0
+    return captures_at(rules, board, side, target, king) != 0
 
 
 # -- the king ------------------------------------------------------------------------------
 
 
 @inlined
-def king_falls_to(t: Tables, board: NDArray[np.uint32], king: int, cell: int) -> bool:
+def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> bool:
     """Return whether an attacker that has just arrived on a cell captures the king. It must already stand there."""
-    facing = I64(t.facing[king * t.cells + cell])
-    return facing != 0 and (I64(t.king_falls[king * 16 + attackers_beside(t, board, king)]) & facing) != 0
+    facing = I64(rules.facing[king * rules.cells + cell])
+    return facing != 0 and (I64(rules.king_falls[king * 16 + attackers_beside(rules, board, king)]) & facing) != 0
 
 
 @inlined
-def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
+def king_capture(rules: Tables, board: BoardArray) -> int:
     """Return a move by which black, if it were to move, would capture the king, or `NO_MOVE`.
 
     The result is exact. No slide leads from one neighbour of the king to another, so the attackers already beside the
@@ -245,25 +246,25 @@ def king_capture(t: Tables, board: NDArray[np.uint32]) -> int:
     -----
     O(N): at most four calls of `slides_onto`.
     """
-    king = king_of(t, board)
-    sides = I64(t.capture_sides[king * 16 + attackers_beside(t, board, king)])
+    king = king_of(rules, board)
+    sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])
     while sides:
         direction = sides & -sides
         sides ^= direction
-        cell = neighbour(t, king, direction)
-        if not is_occupied(t, board, cell):
-            start = slides_onto(t, board, cell)
+        cell = neighbour(rules, king, direction)
+        if not is_occupied(rules, board, cell):
+            start = slides_onto(rules, board, cell)
             if start != NO_MOVE:
-                return move_of(t, start, cell)
+                return move_of(rules, start, cell)
     return NO_MOVE
 
 
 @inlined
-def escape_targets(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int]:
+def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
     """Return the pair of masks of the escape cells to which the king could slide."""
-    row, column = king_slides(t, board, king)
-    rank, file = coordinates(t, king)
-    return row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
+    row, column = king_slides(rules, board, king)
+    rank, file = coordinates(rules, king)
+    return row & I64(rules.escapes_on[rank]), column & I64(rules.escapes_on[rules.size + file])
 
 
 @inlined
@@ -282,26 +283,26 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 
 @inlined
-def escape_ways(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[int, int, int, int]:
+def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, int, int]:
     """Return the king's paths to the nearest escapes in the west, east, south and north.
 
     Each path is a mask on the king's row or column that includes the escape; 0 means that there is no escape.
     """
-    rank, file = coordinates(t, king)
-    row, column = escape_targets(t, board, king)
+    rank, file = coordinates(rules, king)
+    row, column = escape_targets(rules, board, king)
     west, east = _nearest(row, file)
     south, north = _nearest(column, rank)
     return west, east, south, north
 
 
 @inlined
-def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bool, int, int]:
+def blocking_places(rules: Tables, board: BoardArray, king: int) -> tuple[bool, int, int]:
     """Return whether the king could escape if white were to move, and the places where one soldier would prevent this.
 
     The places are a pair of masks. They are empty if the king can escape in several directions, because one soldier
     cannot block all of these.
     """
-    west, east, south, north = escape_ways(t, board, king)
+    west, east, south, north = escape_ways(rules, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
     if ways == 1:
         return True, west | east, south | north
@@ -312,30 +313,30 @@ def blocking_places(t: Tables, board: NDArray[np.uint32], king: int) -> tuple[bo
 
 
 @inlined
-def wins_afar(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether the side that has just moved has won by encirclement (black) or by an exit fort (white)."""
-    if not is_far(t.distant):
+    if not is_far(rules.distant):
         return False
     if side == 0:
-        if t.distant.fort == 0 or t.distant.edge[king] == 0:
+        if rules.distant.fort == 0 or rules.distant.edge[king] == 0:
             return False
-        row, column = king_slides(t, board, king)
-        return (row | column) != 0 and ends_afar(t.distant, board, side, king)
-    return t.distant.encirclement != 0 and ends_afar(t.distant, board, side, king)
+        row, column = king_slides(rules, board, king)
+        return (row | column) != 0 and ends_afar(rules.distant, board, side, king)
+    return rules.distant.encirclement != 0 and ends_afar(rules.distant, board, side, king)
 
 
 @inlined
-def may_end_afar(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
     """Check a necessary condition, quick to test, for a ply of a side to complete an encirclement or an exit fort."""
-    if not is_far(t.distant):
+    if not is_far(rules.distant):
         return False
     if side == 1:
-        return t.distant.encirclement != 0 and count_of(t, board, 1) >= FEWEST_AROUND
-    if t.distant.fort == 0:
+        return rules.distant.encirclement != 0 and count_of(rules, board, 1) >= FEWEST_AROUND
+    if rules.distant.fort == 0:
         return False
-    king = king_of(t, board)
-    row, column = king_slides(t, board, king)
-    return t.distant.edge[king] != 0 or ((row | column) & (1 | (1 << (t.size - 1)))) != 0
+    king = king_of(rules, board)
+    row, column = king_slides(rules, board, king)
+    return rules.distant.edge[king] != 0 or ((row | column) & (1 | (1 << (rules.size - 1)))) != 0
 
 
 @inlined

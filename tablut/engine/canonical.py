@@ -116,7 +116,7 @@ def _one_image(
 
 @inlined
 def least_image(
-    t: Tables,
+    rules: Tables,
     words: NDArray[np.uint64],
     out: NDArray[np.uint64],
     kings: NDArray[np.uint8],
@@ -129,7 +129,7 @@ def least_image(
     ``left`` is the mask of the elements to try. The results are the number of the first element that
     gives the least image, and the number of elements that do.
     """
-    length, cells, width, found, equal = t.words, t.cells, king_width(t), I64(-1), I64(0)
+    length, cells, width, found, equal = rules.words, rules.cells, king_width(rules), I64(-1), I64(0)
     while left:
         number = trailing_zeros(left)
         left &= left - 1
@@ -172,9 +172,9 @@ def canonicalise(
     O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all eight
     together.
     """
-    t = flat(tables)
-    size, cells, length = t.size, t.cells, t.words
-    width = king_width(t)
+    rules = flat(tables)
+    size, cells, length = rules.size, rules.cells, rules.words
+    width = king_width(rules)
     scratch_entries, scratch_images = np.empty(2 * size, dtype=np.int64), np.empty(32, dtype=np.uint64)
     entries, white, rows = pointer(scratch_entries), pointer(scratch_images), pointer(images.rows)
     black = advance(white, 16)
@@ -187,8 +187,8 @@ def canonicalise(
         out = advance(pointer(result), index * length)
         king, side = field(word, 2 * cells, width), field(word, 2 * cells + width, 1)
         left = I64(candidates[king])
-        if is_wide(t.exposed):
-            number, _ = least_image(t, word, out, kings, king, left, best)
+        if is_wide(rules.exposed):
+            number, _ = least_image(rules, word, out, kings, king, left, best)
             elements[index] = np.uint8(number)
             continue
         low, high = board_bits(word, length, cells, cells)

@@ -1,8 +1,7 @@
 """Effects of a ply far from its target: shieldwalls, encirclement and exit forts (see docs/rules.md for the rules).
 
-A set of cells is a pair of 64-bit words, the first 64 cells and the others, so that a flood fill can grow in all
-directions with a few operations. Functions that only these rules need are called rather than inlined, which keeps the
-kernels of other rule sets small.
+A flood fill of a set of cells (`tablut.engine.cells`) grows in all directions with a few operations. Functions that
+only these rules need are called rather than inlined, which keeps the kernels of other rule sets small.
 """
 
 from __future__ import annotations
@@ -11,8 +10,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from tablut.engine.cells import (
+    Cells,
+    are_equal,
+    bit_of,
+    count_cells,
+    first_of,
+    has_cell,
+    is_empty,
+    join,
+    meet,
+    set_at,
+    shifted_down,
+    shifted_up,
+    without,
+)
 from tablut.engine.jit import I64, U64, apart, by_type, inlined, popcount, trailing_zeros
-from tablut.engine.layout import coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
+from tablut.engine.layout import BoardArray, coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
@@ -32,20 +46,20 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 
 @inlined
-def _front_line(d: DistantTables, line: int) -> int:
+def _front_line(distant: DistantTables, line: int) -> int:
     """Return the line next to an edge line, towards the middle."""
-    return line + 1 if line in (0, d.size) else line - 1
+    return line + 1 if line in (0, distant.size) else line - 1
 
 
 @inlined
-def _wall_pieces(d: DistantTables, board: NDArray[np.uint32], line: int, side: int, king: int) -> int:
+def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int, king: int) -> int:
     """Return the places of a line on which a side has pieces that take part in captures."""
     own = own_pieces(line_of(board, line), side)
-    if side == 0 and d.king_armed == 0:
-        rank, file = coordinates(d, king)
+    if side == 0 and distant.king_armed == 0:
+        rank, file = coordinates(distant, king)
         if line == rank:
             own &= ~(1 << file)
-        elif line == d.size + file:
+        elif line == distant.size + file:
             own &= ~(1 << rank)
     return own
 
@@ -67,23 +81,23 @@ def _run_down(row: int, place: int) -> int:
 
 @inlined
 def _wall_taken(
-    d: DistantTables, board: NDArray[np.uint32], side: int, line: int, place: int, bracket: bool, king: int
+    distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
     """Return the places of an edge line on which an arriving piece captures soldiers in a shieldwall.
 
     If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise
     it arrives on the line in front of it and completes the covering pieces.
     """
-    own, front = _wall_pieces(d, board, line, side, king), _front_line(d, line)
+    own, front = _wall_pieces(distant, board, line, side, king), _front_line(distant, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
-    covering = _wall_pieces(d, board, front, side, king)
+    covering = _wall_pieces(distant, board, front, side, king)
     # The piece need not be on the board yet.
     if bracket:
         own |= 1 << place
     else:
         covering |= 1 << place
     open_row = enemy & ~covering
-    ends = own | I64(d.ends[line])
+    ends = own | I64(distant.ends[line])
     taken = I64(0)
     if bracket:
         count = _run_up(enemy, place + 1)
@@ -100,32 +114,32 @@ def _wall_taken(
         two = ((own >> high) | (own >> max(low, 0))) & (ends >> high) & (ends >> max(low, 0)) & 1
         if high - low > 2 and row & open_row == 0 and two != 0:
             taken = row
-    taken &= I64(d.exposed[line])
-    rank, file = coordinates(d, king)
+    taken &= I64(distant.exposed[line])
+    rank, file = coordinates(distant, king)
     if line == rank:
         taken &= ~(1 << file)
-    elif line == d.size + file:
+    elif line == distant.size + file:
         taken &= ~(1 << rank)
     return taken
 
 
 @apart
 def with_shieldwalls(
-    d: DistantTables, board: NDArray[np.uint32], side: int, target: int, king: int, captures: int
+    distant: DistantTables, board: BoardArray, side: int, target: int, king: int, captures: int
 ) -> int:
     """Return the captures of a piece that has just arrived, with shieldwall captures added to ``captures``."""
-    if not is_far(d):
+    if not is_far(distant):
         return captures
-    size, last = d.size, d.size - 1
-    rank, file = coordinates(d, target)
+    size, last = distant.size, distant.size - 1
+    rank, file = coordinates(distant, target)
     row, column = I64(0), I64(0)
     for along in range(2):
         place, depth = (file, rank) if along == 0 else (rank, file)
         line = (0 if along == 0 else size) + (last if 2 * depth > last else 0)
         bracket = depth in (0, last)
-        if not bracket and (d.shieldwall != 2 or depth not in (1, last - 1)):
+        if not bracket and (distant.shieldwall != 2 or depth not in (1, last - 1)):
             continue
-        taken = _wall_taken(d, board, side, line, place, bracket, king)
+        taken = _wall_taken(distant, board, side, line, place, bracket, king)
         if taken == 0:
             continue
         if along == 0:
@@ -140,16 +154,16 @@ def with_shieldwalls(
 
 
 @apart
-def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Add, by line, the places on which an arriving piece of a side may capture a shieldwall."""
-    if not is_far(d):
+    if not is_far(distant):
         return
-    size = d.size
+    size = distant.size
     for number in range(4):
         line = (0 if number < 2 else size) + (size - 1 if number & 1 else 0)
-        front = _front_line(d, line)
+        front = _front_line(distant, line)
         enemy, own = own_pieces(line_of(board, line), side ^ 1), own_pieces(line_of(board, line), side)
-        ends, covering = own | I64(d.ends[line]), own_pieces(line_of(board, front), side)
+        ends, covering = own | I64(distant.ends[line]), own_pieces(line_of(board, front), side)
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
@@ -160,98 +174,88 @@ def mark_shieldwalls(d: DistantTables, board: NDArray[np.uint32], side: int, thr
                 closed = ((ends >> low) & 1) + ((ends >> high) & 1)
                 if high < size and lacks == 0 and closed != 0:
                     threats[line] |= np.uint32((1 << low) | (1 << high))
-                if high < size and d.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
+                if high < size and distant.shieldwall == 2 and popcount(lacks) == 1 and closed == 2:
                     threats[front] |= np.uint32(lacks)
             place += max(count, 1)
 
 
-# -- floods ----------------------------------------------------------------------------------
+# -- encirclement ----------------------------------------------------------------------------
 
 
 @inlined
-def _cells_of(d: DistantTables, board: NDArray[np.uint32], side: int) -> tuple[np.uint64, np.uint64]:
+def _cells_of(distant: DistantTables, board: BoardArray, side: int) -> Cells:
     """Return the cells on which a side's pieces stand. The king counts as a white piece."""
-    low, high = U64(0), U64(0)
-    for back in range(d.size):
-        row = own_pieces(line_of(board, d.size - 1 - back), side)
-        high = (high << U64(d.size)) | (low >> U64(64 - d.size))
-        low = (low << U64(d.size)) | U64(row)
-    return low, high
+    cells = (U64(0), U64(0))
+    for back in range(distant.size):
+        row = own_pieces(line_of(board, distant.size - 1 - back), side)
+        cells = join(shifted_up(cells, distant.size), (U64(row), U64(0)))
+    return cells
 
 
 @inlined
-def _meet(d: DistantTables, number: int, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the intersection of a set with one of the sets in `DistantTables.sets`, given by its number."""
-    return low & d.sets[2 * number], high & d.sets[2 * number + 1]
+def _beside_row(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
+    """Return a set shifted one cell east, and the set shifted one cell west."""
+    east = shifted_up(meet(cells, set_at(distant.sets, NOT_LAST)), 1)
+    return east, shifted_down(meet(cells, set_at(distant.sets, NOT_FIRST)), 1)
 
 
 @inlined
-def _beside_row(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return a set shifted one cell east, then the set shifted one cell west; two words each."""
-    up_low, up_high = _meet(d, I64(NOT_LAST), low, high)
-    down_low, down_high = _meet(d, I64(NOT_FIRST), low, high)
-    return (
-        up_low << U64(1),
-        (up_high << U64(1)) | (up_low >> U64(63)),
-        (down_low >> U64(1)) | (down_high << U64(63)),
-        down_high >> U64(1),
-    )
+def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
+    """Return a set shifted one cell north, and one cell south. In the north, cells may lie beyond the board."""
+    return shifted_up(cells, distant.size), shifted_down(cells, distant.size)
 
 
 @inlined
-def _beside_column(
-    d: DistantTables, low: np.uint64, high: np.uint64
-) -> tuple[np.uint64, np.uint64, np.uint64, np.uint64]:
-    """Return a set shifted one cell north, then one cell south. In the north, cells may lie beyond the board."""
-    up, down = U64(d.size), U64(64 - d.size)
-    return low << up, (high << up) | (low >> down), (low >> up) | (high << down), high >> up
-
-
-@inlined
-def _grown(d: DistantTables, low: np.uint64, high: np.uint64) -> tuple[np.uint64, np.uint64]:
+def _grown(distant: DistantTables, cells: Cells) -> Cells:
     """Return a set united with its neighbouring cells, some of which may lie beyond the board."""
-    east, east_high, west, west_high = _beside_row(d, low, high)
-    north, north_high, south, south_high = _beside_column(d, low, high)
-    return low | east | west | north | south, high | east_high | west_high | north_high | south_high
+    east, west = _beside_row(distant, cells)
+    north, south = _beside_column(distant, cells)
+    return join(cells, join(join(east, west), join(north, south)))
 
 
 @inlined
-def _is_encircled(d: DistantTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
-    if count_of(d, board, 1) < FEWEST_AROUND:
-        return False
-    low, high = _cells_of(d, board, I64(1))
-    open_low, open_high = _meet(d, I64(ALL), ~low, ~high)
-    low, high = _cells_of(d, board, I64(0))
+def _flooded(distant: DistantTables, cells: Cells, within: Cells) -> Cells:
+    """Return a set united with all cells that a path through the set ``within`` connects to it."""
     while True:
-        edge_low, edge_high = _meet(d, I64(EDGE), low, high)
-        if (edge_low | edge_high) != U64(0):
+        more = join(cells, meet(_grown(distant, cells), within))
+        if are_equal(more, cells):
+            return cells
+        cells = more
+
+
+@inlined
+def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
+    """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
+    if count_of(distant, board, 1) < FEWEST_AROUND:
+        return False
+    free = without(set_at(distant.sets, ALL), _cells_of(distant, board, I64(1)))
+    reached = _cells_of(distant, board, I64(0))
+    while True:
+        if not is_empty(meet(reached, set_at(distant.sets, EDGE))):
             return False
-        more_low, more_high = _grown(d, low, high)
-        more_low &= open_low
-        more_high &= open_high
-        if more_low == low and more_high == high:
+        more = meet(_grown(distant, reached), free)
+        if are_equal(more, reached):
             return True
-        low, high = more_low, more_high
+        reached = more
 
 
 @apart
-def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
+def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
     """Return whether white is encircled on a wide board.
 
     Unlike in `_is_encircled`, the flood fill sweeps up and down.
     """
-    last = d.size - 1
-    within = np.zeros(d.size, dtype=np.int64)
-    for rank in range(d.size):
+    last = distant.size - 1
+    within = np.zeros(distant.size, dtype=np.int64)
+    for rank in range(distant.size):
         within[rank] = own_pieces(line_of(board, rank), 0)
-    grows = count_of(d, board, 1) >= FEWEST_AROUND
+    grows = count_of(distant, board, 1) >= FEWEST_AROUND
     shut = grows
     while grows:
         grows = False
-        for step in range(2 * d.size):
+        for step in range(2 * distant.size):
             rank = min(step, 2 * last + 1 - step)
-            free = ((1 << d.size) - 1) & ~own_pieces(line_of(board, rank), 1)
+            free = ((1 << distant.size) - 1) & ~own_pieces(line_of(board, rank), 1)
             row = within[rank] | ((within[max(rank - 1, 0)] | within[min(rank + 1, last)]) & free)
             more = ((row << 1) | (row >> 1)) & free
             while more & ~row != 0:
@@ -265,253 +269,171 @@ def _is_shut_in(d: DistantTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
-def may_part(d: DistantTables, board: NDArray[np.uint32], cell: int) -> bool:
+def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
     """Return whether an attacker on a cell may separate paths that would be connected without this attacker.
 
     Only the eight surrounding cells are examined, so the result can be a false alarm but never a miss.
     """
-    rank, file = coordinates(d, cell)
+    rank, file = coordinates(distant, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
-    above = own_pieces(line_of(board, rank + 1), 1) if rank < d.size - 1 else I64(0)
+    above = own_pieces(line_of(board, rank + 1), 1) if rank < distant.size - 1 else I64(0)
     here = own_pieces(line_of(board, rank), 1)
     around = (((below << 1) >> file) & 7) | ((((here << 1) >> file) & 7) << 3) | ((((above << 1) >> file) & 7) << 6)
-    return d.pinch[around] != 0
+    return distant.pinch[around] != 0
 
 
 # -- exit forts ------------------------------------------------------------------------------
 
 
 @inlined
-def _has(low: np.uint64, high: np.uint64, cell: int) -> bool:
-    """Return whether a cell is in a set."""
-    word = low if cell < 64 else high
-    return (word >> U64(cell & 63)) & U64(1) != U64(0)
-
-
-@inlined
-def _bit(cell: int) -> tuple[np.uint64, np.uint64]:
-    """Return the set of one cell."""
-    bit = U64(1) << U64(cell & 63)
-    return (bit, U64(0)) if cell < 64 else (U64(0), bit)
-
-
-@inlined
-def _flanked(
-    d: DistantTables, low: np.uint64, high: np.uint64, any_low: np.uint64, any_high: np.uint64
-) -> tuple[np.uint64, np.uint64]:
+def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
     """Return the cells that lie, in one line, directly between a cell of the first set and a cell of the second."""
-    up, up_high, down, down_high = _beside_row(d, low, high)
-    over, over_high, under, under_high = _beside_row(d, any_low, any_high)
-    found, found_high = (up & under) | (down & over), (up_high & under_high) | (down_high & over_high)
-    up, up_high, down, down_high = _beside_column(d, low, high)
-    over, over_high, under, under_high = _beside_column(d, any_low, any_high)
-    return found | (up & under) | (down & over), found_high | (up_high & under_high) | (down_high & over_high)
+    east, west = _beside_row(distant, cells)
+    other_east, other_west = _beside_row(distant, others)
+    north, south = _beside_column(distant, cells)
+    other_north, other_south = _beside_column(distant, others)
+    row = join(meet(east, other_west), meet(west, other_east))
+    return join(row, join(meet(north, other_south), meet(south, other_north)))
 
 
 @apart
-def _can_close(
-    d: DistantTables,
-    board: NDArray[np.uint32],
-    reach: tuple[np.uint64, np.uint64],
-    men: tuple[np.uint64, np.uint64],
-    closing: tuple[np.uint64, np.uint64],
-) -> bool:
+def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
     """Return whether black has enough attackers to occupy the cells ``men``, the last one arriving on ``closing``.
 
     Each connected part of the cells that attackers can reach is counted separately.
     """
-    black_low, black_high = _cells_of(d, board, I64(1))
-    stand_low, stand_high = _meet(d, I64(STAND), reach[0], reach[1])
-    low, high = men
-    if ((low & ~stand_low) | (high & ~stand_high)) != U64(0):
+    attackers = _cells_of(distant, board, I64(1))
+    stand = meet(reach, set_at(distant.sets, STAND))
+    if not is_empty(without(men, stand)):
         return False
     comes = False
-    while (low | high) != U64(0):
-        part_low = low & (~low + U64(1))
-        part_high = high & (~high + U64(1)) if low == U64(0) else U64(0)
-        while True:
-            more_low, more_high = _grown(d, part_low, part_high)
-            more_low &= reach[0]
-            more_high &= reach[1]
-            if more_low == part_low and more_high == part_high:
-                break
-            part_low, part_high = more_low, more_high
-        here = popcount(black_low & part_low) + popcount(black_high & part_high)
-        if here < popcount(low & part_low) + popcount(high & part_high):
+    while not is_empty(men):
+        part = _flooded(distant, bit_of(first_of(men)), reach)
+        here = count_cells(meet(attackers, part))
+        if here < count_cells(meet(men, part)):
             return False
-        room = popcount(stand_low & part_low) + popcount(stand_high & part_high)
-        if here < room and ((closing[0] & part_low) | (closing[1] & part_high)) != U64(0):
+        if here < count_cells(meet(stand, part)) and not is_empty(meet(closing, part)):
             comes = True
-        low &= ~part_low
-        high &= ~part_high
+        men = without(men, part)
     return comes
 
 
 @apart
-def _flanked_by_count(
-    d: DistantTables,
-    board: NDArray[np.uint32],
-    reach: tuple[np.uint64, np.uint64],
-    alive: tuple[np.uint64, np.uint64],
-) -> tuple[np.uint64, np.uint64]:
+def _flanked_by_count(distant: DistantTables, board: BoardArray, reach: Cells, alive: Cells) -> Cells:
     """Return the soldiers that the attackers can flank, considering their number and the cells that they can reach."""
-    found_low, found_high = U64(0), U64(0)
-    for cell in range(d.size * d.size):
-        if not _has(alive[0], alive[1], cell):
+    found, anvils = (U64(0), U64(0)), set_at(distant.sets, ANVIL)
+    for cell in range(distant.size * distant.size):
+        if not has_cell(alive, cell):
             continue
-        rank, file = coordinates(d, cell)
+        rank, file = coordinates(distant, cell)
         for along in range(2):
-            place, step = (file, I64(1)) if along == 0 else (rank, I64(d.size))
-            if place == 0 or place == d.size - 1:
+            place, step = (file, I64(1)) if along == 0 else (rank, I64(distant.size))
+            if place == 0 or place == distant.size - 1:
                 continue
-            low, high = _bit(cell - step), _bit(cell + step)
-            both = (low[0] | high[0], low[1] | high[1])
+            low, high = bit_of(cell - step), bit_of(cell + step)
+            both = join(low, high)
             if (
-                _can_close(d, board, reach, both, both)
-                or (
-                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell - step)
-                    and _can_close(d, board, reach, high, high)
-                )
-                or (
-                    _has(d.sets[2 * ANVIL], d.sets[2 * ANVIL + 1], cell + step)
-                    and _can_close(d, board, reach, low, low)
-                )
+                _can_close(distant, board, reach, both, both)
+                or (has_cell(anvils, cell - step) and _can_close(distant, board, reach, high, high))
+                or (has_cell(anvils, cell + step) and _can_close(distant, board, reach, low, low))
             ):
-                bit_low, bit_high = _bit(cell)
-                found_low |= bit_low
-                found_high |= bit_high
-    return found_low, found_high
+                found = join(found, bit_of(cell))
+    return found
 
 
 @inlined
-def _can_wall(
-    d: DistantTables,
-    board: NDArray[np.uint32],
-    reach: tuple[np.uint64, np.uint64],
-    fronts: tuple[np.uint64, np.uint64],
-    near: int,
-    far: int,
-) -> bool:
+def _can_wall(distant: DistantTables, board: BoardArray, reach: Cells, fronts: Cells, near: int, far: int) -> bool:
     """Return whether there are enough attackers on the board to bracket an edge row between two of its cells."""
-    ends_low, ends_high = d.sets[2 * ENDS], d.sets[2 * ENDS + 1]
+    ends = set_at(distant.sets, ENDS)
     for held in range(3):
         # The attackers occupy both ends, or only one end if the other is a corner.
-        low, high = U64(0), U64(0)
+        brackets = (U64(0), U64(0))
         if held != 2:
-            bit_low, bit_high = _bit(near)
-            low, high = low | bit_low, high | bit_high
-        elif not _has(ends_low, ends_high, near):
+            brackets = join(brackets, bit_of(near))
+        elif not has_cell(ends, near):
             continue
         if held != 1:
-            bit_low, bit_high = _bit(far)
-            low, high = low | bit_low, high | bit_high
-        elif not _has(ends_low, ends_high, far):
+            brackets = join(brackets, bit_of(far))
+        elif not has_cell(ends, far):
             continue
-        men = (low | fronts[0], high | fronts[1])
-        if _can_close(d, board, reach, men, men if d.shieldwall == 2 else (low, high)):
+        men = join(brackets, fronts)
+        if _can_close(distant, board, reach, men, men if distant.shieldwall == 2 else brackets):
             return True
     return False
 
 
 @apart
-def _walled(
-    d: DistantTables,
-    board: NDArray[np.uint32],
-    wall_low: np.uint64,
-    wall_high: np.uint64,
-    reach: tuple[np.uint64, np.uint64],
-) -> tuple[np.uint64, np.uint64]:
+def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells) -> Cells:
     """Return the cells of the original wall that attackers could capture in shieldwalls from a set that they reach."""
-    low, high = _meet(d, I64(STAND), reach[0], reach[1])
-    size, last = d.size, d.size - 1
-    ends_low, ends_high = low | d.sets[2 * ENDS], high | d.sets[2 * ENDS + 1]
-    found_low, found_high = U64(0), U64(0)
+    stand = meet(reach, set_at(distant.sets, STAND))
+    ends = join(stand, set_at(distant.sets, ENDS))
+    size, last = distant.size, distant.size - 1
+    found = (U64(0), U64(0))
     for number in range(4):
         step = 1 if number < 2 else size
         first = (last * size if number == 1 else 0) + (last if number == 3 else 0)
         inward = (size if number < 2 else 1) * (1 if number & 1 == 0 else -1)
         for begin in range(size - 3):
             near = first + begin * step
-            if not _has(ends_low, ends_high, near):
+            if not has_cell(ends, near):
                 continue
-            place = I64(begin + 1)
+            place, row, fronts = I64(begin + 1), (U64(0), U64(0)), (U64(0), U64(0))
             # Extend the row while its cells belong to the wall and attackers can stand in front of them.
             while place < size:
                 cell = first + place * step
                 if (
                     place > begin + 2
-                    and _has(ends_low, ends_high, cell)
-                    and (_has(low, high, near) or _has(low, high, cell))
+                    and has_cell(ends, cell)
+                    and (has_cell(stand, near) or has_cell(stand, cell))
+                    and (distant.fort != 2 or _can_wall(distant, board, reach, fronts, near, cell))
                 ):
-                    row_low, row_high, front_low, front_high = U64(0), U64(0), U64(0), U64(0)
-                    for member in range(begin + 1, place):
-                        bit_low, bit_high = _bit(first + member * step)
-                        row_low, row_high = row_low | bit_low, row_high | bit_high
-                        bit_low, bit_high = _bit(first + member * step + inward)
-                        front_low, front_high = front_low | bit_low, front_high | bit_high
-                    if d.fort != 2 or _can_wall(d, board, reach, (front_low, front_high), near, cell):
-                        found_low |= row_low
-                        found_high |= row_high
-                if place == last or not (_has(wall_low, wall_high, cell) and _has(low, high, cell + inward)):
+                    found = join(found, row)
+                if place == last or not (has_cell(wall, cell) and has_cell(stand, cell + inward)):
                     break
+                row, fronts = join(row, bit_of(cell)), join(fronts, bit_of(cell + inward))
                 place += 1
-    return found_low, found_high
+    return found
 
 
 @inlined
-def _holds_fort(d: DistantTables, board: NDArray[np.uint32], king: int) -> bool:
+def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
     """Return whether the king stands in an exit fort, by the definition in docs/rules.md."""
-    here_low, here_high = _bit(king)
-    reach_low, reach_high = _cells_of(d, board, I64(1))
-    white_low, white_high = _cells_of(d, board, I64(0))
-    wall_low, wall_high = white_low & ~here_low, white_high & ~here_high
-    free_low, free_high = _meet(d, I64(ALL), ~(reach_low | white_low), ~(reach_high | white_high))
-    corner_low, corner_high = _meet(d, I64(ROYAL), free_low, free_high)
-    low, high = here_low, here_high
+    reach, white = _cells_of(distant, board, I64(1)), _cells_of(distant, board, I64(0))
+    wall = without(white, bit_of(king))
+    free = without(set_at(distant.sets, ALL), join(reach, white))
+    corners = meet(free, set_at(distant.sets, ROYAL))
+    inside = _flooded(distant, bit_of(king), without(free, corners))
+    inside = join(inside, meet(_grown(distant, inside), corners))
+    alive = wall
     while True:
-        more_low, more_high = _grown(d, low, high)
-        more_low = (more_low & free_low & ~corner_low) | low
-        more_high = (more_high & free_high & ~corner_high) | high
-        if more_low == low and more_high == high:
-            break
-        low, high = more_low, more_high
-    more_low, more_high = _grown(d, low, high)
-    low, high = low | (more_low & corner_low), high | (more_high & corner_high)
-    alive_low, alive_high = wall_low, wall_high
-    while True:
-        walk_low, walk_high = _meet(d, I64(WALK), ~alive_low, ~alive_high)
+        walk = without(set_at(distant.sets, WALK), alive)
         while True:
-            if ((reach_low & low) | (reach_high & high)) != U64(0):
+            if not is_empty(meet(reach, inside)):
                 return False
-            more_low, more_high = _grown(d, reach_low, reach_high)
-            more_low, more_high = reach_low | (more_low & walk_low), reach_high | (more_high & walk_high)
-            if more_low == reach_low and more_high == reach_high:
+            more = join(reach, meet(_grown(distant, reach), walk))
+            if are_equal(more, reach):
                 break
-            reach_low, reach_high = more_low, more_high
-        stand_low, stand_high = _meet(d, I64(STAND), reach_low, reach_high)
-        taken_low, taken_high = _flanked(
-            d, stand_low, stand_high, stand_low | d.sets[2 * ANVIL], stand_high | d.sets[2 * ANVIL + 1]
-        )
-        if d.fort == 2:
-            alive = (alive_low & taken_low, alive_high & taken_high)
-            taken_low, taken_high = _flanked_by_count(d, board, (reach_low, reach_high), alive)
-        if d.shieldwall != 0:
-            more_low, more_high = _walled(d, board, wall_low, wall_high, (reach_low, reach_high))
-            taken_low, taken_high = taken_low | more_low, taken_high | more_high
-        taken_low, taken_high = _meet(d, I64(EXPOSED), taken_low & alive_low, taken_high & alive_high)
-        if (taken_low | taken_high) == U64(0):
+            reach = more
+        stand = meet(reach, set_at(distant.sets, STAND))
+        taken = _flanked(distant, stand, join(stand, set_at(distant.sets, ANVIL)))
+        if distant.fort == 2:
+            taken = _flanked_by_count(distant, board, reach, meet(alive, taken))
+        if distant.shieldwall != 0:
+            taken = join(taken, _walled(distant, board, wall, reach))
+        taken = meet(meet(taken, alive), set_at(distant.sets, EXPOSED))
+        if is_empty(taken):
             return True
-        alive_low, alive_high = alive_low & ~taken_low, alive_high & ~taken_high
+        alive = without(alive, taken)
 
 
 @apart
-def ends_afar(d: DistantTables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def ends_afar(distant: DistantTables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether black has encircled white or the king stands in a fort; `wins_afar` checks the other conditions.
 
     Black's win is examined if ``side`` is 1, white's otherwise.
     """
-    if not is_far(d):
+    if not is_far(distant):
         return False
     if side == 1:
-        return _is_shut_in(d, board) if is_wide(d.exposed) else _is_encircled(d, board)
-    return _holds_fort(d, board, king)
+        return _is_shut_in(distant, board) if is_wide(distant.exposed) else _is_encircled(distant, board)
+    return _holds_fort(distant, board, king)

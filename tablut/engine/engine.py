@@ -11,7 +11,16 @@ import numpy as np
 from tablut.engine import kernels
 from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.jit import kernel, pointer
-from tablut.engine.layout import KING_AT, SIDE_AT, captured_cells, head, new_board, place_soldier, soldiers_of
+from tablut.engine.layout import (
+    KING_AT,
+    SIDE_AT,
+    BoardArray,
+    captured_cells,
+    head,
+    new_board,
+    place_soldier,
+    soldiers_of,
+)
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
 from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
@@ -32,43 +41,43 @@ if TYPE_CHECKING:
 
 
 @kernel
-def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
+def position_key(rules: Tables, board: BoardArray) -> np.uint64:
     """Compute the Zobrist key of a board from scratch.
 
     Notes
     -----
     O(C).
     """
-    return kernels.position_key(flat(t), pointer(board))
+    return kernels.position_key(flat(rules), pointer(board))
 
 
 @kernel
-def legal_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def legal_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return their number."""
-    return kernels.generate(flat(t), pointer(board), pointer(moves))
+    return kernels.generate(flat(rules), pointer(board), pointer(moves))
 
 
 @kernel
-def mobility(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def mobility(rules: Tables, board: BoardArray, side: int) -> int:
     """Return the number of legal moves of a side.
 
     Notes
     -----
     O(N): 2N look-ups.
     """
-    return kernels.count_moves(flat(t), pointer(board), side)
+    return kernels.count_moves(flat(rules), pointer(board), side)
 
 
 @kernel
-def make_move(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+def make_move(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
     """Make a legal move on a board and return the undo record and the outcome code."""
-    return kernels.make(flat(t), pointer(board), move)
+    return kernels.make(flat(rules), pointer(board), move)
 
 
 @kernel
-def unmake_move(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
+def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
     """Take a move back, given its undo record."""
-    kernels.unmake(flat(t), pointer(board), undo)
+    kernels.unmake(flat(rules), pointer(board), undo)
 
 
 # -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant
@@ -127,7 +136,7 @@ class BoardEngine:
         head(board)[:] = cells.index("K"), side == "b", cells.count("b"), cells.count("w")
         return board
 
-    def cells(self, board: NDArray[np.uint32]) -> tuple[str, str]:
+    def cells(self, board: BoardArray) -> tuple[str, str]:
         """Return the letters of the cells and the side to move of a board array; the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
@@ -137,21 +146,21 @@ class BoardEngine:
         """Return the board array of the start position."""
         return self.board(diagram_cells(self.variant.start), self.variant.rules.first[0])
 
-    def legal_moves(self, board: NDArray[np.uint32]) -> NDArray[np.int32]:
+    def legal_moves(self, board: BoardArray) -> NDArray[np.int32]:
         """Return the legal moves of the side to move, in a fixed order."""
         moves = np.empty(4 * self.tables.cells, dtype=np.int32)
         return moves[: legal_moves(self.tables, board, moves)]
 
-    def count_moves(self, board: NDArray[np.uint32], side: int) -> int:
+    def count_moves(self, board: BoardArray, side: int) -> int:
         """Return the number of legal moves of a side, whether or not it is to move."""
         return int(mobility(self.tables, board, side))
 
-    def make(self, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+    def make(self, board: BoardArray, move: int) -> tuple[int, int]:
         """Make a legal move on a board array in place, and return its undo record and the outcome code."""
         undo, outcome = make_move(self.tables, board, move)
         return int(undo), int(outcome)
 
-    def unmake(self, board: NDArray[np.uint32], undo: int) -> None:
+    def unmake(self, board: BoardArray, undo: int) -> None:
         """Take back the last move made on a board array in place, given its undo record."""
         unmake_move(self.tables, board, undo)
 
@@ -159,13 +168,13 @@ class BoardEngine:
         """Return the cells of the soldiers that a move captured, given its undo record."""
         return captured_cells(undo, self.variant.size)
 
-    def key(self, board: NDArray[np.uint32]) -> int:
+    def key(self, board: BoardArray) -> int:
         """Return the Zobrist key of a board array."""
         return int(position_key(self.tables, board))
 
     # -- perft: the number of move sequences from a board, counted or applied, with one or more threads ---
 
-    def perft(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> int:
+    def perft(self, board: BoardArray, depth: int, *, threads: int = 1) -> int:
         """Return the number of sequences of exactly ``depth`` plies from an undecided position.
 
         The moves of the last ply are counted without being made.
@@ -174,7 +183,7 @@ class BoardEngine:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
         return sum(self.divide(board, depth, threads=threads).values())
 
-    def perft_applied(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> LeafStatistics:
+    def perft_applied(self, board: BoardArray, depth: int, *, threads: int = 1) -> LeafStatistics:
         """Count the same sequences as `perft` with every last move made, and return statistics of the last moves."""
         if depth < 1:
             raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
@@ -194,7 +203,7 @@ class BoardEngine:
         outcomes = {outcome: int(leaves) for outcome, leaves in zip(OUTCOMES, counters[2:], strict=True) if leaves}
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
-    def divide(self, board: NDArray[np.uint32], depth: int, *, threads: int = 1) -> dict[int, int]:
+    def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
         """Return the number of sequences that begin with each legal move; the numbers add up to `perft`."""
         moves = self.legal_moves(board)
         children = self._children(board)
@@ -207,7 +216,7 @@ class BoardEngine:
         with ThreadPoolExecutor(max_workers=threads) as pool:
             return {int(move): nodes for move, nodes in zip(moves, pool.map(_task, children), strict=True)}
 
-    def _children(self, board: NDArray[np.uint32]) -> list[tuple[NDArray[np.uint32], int]]:
+    def _children(self, board: BoardArray) -> list[tuple[NDArray[np.uint32], int]]:
         moves = self.legal_moves(board)
         # Rows are far apart so that threads writing to neighbouring boards do not share a cache line.
         rows = np.zeros((len(moves), _ROW), dtype=board.dtype)
@@ -493,3 +502,21 @@ def engine_for(variant: Variant) -> Engine:
 @lru_cache(maxsize=64)
 def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
     return image_tables(group, size)
+
+
+# -- packed positions as items ------------------------------------------------------------
+
+
+def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
+    """Return packed positions as single items, which sort and compare by all their words; see `words_of_keys`."""
+    if words.shape[1] == 1:
+        return words[:, 0]
+    rows = np.ascontiguousarray(words.astype(">u8"))
+    return rows.view(np.dtype((np.void, rows.shape[1] * 8))).ravel()
+
+
+def words_of_keys(keys: NDArray[Any]) -> NDArray[np.uint64]:
+    """Return the packed positions of keys; the inverse of `position_keys`."""
+    if keys.dtype == np.uint64:
+        return keys[:, None]
+    return keys.view(">u8").astype(np.uint64).reshape(len(keys), -1)

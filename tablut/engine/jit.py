@@ -2,15 +2,15 @@
 
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
 functions of which they consist, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
-Compilation time is recorded (`tablut.running.clocks`). The cache and the parts use private numba APIs, which may change
+Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change
 in any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public
 decorator is used instead: results are the same, but each run compiles everything again, in twice the time.
 
-numba updates an array's reference count whenever the array is passed to a function, and the
-optimiser does not move these updates out of loops: with a tuple of thirty arrays, one ply cost
-200 ns. Therefore a kernel that Python calls converts its arrays to bare pointers (`pointer`) once, and
-all functions below it work on pointers. A pointer does not keep its array alive, so the
-kernel calls `keep` at its end on each array that it has allocated.
+numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
+updates out of loops: with a tuple of thirty arrays, one ply cost 200 ns. Therefore a kernel that Python calls converts
+its arrays to bare pointers (`pointer`, or `tablut.engine.records.flat` for a whole record) once, and all functions
+below it work on pointers. A pointer does not keep its array alive, so the kernel calls `keep` at its end on each array
+that it has allocated.
 
 Types: numba gives ``uint64 + 1`` the type int64 and accepts ``1 << 70``. Line arithmetic
 therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys)
@@ -32,7 +32,7 @@ from llvmlite import ir
 from numba.core import cgutils, event, types
 from numba.extending import intrinsic
 
-from tablut.running import clocks
+from tablut.work import clocks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,15 +108,15 @@ def inlined(function: Function) -> Function:
 
 
 def called(function: Function) -> Function:
-    """Compile a function that kernels call, and leave inlining to LLVM; for functions that are too large to copy."""
+    """Compile a function that kernels call, and let LLVM decide whether to inline it.
+
+    This is meant for functions that are too large to be copied into every caller.
+    """
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True))
 
 
 def apart(function: Function) -> Function:
-    """Compile a function that kernels call and that is never inlined; for code that few rule sets need.
-
-    Without this, numba would inline it into its callers.
-    """
+    """Compile a function that kernels call, and never inline it. This is meant for code that few rule sets need."""
     return cast("Function", _compiled(function, whole=False, no_cpython_wrapper=True, forceinline=False))
 
 
@@ -128,14 +128,14 @@ def by_type(decide: Callable[[Any], bool]) -> Any:
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
-    def asked(_typing_context: Any, value: Any) -> Any:
+    def predicate(_typing_context: Any, value: Any) -> Any:
         def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
             return context.get_constant(types.boolean, int(decide(value)))
 
         return types.boolean(value), codegen
 
-    asked.answer_by_type = decide
-    return asked
+    predicate.decide_by_type = decide
+    return predicate
 
 
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:

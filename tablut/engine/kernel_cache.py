@@ -40,8 +40,8 @@ from numba.core.serialize import dumps
 
 from tablut.engine.parts import PartContext
 from tablut.errors import TablutError
-from tablut.running import clocks
-from tablut.store.files import read_bytes, write_bytes
+from tablut.work import clocks
+from tablut.work.files import read_bytes, write_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -166,9 +166,9 @@ def _home(name: str) -> str:
     if (door := _path_of(package)).name == "__init__.py":
         stub = door.with_suffix(".pyi")  # imports of a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
-        given_on = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
-        if given_on is not None:
-            return _home(f"{package * given_on[1].startswith('.')}{given_on[1]}.{attribute}")
+        reexport = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
+        if reexport is not None:
+            return _home(f"{package * reexport[1].startswith('.')}{reexport[1]}.{attribute}")
     return package
 
 
@@ -295,26 +295,26 @@ class KernelCache(FunctionCache):
             write_bytes(path, seal(self.key(sig, data.codegen), payload))
             _sweep(path.parent)
         except (TablutError, OSError) as error:
-            _say_uncached(str(error))
+            _warn_uncached(str(error))
 
 
 # -- parallel compilation in another process, because numba compiles one function per process at a time --
 
 
-_asked: Final[set[tuple[Any, ...]]] = set()
+_requested: Final[set[tuple[Any, ...]]] = set()
 _companions: Final[list[subprocess.Popen[bytes]]] = []
 """The process that compiles in parallel with this one; empty until it is first needed."""
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
-    """Let another process compile a kernel for argument types, unless it is already compiled or cached.
+    """Ask another process to compile a kernel for argument types, unless it is already compiled or cached.
 
     Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled
     waits for its lock. If the other process fails, only time is lost.
     """
-    if (dispatcher, arguments) in _asked or not isinstance(dispatcher._cache, KernelCache):
+    if (dispatcher, arguments) in _requested or not isinstance(dispatcher._cache, KernelCache):
         return
-    _asked.add((dispatcher, arguments))
+    _requested.add((dispatcher, arguments))
     if arguments in dispatcher.overloads or dispatcher._cache.payload(arguments, dispatcher.targetctx.codegen()):
         return
     if not _companions:
@@ -329,7 +329,7 @@ def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
 def _start() -> subprocess.Popen[bytes]:
     process = subprocess.Popen(
         # -P keeps the current folder off the module path, so that unrelated modules there are not imported.
-        [sys.executable, "-P", "-c", "from tablut.engine import kernel_cache; kernel_cache.compile_as_told()"],
+        [sys.executable, "-P", "-c", "from tablut.engine import kernel_cache; kernel_cache.compile_requests()"],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -338,8 +338,8 @@ def _start() -> subprocess.Popen[bytes]:
     return process
 
 
-def compile_as_told() -> None:
-    """Compile and cache the kernels named on standard input, with their argument types, until end of input."""
+def compile_requests() -> None:
+    """Compile and cache the kernels that are requested on standard input, until the end of the input."""
     with suppress(EOFError):
         while True:
             module, name, arguments = pickle.load(sys.stdin.buffer)
@@ -358,7 +358,7 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) 
         dispatcher._cache = KernelCache(function, whole=whole)
     except (RuntimeError, OSError) as error:
         # numba has found no writable folder.
-        _say_uncached(str(error))
+        _warn_uncached(str(error))
 
 
 @cache
@@ -372,13 +372,13 @@ def _sweep(folder: Path) -> None:
             continue  # another process has removed it
 
 
-_said: list[str] = []
+_warnings: list[str] = []
 
 
-def _say_uncached(reason: str) -> None:
+def _warn_uncached(reason: str) -> None:
     """Print a warning, once per process, that compiled kernels cannot be cached, with a remedy."""
-    if not _said:
-        _said.append(reason)
+    if not _warnings:
+        _warnings.append(reason)
         print(  # noqa: T201
             f"tablut: compiled kernels cannot be cached ({reason}), so each run compiles them again; "
             "set NUMBA_CACHE_DIR to a writable folder",

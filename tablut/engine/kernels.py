@@ -12,17 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.attacks import (
-    NO_MOVE,
-    captures_at,
-    king_falls_to,
-    king_slides,
-    slides_along,
-    slides_of,
-    wins_afar,
-)
+from tablut.engine.attacks import NO_MOVE, captures_at, king_falls_to, king_slides, slides_along, slides_of, wins_afar
 from tablut.engine.jit import I64, U64, called, inlined, popcount, scalar, trailing_zeros
 from tablut.engine.layout import (
+    BoardArray,
     captured_cell,
     coordinates,
     count_of,
@@ -61,13 +54,13 @@ if TYPE_CHECKING:
 
 
 @inlined
-def line_content(t: Tables, line: int) -> int:
+def line_content(rules: Tables, line: int) -> int:
     """Return the content of a line of a narrow board as a number in base 3 (1 for an attacker, 2 for a white piece)."""
-    return I64(t.ternary[line & 0xFFFF]) + 2 * I64(t.ternary[line >> 16])
+    return I64(rules.ternary[line & 0xFFFF]) + 2 * I64(rules.ternary[line >> 16])
 
 
 @inlined
-def moves_on_line(t: Tables, board: NDArray[np.uint32], side: int, king: int, line: int) -> int:
+def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: int) -> int:
     """Return the number of moves of a side along a line, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
@@ -77,25 +70,25 @@ def moves_on_line(t: Tables, board: NDArray[np.uint32], side: int, king: int, li
     while own:
         place = trailing_zeros(own)
         own &= own - 1
-        cell = line * t.size + place if line < t.size else place * t.size + line - t.size
-        total += popcount(slides_along(t, slides_of(t, side, cell, king), line, place, occupied(content)))
+        cell = line * rules.size + place if line < rules.size else place * rules.size + line - rules.size
+        total += popcount(slides_along(rules, slides_of(rules, side, cell, king), line, place, occupied(content)))
     return total
 
 
 @inlined
-def moves_by_slides(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> int:
+def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> int:
     """Return the number of moves of a side, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
     """
     total = I64(0)
-    for line in range(2 * t.size):
-        total += moves_on_line(t, board, side, king, line)
+    for line in range(2 * rules.size):
+        total += moves_on_line(rules, board, side, king, line)
     return total
 
 
 @inlined
-def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
+def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
     """Return the number of legal moves of a side without generating them.
 
     Notes
@@ -103,24 +96,24 @@ def count_moves(t: Tables, board: NDArray[np.uint32], side: int) -> int:
     O(N): about 2N table look-ups. O(pieces) on a wide board.
     """
     if is_wide(board):
-        return moves_by_slides(t, board, side, king_of(t, board))
+        return moves_by_slides(rules, board, side, king_of(rules, board))
     total = 0
-    lines = 2 * t.size
+    lines = 2 * rules.size
     if side == 1:
         for line in range(lines):
-            total += I64(t.counts[I64(t.attacker_counts[line]) + line_content(t, scalar(I64(board[line])))])
+            total += I64(rules.counts[I64(rules.attacker_counts[line]) + line_content(rules, scalar(I64(board[line])))])
         return total
     for line in range(lines):
-        total += I64(t.counts[I64(t.defender_counts[line]) + line_content(t, scalar(I64(board[line])))])
-    rank, file = coordinates(t, king_of(t, board))
-    row, column = occupied(line_of(board, rank)), occupied(line_of(board, t.size + file))
-    total += I64(t.king_extra[I64(t.king_extra_at[rank]) + (file << t.size) + row])
-    total += I64(t.king_extra[I64(t.king_extra_at[t.size + file]) + (rank << t.size) + column])
+        total += I64(rules.counts[I64(rules.defender_counts[line]) + line_content(rules, scalar(I64(board[line])))])
+    rank, file = coordinates(rules, king_of(rules, board))
+    row, column = occupied(line_of(board, rank)), occupied(line_of(board, rules.size + file))
+    total += I64(rules.king_extra[I64(rules.king_extra_at[rank]) + (file << rules.size) + row])
+    total += I64(rules.king_extra[I64(rules.king_extra_at[rules.size + file]) + (rank << rules.size) + column])
     return total
 
 
 @inlined
-def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether a side has a legal move, stopping at the first line that has one.
 
     Notes
@@ -128,27 +121,27 @@ def can_move(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
     O(N) at most.
     """
     if is_wide(board):
-        return moves_by_slides(t, board, side, king_of(t, board)) != 0
-    lines = 2 * t.size
+        return moves_by_slides(rules, board, side, king_of(rules, board)) != 0
+    lines = 2 * rules.size
     if side == 1:
         for line in range(lines):
-            if t.counts[I64(t.attacker_counts[line]) + line_content(t, I64(board[line]))] != 0:
+            if rules.counts[I64(rules.attacker_counts[line]) + line_content(rules, I64(board[line]))] != 0:
                 return True
         return False
     # The counts treat the king as a soldier. This is harmless here: a king can go wherever a soldier in its place
     # could, so if the king has no move, a soldier there would have none either.
-    row, column = king_slides(t, board, king_of(t, board))
+    row, column = king_slides(rules, board, king_of(rules, board))
     if (row | column) != 0:
         return True
     for line in range(lines):
         content = I64(board[line])
-        if t.counts[I64(t.defender_counts[line]) + line_content(t, content)] != 0:
+        if rules.counts[I64(rules.defender_counts[line]) + line_content(rules, content)] != 0:
             return True
     return False
 
 
 @inlined
-def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return how many there are.
 
     Moves are ordered by rank and file of the moving piece. For each piece, targets along the row come first, then those
@@ -159,8 +152,8 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
     -----
     O(N + pieces + moves).
     """
-    size = t.size
-    side, king = side_of(t, board), king_of(t, board)
+    size = rules.size
+    side, king = side_of(rules, board), king_of(rules, board)
     count = 0
     for rank in range(size):
         row = line_of(board, rank)
@@ -169,48 +162,49 @@ def generate(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> 
             file = trailing_zeros(own)
             own &= own - 1
             start = rank * size + file
-            slides_at = slides_of(t, side, start, king)
-            targets = slides_along(t, slides_at, rank, file, occupied(row))
+            slides_at = slides_of(rules, side, start, king)
+            targets = slides_along(rules, slides_at, rank, file, occupied(row))
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = move_of(t, start, rank * size + place)
+                moves[count] = move_of(rules, start, rank * size + place)
                 count += 1
-            targets = slides_along(t, slides_at, size + file, rank, occupied(line_of(board, size + file)))
+            targets = slides_along(rules, slides_at, size + file, rank, occupied(line_of(board, size + file)))
             while targets:
                 place = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = move_of(t, start, place * size + file)
+                moves[count] = move_of(rules, start, place * size + file)
                 count += 1
     return count
 
 
 @inlined
-def toggle(t: Tables, board: NDArray[np.uint32], cell: int, shift: int) -> None:
+def toggle(rules: Tables, board: BoardArray, cell: int, shift: int) -> None:
     """Add or remove a piece in the row and in the column of its cell.
 
     ``shift`` selects the side: `tablut.engine.layout.shift_of`.
     """
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     board[rank] = I64(board[rank]) ^ (1 << (file + shift))
-    board[t.size + file] = I64(board[t.size + file]) ^ (1 << (rank + shift))
+    board[rules.size + file] = I64(board[rules.size + file]) ^ (1 << (rank + shift))
 
 
 @inlined
-def toggle_captured(t: Tables, board: NDArray[np.uint32], target: int, captures: int, shift: int) -> None:
+def toggle_captured(rules: Tables, board: BoardArray, target: int, captures: int, shift: int) -> None:
     """Remove or restore the soldiers captured by a piece that moved to a cell."""
     while captures:
-        toggle(t, board, captured_cell(t, target, captures), shift)
+        toggle(rules, board, captured_cell(rules, target, captures), shift)
         captures &= captures - 1
 
 
 @inlined
-def judge(
-    t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, attackers: int, stays_open: bool
+def outcome_of_ply(
+    rules: Tables, board: BoardArray, side: int, target: int, king: int, attackers: int, stays_open: bool
 ) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
-    ``stays_open`` is true if it is already known that black's ply has not encircled white.
+    All compiled code decides here whether a ply has ended the game. ``stays_open`` is true if it is already known that
+    black's ply has not encircled white.
 
     Notes
     -----
@@ -218,100 +212,100 @@ def judge(
     """
     outcome = UNDECIDED
     if side == 1:
-        if king_falls_to(t, board, king, target):
+        if king_falls_to(rules, board, king, target):
             return KING_CAPTURED
-        if not stays_open and wins_afar(t, board, side, king):
+        if not stays_open and wins_afar(rules, board, side, king):
             return ENCIRCLEMENT
-    elif target == king and t.escapes[target] != 0:
+    elif target == king and rules.escapes[target] != 0:
         outcome = KING_ESCAPED
     elif attackers == 0:
         outcome = NO_ATTACKERS
-    elif wins_afar(t, board, side, king):
+    elif wins_afar(rules, board, side, king):
         outcome = EXIT_FORT
-    if t.either_after_ply != 0:
+    if rules.either_after_ply != 0:
         # The rules check this first: white without a move loses even if its king has just escaped.
-        if not can_move(t, board, 0):
+        if not can_move(rules, board, 0):
             return NO_MOVES_WHITE
-        if outcome == UNDECIDED and not can_move(t, board, 1):
+        if outcome == UNDECIDED and not can_move(rules, board, 1):
             return NO_MOVES_BLACK
     return outcome
 
 
 @inlined
-def make(t: Tables, board: NDArray[np.uint32], move: int) -> tuple[int, int]:
+def make(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
     """Make a legal move on the board and return its undo record and the outcome code."""
-    start, target = start_of(t, move), target_of(t, move)
-    side, king = side_of(t, board), king_of(t, board)
+    start, target = start_of(rules, move), target_of(rules, move)
+    side, king = side_of(rules, board), king_of(rules, board)
     shift = shift_of(board, side)
-    toggle(t, board, start, shift)
-    toggle(t, board, target, shift)
+    toggle(rules, board, start, shift)
+    toggle(rules, board, target, shift)
     if side == 0 and start == king:
         king = I64(target)
-        put_king(t, board, target)
-    captures = captures_at(t, board, side, target, king)
+        put_king(rules, board, target)
+    captures = captures_at(rules, board, side, target, king)
     if captures != 0:
-        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
-        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) - popcount(captures))
-    outcome = judge(t, board, side, target, king, count_of(t, board, 1), False)
-    put_side(t, board, side ^ 1)
+        toggle_captured(rules, board, target, captures, shift_of(board, side ^ 1))
+        put_count(rules, board, side ^ 1, count_of(rules, board, side ^ 1) - popcount(captures))
+    outcome = outcome_of_ply(rules, board, side, target, king, count_of(rules, board, 1), False)
+    put_side(rules, board, side ^ 1)
     return undo_of(move, captures), outcome
 
 
 @inlined
-def unmake(t: Tables, board: NDArray[np.uint32], undo: int) -> None:
+def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
     """Take a move back, given its undo record."""
-    start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
-    side = side_of(t, board) ^ 1
+    start, target, captures = start_of(rules, undo), target_of(rules, undo), undo_captured(undo)
+    side = side_of(rules, board) ^ 1
     shift = shift_of(board, side)
-    put_side(t, board, side)
+    put_side(rules, board, side)
     if captures != 0:
-        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
-        put_count(t, board, side ^ 1, count_of(t, board, side ^ 1) + popcount(captures))
-    toggle(t, board, target, shift)
-    toggle(t, board, start, shift)
-    if side == 0 and king_of(t, board) == target:
-        put_king(t, board, start)
+        toggle_captured(rules, board, target, captures, shift_of(board, side ^ 1))
+        put_count(rules, board, side ^ 1, count_of(rules, board, side ^ 1) + popcount(captures))
+    toggle(rules, board, target, shift)
+    toggle(rules, board, start, shift)
+    if side == 0 and king_of(rules, board) == target:
+        put_king(rules, board, start)
 
 
 @inlined
-def captured_key(t: Tables, side: int, target: int, captures: int) -> np.uint64:
+def captured_key(rules: Tables, side: int, target: int, captures: int) -> np.uint64:
     """Return the XOR of the Zobrist keys of the soldiers that a move of ``side`` to a target captures."""
     change = U64(0)
     while captures:
-        change ^= t.keys[side * t.cells + captured_cell(t, target, captures)]
+        change ^= rules.keys[side * rules.cells + captured_cell(rules, target, captures)]
         captures &= captures - 1
     return change
 
 
 @inlined
-def key_change(t: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
+def key_change(rules: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
     """Return the value by which a ply changes the Zobrist key, to be combined with the old key by XOR."""
-    start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
+    start, target, captures = start_of(rules, undo), target_of(rules, undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
-    change = t.keys[kind * t.cells + start] ^ t.keys[kind * t.cells + target] ^ t.side_key[0]
-    return change ^ captured_key(t, side, target, captures)
+    change = rules.keys[kind * rules.cells + start] ^ rules.keys[kind * rules.cells + target] ^ rules.side_key[0]
+    return change ^ captured_key(rules, side, target, captures)
 
 
 @inlined
-def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
+def position_key(rules: Tables, board: BoardArray) -> np.uint64:
     """Compute the Zobrist key of a board from scratch.
 
     Notes
     -----
     O(C).
     """
-    size, king = t.size, king_of(t, board)
-    key = t.keys[2 * t.cells + king]
-    if side_of(t, board) != 0:
-        key ^= t.side_key[0]
+    size, king = rules.size, king_of(rules, board)
+    key = rules.keys[2 * rules.cells + king]
+    if side_of(rules, board) != 0:
+        key ^= rules.side_key[0]
     for rank in range(size):
         black, white = own_pieces(line_of(board, rank), 1), own_pieces(line_of(board, rank), 0)
         for file in range(size):
             cell = rank * size + file
             if (black >> file) & 1:
-                key ^= t.keys[cell]
+                key ^= rules.keys[cell]
             elif (white >> file) & 1 and cell != king:
-                key ^= t.keys[t.cells + cell]
+                key ^= rules.keys[rules.cells + cell]
     return U64(key)
 
 
@@ -323,16 +317,16 @@ def position_key(t: Tables, board: NDArray[np.uint32]) -> np.uint64:
 
 
 @called
-def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) -> int:
+def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
     """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under
-    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made and
-    judged.
+    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made to
+    find its outcome.
     """
-    size = t.size
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
+    size = rules.size
+    king = king_of(rules, board)
+    rank, file = coordinates(rules, king)
     found = I64(NO_MOVE)
     while (row | column) != 0 and found == NO_MOVE:
         if row != 0:
@@ -341,11 +335,11 @@ def escape_of_king(t: Tables, board: NDArray[np.uint32], row: int, column: int) 
         else:
             target = trailing_zeros(column) * size + file
             column &= column - 1
-        move = move_of(t, king, target)
-        if t.either_after_ply == 0:
+        move = move_of(rules, king, target)
+        if rules.either_after_ply == 0:
             return move
-        undo, outcome = make(t, board, move)
-        unmake(t, board, undo)
+        undo, outcome = make(rules, board, move)
+        unmake(rules, board, undo)
         if outcome == KING_ESCAPED:
             found = move
     return found

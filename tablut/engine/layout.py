@@ -1,10 +1,10 @@
 """Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
 
-A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines (rows, then columns, see
-`tablut.engine.lines`), each with its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four are
-the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of defenders. Every
-piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line, whether along a row
-or a column.
+A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: rows, then columns, as numbered in
+`tablut.engine.tables`. A line has its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four
+items are the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of
+defenders. Every piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line,
+whether along a row or a column.
 
 A move is ``start | target << 7``. An undo record is the move with its captures in the bits above, ``| captures << 14``.
 Captures are bits, one for each captured soldier: bits 0-3 are the directions from the target, bits 4-22 the places of
@@ -27,14 +27,16 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numba.core import types
 from numba.extending import intrinsic
+from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, by_type, inlined, trailing_zeros
 from tablut.position import NARROW, WIDEST, cells_of_code, code_of_cells
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from tablut.engine.tables import DistantTables, Tables
+
+BoardArray = NDArray[np.uint32]
+"""The array of a board; in a kernel, a pointer to one."""
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
@@ -129,49 +131,49 @@ def board_items(size: int) -> int:
 
 
 @inlined
-def king_of(t: Tables, board: NDArray[np.uint32]) -> int:
+def king_of(rules: Tables, board: BoardArray) -> int:
     """Return the king's cell."""
-    return I64(board[2 * t.size])
+    return I64(board[2 * rules.size])
 
 
 @inlined
-def put_king(t: Tables, board: NDArray[np.uint32], cell: int) -> None:
+def put_king(rules: Tables, board: BoardArray, cell: int) -> None:
     """Write the king's cell to the head without changing the lines."""
-    board[2 * t.size] = np.uint32(cell)
+    board[2 * rules.size] = np.uint32(cell)
 
 
 @inlined
-def side_of(t: Tables, board: NDArray[np.uint32]) -> int:
+def side_of(rules: Tables, board: BoardArray) -> int:
     """Return the side to move: 0 white, 1 black."""
-    return I64(board[2 * t.size + 1])
+    return I64(board[2 * rules.size + 1])
 
 
 @inlined
-def put_side(t: Tables, board: NDArray[np.uint32], side: int) -> None:
+def put_side(rules: Tables, board: BoardArray, side: int) -> None:
     """Write the side to move to the head."""
-    board[2 * t.size + 1] = np.uint32(side)
+    board[2 * rules.size + 1] = np.uint32(side)
 
 
 @inlined
-def count_of(t: Tables | DistantTables, board: NDArray[np.uint32], side: int) -> int:
+def count_of(rules: Tables | DistantTables, board: BoardArray, side: int) -> int:
     """Return the number of a side's soldiers: attackers if ``side`` is 1, defenders if it is 0."""
-    return I64(board[2 * t.size + 3 - side])
+    return I64(board[2 * rules.size + 3 - side])
 
 
 @inlined
-def put_count(t: Tables, board: NDArray[np.uint32], side: int, count: int) -> None:
+def put_count(rules: Tables, board: BoardArray, side: int, count: int) -> None:
     """Write the number of a side's soldiers to the head."""
-    board[2 * t.size + 3 - side] = np.uint32(count)
+    board[2 * rules.size + 3 - side] = np.uint32(count)
 
 
 @inlined
-def coordinates(t: Tables | DistantTables, cell: int) -> tuple[int, int]:
+def coordinates(rules: Tables | DistantTables, cell: int) -> tuple[int, int]:
     """Return the rank and the file of a cell."""
-    return I64(t.rank[cell]), I64(t.file[cell])
+    return I64(rules.rank[cell]), I64(rules.file[cell])
 
 
 @inlined
-def line_of(board: NDArray[np.uint32], line: int) -> int:
+def line_of(board: BoardArray, line: int) -> int:
     """Return the content of a line, for `own_pieces` and `occupied`."""
     return _content(board[line])
 
@@ -190,9 +192,9 @@ def own_pieces(content: int, side: int) -> int:
 
 
 @inlined
-def is_occupied(t: Tables, board: NDArray[np.uint32], cell: int) -> bool:
+def is_occupied(rules: Tables, board: BoardArray, cell: int) -> bool:
     """Return whether any piece stands on a cell."""
-    return (occupied(line_of(board, I64(t.rank[cell]))) >> I64(t.file[cell])) & 1 != 0
+    return (occupied(line_of(board, I64(rules.rank[cell]))) >> I64(rules.file[cell])) & 1 != 0
 
 
 # -- crosses: the row and the column of a cell in one mask ------------------------------------
@@ -209,10 +211,10 @@ def cross_of(row: int, column: int) -> int:
 
 
 @inlined
-def cell_on_cross(t: Tables, centre: tuple[int, int], place: int) -> int:
+def cell_on_cross(rules: Tables, centre: tuple[int, int], place: int) -> int:
     """Return the cell that a bit of a cross stands for, given the coordinates of the centre of the cross."""
     rank, file = centre
-    return rank * t.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * t.size + file
+    return rank * rules.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * rules.size + file
 
 
 @inlined
@@ -228,29 +230,29 @@ def direction_on_cross(centre: tuple[int, int], place: int) -> int:
 
 
 @inlined
-def move_of(t: Tables, start: int, target: int) -> int:
+def move_of(rules: Tables, start: int, target: int) -> int:
     """Return the code of the move from one cell to another."""
-    if is_wide(t.exposed):
-        rank, file = coordinates(t, target)
-        return _ENDS * start + (file if rank == I64(t.rank[start]) else WIDEST + rank)
+    if is_wide(rules.exposed):
+        rank, file = coordinates(rules, target)
+        return _ENDS * start + (file if rank == I64(rules.rank[start]) else WIDEST + rank)
     return start | (target << 7)
 
 
 @inlined
-def start_of(t: Tables, move: int) -> int:
+def start_of(rules: Tables, move: int) -> int:
     """Return the start cell of a move or an undo record."""
-    if is_wide(t.exposed):
+    if is_wide(rules.exposed):
         return (move & 0x3FFF) // _ENDS
     return move & 127
 
 
 @inlined
-def target_of(t: Tables, move: int) -> int:
+def target_of(rules: Tables, move: int) -> int:
     """Return the target cell of a move or an undo record. On wide boards, its start must be a cell of the board."""
-    if is_wide(t.exposed):
+    if is_wide(rules.exposed):
         end = (move & 0x3FFF) % _ENDS
-        rank, file = coordinates(t, start_of(t, move))
-        return rank * t.size + end if end < WIDEST else (end - WIDEST) * t.size + file
+        rank, file = coordinates(rules, start_of(rules, move))
+        return rank * rules.size + end if end < WIDEST else (end - WIDEST) * rules.size + file
     return (move >> 7) & 127
 
 
@@ -267,16 +269,16 @@ def undo_captured(undo: int) -> int:
 
 
 @inlined
-def captured_cell(t: Tables, target: int, captures: int) -> int:
+def captured_cell(rules: Tables, target: int, captures: int) -> int:
     """Return the cell of the soldier that the lowest bit of ``captures`` stands for, given the move's target."""
     place = trailing_zeros(captures)
     if place < 4:
-        return neighbour(t, target, 1 << place)
-    rank, file = coordinates(t, target)
-    last = t.size - 1
+        return neighbour(rules, target, 1 << place)
+    rank, file = coordinates(rules, target)
+    last = rules.size - 1
     if place < _COLUMN_AT:
-        return place - _ROW_AT + (last * t.size if 2 * rank > last else 0)
-    return (place - _COLUMN_AT) * t.size + (last if 2 * file > last else 0)
+        return place - _ROW_AT + (last * rules.size if 2 * rank > last else 0)
+    return (place - _COLUMN_AT) * rules.size + (last if 2 * file > last else 0)
 
 
 @inlined
@@ -286,12 +288,12 @@ def edge_captures(row: int, column: int) -> int:
 
 
 @inlined
-def neighbour(t: Tables, cell: int, direction: int) -> int:
+def neighbour(rules: Tables, cell: int, direction: int) -> int:
     """Return the neighbour of a cell in a direction. The neighbour must be on the board."""
     if direction == 1:
         return cell - 1
     if direction == 2:
-        return cell - t.size
+        return cell - rules.size
     if direction == 4:
         return cell + 1
-    return cell + t.size
+    return cell + rules.size

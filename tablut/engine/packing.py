@@ -20,6 +20,7 @@ from numba.extending import intrinsic
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import count_moves, generate, make, toggle, unmake
 from tablut.engine.layout import (
+    BoardArray,
     board_items,
     captured_cell,
     is_wide,
@@ -86,50 +87,50 @@ def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -
 
 
 @inlined
-def king_width(t: Tables) -> int:
+def king_width(rules: Tables) -> int:
     """Return the number of bits in which a packed position stores the king's cell."""
     width = 0
-    while (1 << width) < t.cells:
+    while (1 << width) < rules.cells:
         width += 1
     return width
 
 
 @inlined
-def _unpack_lines(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
     """Write the soldiers of a packed position, and their numbers, to a wide board."""
-    size = t.size
+    size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
     for side in range(2):
         count = I64(0)
         for rank in range(size):
-            row = field(words, (1 - side) * t.cells + rank * size, size)
+            row = field(words, (1 - side) * rules.cells + rank * size, size)
             count += popcount(row)
             while row:
-                toggle(t, board, rank * size + trailing_zeros(row), shift_of(board, side))
+                toggle(rules, board, rank * size + trailing_zeros(row), shift_of(board, side))
                 row &= row - 1
-        put_count(t, board, side, count)
+        put_count(rules, board, side, count)
 
 
 @inlined
-def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> None:
+def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
     """Unpack one position into a board.
 
     Notes
     -----
     O(N).
     """
-    size, cells = t.size, t.cells
-    width = king_width(t)
+    size, cells = rules.size, rules.cells
+    width = king_width(rules)
     king = field(words, 2 * cells, width)
-    if is_wide(t.exposed):
-        _unpack_lines(t, words, board)
-        put_king(t, board, king)
-        put_side(t, board, field(words, 2 * cells + width, 1))
-        toggle(t, board, king, shift_of(board, I64(0)))
+    if is_wide(rules.exposed):
+        _unpack_lines(rules, words, board)
+        put_king(rules, board, king)
+        put_side(rules, board, field(words, 2 * cells + width, 1))
+        toggle(rules, board, king, shift_of(board, I64(0)))
         return
-    black_low, black_high = board_bits(words, t.words, 0, cells)
-    white_low, white_high = board_bits(words, t.words, cells, cells)
+    black_low, black_high = board_bits(words, rules.words, 0, cells)
+    white_low, white_high = board_bits(words, rules.words, cells, cells)
     attackers = popcount(black_low) + popcount(black_high)
     defenders = popcount(white_low) + popcount(white_high)
     bit = U64(1) << U64(king & 63)
@@ -143,33 +144,33 @@ def unpack(t: Tables, words: NDArray[np.uint64], board: NDArray[np.uint32]) -> N
         black_low, black_high = next_row(black_low, black_high, size)
         white_low, white_high = next_row(white_low, white_high, size)
     transpose_rows(board, size, advance(board, size))
-    put_king(t, board, king)
-    put_side(t, board, field(words, 2 * cells + width, 1))
-    put_count(t, board, 1, attackers)
-    put_count(t, board, 0, defenders)
+    put_king(rules, board, king)
+    put_side(rules, board, field(words, 2 * cells + width, 1))
+    put_count(rules, board, 1, attackers)
+    put_count(rules, board, 0, defenders)
 
 
 @inlined
-def pack(t: Tables, board: NDArray[np.uint32], words: NDArray[np.uint64]) -> None:
+def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
     """Pack a board into the words of one position.
 
     Notes
     -----
     O(N).
     """
-    size, cells = t.size, t.cells
-    king = king_of(t, board)
-    for word in range(t.words):
+    size, cells = rules.size, rules.cells
+    king = king_of(rules, board)
+    for word in range(rules.words):
         words[word] = U64(0)
     for rank in range(size):
         white = own_pieces(line_of(board, rank), 0)
-        if rank == I64(t.rank[king]):
-            white &= ~(1 << I64(t.file[king]))
+        if rank == I64(rules.rank[king]):
+            white &= ~(1 << I64(rules.file[king]))
         _add_field(words, rank * size, size, own_pieces(line_of(board, rank), 1))
         _add_field(words, cells + rank * size, size, white)
-    width = king_width(t)
+    width = king_width(rules)
     _add_field(words, 2 * cells, width, king)
-    _add_field(words, 2 * cells + width, 1, side_of(t, board))
+    _add_field(words, 2 * cells + width, 1, side_of(rules, board))
 
 
 @inlined
@@ -186,9 +187,13 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
     -----
     O(n N).
     """
-    t = flat(tables)
+    rules = flat(tables)
     for index in range(len(words)):
-        unpack(t, advance(pointer(words), index * t.words), advance(pointer(boards), index * (2 * t.size + 4)))
+        unpack(
+            rules,
+            advance(pointer(words), index * rules.words),
+            advance(pointer(boards), index * board_items(rules.size)),
+        )
 
 
 @kernel
@@ -199,9 +204,13 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
     -----
     O(n N).
     """
-    t = flat(tables)
+    rules = flat(tables)
     for index in range(len(boards)):
-        pack(t, advance(pointer(boards), index * (2 * t.size + 4)), advance(pointer(words), index * t.words))
+        pack(
+            rules,
+            advance(pointer(boards), index * board_items(rules.size)),
+            advance(pointer(words), index * rules.words),
+        )
 
 
 @kernel
@@ -212,13 +221,13 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
     -----
     O(n N), because no move is generated.
     """
-    t = flat(tables)
-    scratch = np.empty(2 * t.size + 4, dtype=tables.exposed.dtype)
+    rules = flat(tables)
+    scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
     board = pointer(scratch)
     total = 0
     for index in range(len(words)):
-        unpack(t, advance(pointer(words), index * t.words), board)
-        counts[index] = count_moves(t, board, side_of(t, board))
+        unpack(rules, advance(pointer(words), index * rules.words), board)
+        counts[index] = count_moves(rules, board, side_of(rules, board))
         total += counts[index]
     keep(scratch)
     return total
@@ -239,24 +248,24 @@ def expand(
     -----
     O(n N + m).
     """
-    t = flat(tables)
-    size, cells, width = t.size, t.cells, t.words
-    king_at, side_at = 2 * cells, 2 * cells + king_width(t)
+    rules = flat(tables)
+    size, cells, width = rules.size, rules.cells, rules.words
+    king_at, side_at = 2 * cells, 2 * cells + king_width(rules)
     scratch = np.empty(board_items(size), dtype=tables.exposed.dtype)
     scratch_moves = np.empty(4 * cells, dtype=np.int32)
     board, found = pointer(scratch), pointer(scratch_moves)
     total = 0
     for parent in range(len(words)):
         word = advance(pointer(words), parent * width)
-        unpack(t, word, board)
-        side, king = side_of(t, board), king_of(t, board)
+        unpack(rules, word, board)
+        side, king = side_of(rules, board), king_of(rules, board)
         own, enemy = (0, cells) if side == 1 else (cells, 0)
-        count = generate(t, board, found)
+        count = generate(rules, board, found)
         for index in range(count):
             move = I64(found[index])
-            start, target = start_of(t, move), target_of(t, move)
-            undo, outcome = make(t, board, move)
-            unmake(t, board, undo)
+            start, target = start_of(rules, move), target_of(rules, move)
+            undo, outcome = make(rules, board, move)
+            unmake(rules, board, undo)
             child = advance(pointer(children), total * width)
             # Unrolled, because LLVM would vectorise a loop over at most four words, which is slower.
             child[0] = word[0]
@@ -266,7 +275,7 @@ def expand(
                 child[2] = word[2]
             if width > 3:
                 child[3] = word[3]
-            if is_wide(t.exposed):
+            if is_wide(rules.exposed):
                 for place in range(4, width):
                     child[place] = word[place]
             flip(child, side_at)
@@ -278,7 +287,7 @@ def expand(
                 flip(child, own + target)
             captures = undo_captured(undo)
             while captures:
-                flip(child, enemy + captured_cell(t, target, captures))
+                flip(child, enemy + captured_cell(rules, target, captures))
                 captures &= captures - 1
             parents[total] = parent
             moves[total] = np.int32(move)

@@ -210,10 +210,10 @@ class PartContext:
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
-class _AnswerByType(FunctionPass):
+class _DecideByType(FunctionPass):
     """Pass that replaces each call of a `by_type` predicate by its value, so that numba drops the dead branch."""
 
-    _name = "tablut_answer_by_type"
+    _name = "tablut_decide_by_type"
 
     def __init__(self) -> None:
         super().__init__()
@@ -224,8 +224,8 @@ class _AnswerByType(FunctionPass):
             for assigned in block.find_insts(ir.Assign):
                 if getattr(assigned.value, "op", "") != "call":
                     continue
-                asked = getattr(guard(get_definition, function, assigned.value.func), "value", None)
-                decide = getattr(asked, "answer_by_type", None)
+                predicate = getattr(guard(get_definition, function, assigned.value.func), "value", None)
+                decide = getattr(predicate, "decide_by_type", None)
                 known = None if decide is None else _type_of(state, assigned.value.args[0])
                 if decide is not None and known is not None:
                     assigned.value = ir.Const(decide(known), assigned.loc)
@@ -297,7 +297,7 @@ class _Compiler(Compiler):
         pipelines = super().define_pipelines()
         for pipeline in pipelines:
             pipeline.passes = [step for step in pipeline.passes if step[0] not in _UNUSED]
-            pipeline.add_pass_after(_AnswerByType, IRProcessing)
+            pipeline.add_pass_after(_DecideByType, IRProcessing)
             pipeline.add_pass_after(_ChooseLibrary, IRLegalization)
             pipeline.add_pass_after(_SetEnvironments, NativeLowering)
             pipeline.finalize()

@@ -20,15 +20,16 @@ from tablut.engine.kernels import (
     captured_key,
     count_moves,
     generate,
-    judge,
     key_change,
     make,
+    outcome_of_ply,
     position_key,
     toggle,
     toggle_captured,
     unmake,
 )
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
     king_of,
@@ -53,18 +54,18 @@ LEAF_COUNTERS = 10
 
 
 @kernel
-def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -> int:
+def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies; the last ply is counted but not made.
 
     Notes
     -----
     Every ply except the last is made and taken back. Memory O(depth · C).
     """
-    t, board = flat(tables), pointer(board_array)
-    side = side_of(t, board)
+    rules, board = flat(tables), pointer(board_array)
+    side = side_of(rules, board)
     if depth == 1:
-        return count_moves(t, board, side)
-    width = 4 * t.cells
+        return count_moves(rules, board, side)
+    width = 4 * rules.cells
     moves_array = np.empty(depth * width, dtype=np.int32)
     moves = pointer(moves_array)
     ends = np.zeros(depth, dtype=np.int64)
@@ -72,30 +73,30 @@ def perft_counted(tables: Tables, board_array: NDArray[np.uint32], depth: int) -
     undos = np.zeros(depth, dtype=np.int64)
     total = 0
     ply = 0
-    ends[0] = generate(t, board, moves)
+    ends[0] = generate(rules, board, moves)
     while True:
         if nexts[ply] == ends[ply]:
             if ply == 0:
                 keep(moves_array)
                 return total
             ply -= 1
-            unmake(t, board, undos[ply])
+            unmake(rules, board, undos[ply])
             continue
-        undo, outcome = make(t, board, I64(moves[ply * width + nexts[ply]]))
+        undo, outcome = make(rules, board, I64(moves[ply * width + nexts[ply]]))
         nexts[ply] += 1
         if outcome == UNDECIDED and ply < depth - 2:
             undos[ply] = undo
             ply += 1
             nexts[ply] = 0
-            ends[ply] = generate(t, board, advance(moves, ply * width))
+            ends[ply] = generate(rules, board, advance(moves, ply * width))
             continue
         if outcome == UNDECIDED:
-            total += count_moves(t, board, side_of(t, board))
-        unmake(t, board, undo)
+            total += count_moves(rules, board, side_of(rules, board))
+        unmake(rules, board, undo)
 
 
 @inlined
-def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> None:
+def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, by line, the places on which an arriving piece of a side may capture a soldier.
 
     No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle counts as
@@ -107,46 +108,42 @@ def mark_threats(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
     """
     state = 0
     if side == 1:
-        state = 4 if king_of(t, board) == t.castle else 2
-    anvils = advance(t.anvils, I64(state * 2 * t.size))
-    for line in range(2 * t.size):
+        state = 4 if king_of(rules, board) == rules.castle else 2
+    anvils = advance(rules.anvils, I64(state * 2 * rules.size))
+    for line in range(2 * rules.size):
         content = line_of(board, line)
         own = own_pieces(content, side) | I64(anvils[line])
-        enemy = own_pieces(content, side ^ 1) & I64(t.exposed[line])
+        enemy = own_pieces(content, side ^ 1) & I64(rules.exposed[line])
         threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
-    if is_far(t.distant) and t.distant.shieldwall != 0:
-        mark_shieldwalls(t.distant, board, side, threats)
+    if is_far(rules.distant) and rules.distant.shieldwall != 0:
+        mark_shieldwalls(rules.distant, board, side, threats)
 
 
 @inlined
-def has_way_out(t: Tables, board: NDArray[np.uint32], side: int) -> bool:
+def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
 
-    In this case there is a cheap test which shows that a ply of black certainly does not encircle white (`may_part`).
+    In this case the cheap test `may_part` can show that a ply of black does not encircle white.
     """
-    return is_far(t.distant) and side == 1 and not wins_afar(t, board, side, king_of(t, board))
+    return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 
 
 @inlined
 def _apply_every_move(
-    t: Tables,
-    board: NDArray[np.uint32],
-    key: np.uint64,
-    threats: NDArray[np.uint32],
-    counters: NDArray[np.uint64],
+    rules: Tables, board: BoardArray, key: np.uint64, threats: NDArray[np.uint32], counters: NDArray[np.uint64]
 ) -> int:
-    """Make, judge and take back every legal move; update the counters and return the number of moves.
+    """Make every legal move, find its outcome and take it back; update the counters and return the number of moves.
 
     Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on each target in
     turn. Captures are computed only on targets marked by `mark_threats`.
     """
-    size = t.size
-    side, home = side_of(t, board), king_of(t, board)
-    attackers = count_of(t, board, 1)
+    size = rules.size
+    side, home = side_of(rules, board), king_of(rules, board)
+    attackers = count_of(rules, board, 1)
     shift = shift_of(board, side)
-    slides_at = t.attacker_slides if side == 1 else t.defender_slides
-    mark_threats(t, board, side, threats)
-    way_out = has_way_out(t, board, side)
+    slides_at = rules.attacker_slides if side == 1 else rules.defender_slides
+    mark_threats(rules, board, side, threats)
+    way_out = has_way_out(rules, board, side)
     total, captured, decided = I64(0), I64(0), I64(0)
     key_sum = U64(0)
     for rank in range(size):
@@ -158,16 +155,16 @@ def _apply_every_move(
             start = rank * size + file
             column = occupied(line_of(board, size + file))
             is_king = side == 0 and start == home
-            places_at = t.king_slides if is_king else slides_at
-            kind = (0 if side == 1 else (2 if is_king else 1)) * t.cells
-            moving_key = key ^ t.side_key[0] ^ t.keys[kind + start]
-            toggle(t, board, start, shift)
+            places_at = rules.king_slides if is_king else slides_at
+            kind = (0 if side == 1 else (2 if is_king else 1)) * rules.cells
+            moving_key = key ^ rules.side_key[0] ^ rules.keys[kind + start]
+            toggle(rules, board, start, shift)
             for along in range(2):
                 if along == 0:
-                    targets = slides_along(t, places_at, rank, file, row)
+                    targets = slides_along(rules, places_at, rank, file, row)
                     first, step = rank * size, 1
                 else:
-                    targets = slides_along(t, places_at, size + file, rank, column)
+                    targets = slides_along(rules, places_at, size + file, rank, column)
                     first, step = file, size
                 total += popcount(targets)
                 while targets:
@@ -175,33 +172,33 @@ def _apply_every_move(
                     targets &= targets - 1
                     target = first + place * step
                     king = target if is_king else home
-                    toggle(t, board, target, shift)
-                    child_key = moving_key ^ t.keys[kind + target]
-                    to_rank, to_file = coordinates(t, target)
+                    toggle(rules, board, target, shift)
+                    child_key = moving_key ^ rules.keys[kind + target]
+                    to_rank, to_file = coordinates(rules, target)
                     threat = (I64(threats[to_rank]) >> to_file) | (I64(threats[size + to_file]) >> to_rank)
                     captures, left = 0, attackers
                     if threat & 1:
-                        captures = captures_at(t, board, side, target, king)
+                        captures = captures_at(rules, board, side, target, king)
                         if captures:
-                            toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
+                            toggle_captured(rules, board, target, captures, shift_of(board, side ^ 1))
                             count = popcount(captures)
                             captured += count
                             left -= 0 if side == 1 else count
-                            child_key ^= captured_key(t, side, target, captures)
+                            child_key ^= captured_key(rules, side, target, captures)
                     if is_king:
-                        put_king(t, board, target)
-                    stays_open = way_out and captures == 0 and not may_part(t.distant, board, target)
-                    outcome = judge(t, board, side, target, king, left, stays_open)
+                        put_king(rules, board, target)
+                    stays_open = way_out and captures == 0 and not may_part(rules.distant, board, target)
+                    outcome = outcome_of_ply(rules, board, side, target, king, left, stays_open)
                     if outcome != UNDECIDED:
                         decided += 1
                         counters[2 + outcome] += U64(1)
                     key_sum += child_key
                     if captures:
-                        toggle_captured(t, board, target, captures, shift_of(board, side ^ 1))
-                    toggle(t, board, target, shift)
+                        toggle_captured(rules, board, target, captures, shift_of(board, side ^ 1))
+                    toggle(rules, board, target, shift)
             if is_king:
-                put_king(t, board, home)
-            toggle(t, board, start, shift)
+                put_king(rules, board, home)
+            toggle(rules, board, start, shift)
     counters[0] += U64(captured)
     counters[1] += key_sum
     counters[2] += U64(total - decided)
@@ -209,17 +206,17 @@ def _apply_every_move(
 
 
 @kernel
-def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, counters: NDArray[np.uint64]) -> int:
+def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters: NDArray[np.uint64]) -> int:
     """Return the number of sequences of ``depth`` >= 1 plies, and add statistics of their last plies to ``counters``.
 
     Notes
     -----
-    Every ply is made, judged and taken back. Memory O(depth · C).
+    Every ply is made with its outcome and taken back. Memory O(depth · C).
     """
-    t, board, sums = flat(tables), pointer(board_array), pointer(counters)
-    threats_array = np.empty(2 * t.size, dtype=np.uint32)
+    rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
+    threats_array = np.empty(2 * rules.size, dtype=np.uint32)
     threats = pointer(threats_array)
-    width = 4 * t.cells
+    width = 4 * rules.cells
     moves_array = np.empty(depth * width, dtype=np.int32)
     moves = pointer(moves_array)
     ends = np.zeros(depth, dtype=np.int64)
@@ -228,30 +225,30 @@ def perft_applied(tables: Tables, board_array: NDArray[np.uint32], depth: int, c
     keys = np.zeros(depth, dtype=np.uint64)
     total = 0
     ply = 0
-    keys[0] = position_key(t, board)
+    keys[0] = position_key(rules, board)
     if depth > 1:
-        ends[0] = generate(t, board, moves)
+        ends[0] = generate(rules, board, moves)
     while True:
         if ply == depth - 1:
-            total += _apply_every_move(t, board, keys[ply], threats, sums)
+            total += _apply_every_move(rules, board, keys[ply], threats, sums)
         if nexts[ply] == ends[ply]:
             if ply == 0:
                 keep(moves_array)
                 keep(threats_array)
                 return total
             ply -= 1
-            unmake(t, board, undos[ply])
+            unmake(rules, board, undos[ply])
             continue
-        side, king = side_of(t, board), king_of(t, board)
+        side, king = side_of(rules, board), king_of(rules, board)
         move = I64(moves[ply * width + nexts[ply]])
-        undo, outcome = make(t, board, move)
+        undo, outcome = make(rules, board, move)
         nexts[ply] += 1
         if outcome != UNDECIDED:
-            unmake(t, board, undo)
+            unmake(rules, board, undo)
             continue
         undos[ply] = undo
-        keys[ply + 1] = keys[ply] ^ key_change(t, side, start_of(t, move) == king, undo)
+        keys[ply + 1] = keys[ply] ^ key_change(rules, side, start_of(rules, move) == king, undo)
         ply += 1
         nexts[ply] = 0
         # The moves of the last ply are made as they are generated, without a move list.
-        ends[ply] = generate(t, board, advance(moves, ply * width)) if ply < depth - 1 else 0
+        ends[ply] = generate(rules, board, advance(moves, ply * width)) if ply < depth - 1 else 0

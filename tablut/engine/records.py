@@ -5,9 +5,9 @@ turns every array of any record into a bare pointer, `directory` converts a reco
 and `record_at` reads such an array back inside a kernel. As no field is listed a second time, two fields of the same
 type cannot be swapped by mistake.
 
-Every function called by a kernel's entry function takes one to three records of twenty to forty pointers. numba
-compares these types item by item, millions of times in a compilation, and includes all items in the name of every
-function that takes them. A `RecordType` is compared and named by one short name instead; the compiled code is the same.
+The functions of which a kernel consists take records of twenty to a hundred pointers. numba compares the types of
+records item by item, millions of times in a compilation, and includes all items in the name of every function that
+takes them. A `RecordType` is compared and named by one short name instead; the compiled code is the same.
 """
 
 from __future__ import annotations

@@ -29,6 +29,7 @@ from tablut.engine.layout import (
     DEFENDERS_AT,
     KING_AT,
     SIDE_AT,
+    BoardArray,
     board_items,
     cell_on_cross,
     coordinates,
@@ -48,10 +49,9 @@ from tablut.engine.layout import (
     side_of,
     undo_of,
 )
-from tablut.engine.lines import Mover, board_lines, slide_masks
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
-from tablut.engine.tables import Tables, build_tables, line_masks
+from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.notation import diagram_cells
 from tablut.variants.library import check_known
 
@@ -106,34 +106,25 @@ def build_origins(variant: Variant) -> OriginTables:
         "defender": regions.free_cells,
         "king": regions.king_cells,
     }
-    blocks: list[NDArray[np.uint16]] = []
-    known: dict[bytes, int] = {}
+    blocks = Blocks()
     at: dict[Mover, NDArray[np.uint32]] = {}
     for mover, standing in cells.items():
-        at[mover] = np.zeros(2 * size, dtype=np.uint32)
-        masks = line_masks(standing, size)
-        for line, terrain in enumerate(board_lines(variant)):
-            block = _origin_masks(slide_masks(variant, terrain, mover), int(masks[line]))
-            content = block.tobytes()
-            if content not in known:
-                known[content] = sum(other.size for other in blocks)
-                blocks.append(block.ravel())
-            at[mover][line] = known[content]
-    tables = OriginTables(
-        attackers=variant.attackers,
-        defenders=variant.defenders,
-        origins=np.concatenate(blocks),
-        attacker_origins=at["attacker"],
-        defender_origins=at["defender"],
-        king_origins=at["king"],
-        attacker_cells=line_masks(attacker_cells, size),
-        defender_cells=line_masks(regions.free_cells, size),
-        start=_start_board(variant),
+        masks = zip(board_lines(variant), line_masks(standing, size), strict=True)
+        found = [_origin_masks(slide_masks(variant, terrain, mover), int(mask)) for terrain, mask in masks]
+        at[mover] = np.array([blocks.place(block) for block in found], dtype=np.uint32)
+    return freeze(
+        OriginTables(
+            attackers=variant.attackers,
+            defenders=variant.defenders,
+            origins=blocks.joined(),
+            attacker_origins=at["attacker"],
+            defender_origins=at["defender"],
+            king_origins=at["king"],
+            attacker_cells=line_masks(attacker_cells, size),
+            defender_cells=line_masks(regions.free_cells, size),
+            start=_start_board(variant),
+        )
     )
-    for field in tables:
-        if isinstance(field, np.ndarray):
-            field.flags.writeable = False
-    return tables
 
 
 def _start_board(variant: Variant) -> NDArray[np.uint32]:
@@ -167,73 +158,75 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 
 @inlined
-def line_origins(t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int) -> int:
+def line_origins(rules: Tables, origins: OriginTables, board: BoardArray, cell: int, kind: int) -> int:
     """Return the places from which a piece can have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
-    size = t.size
-    rank, file = coordinates(t, cell)
+    size = rules.size
+    rank, file = coordinates(rules, cell)
     row, column = occupied(line_of(board, rank)), occupied(line_of(board, size + file))
-    at_row, at_column = I64(r.attacker_origins[rank]), I64(r.attacker_origins[size + file])
+    at_row, at_column = I64(origins.attacker_origins[rank]), I64(origins.attacker_origins[size + file])
     if kind == 1:
-        at_row, at_column = I64(r.defender_origins[rank]), I64(r.defender_origins[size + file])
+        at_row, at_column = I64(origins.defender_origins[rank]), I64(origins.defender_origins[size + file])
     elif kind == 2:
-        at_row, at_column = I64(r.king_origins[rank]), I64(r.king_origins[size + file])
-    if is_wide(t.exposed):
+        at_row, at_column = I64(origins.king_origins[rank]), I64(origins.king_origins[size + file])
+    if is_wide(rules.exposed):
         row, column = open_way(row, file), open_way(column, rank)
-        return cross_of(I64(r.origins[at_row + file]) & row, I64(r.origins[at_column + rank]) & column)
-    return cross_of(I64(r.origins[at_row + (file << size) + row]), I64(r.origins[at_column + (rank << size) + column]))
+        return cross_of(I64(origins.origins[at_row + file]) & row, I64(origins.origins[at_column + rank]) & column)
+    return cross_of(
+        I64(origins.origins[at_row + (file << size) + row]), I64(origins.origins[at_column + (rank << size) + column])
+    )
 
 
 @inlined
-def would_capture(t: Tables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> bool:
+def would_capture(rules: Tables, board: BoardArray, side: int, cell: int, king: int) -> bool:
     """Return whether a piece on a cell would capture something, the king included, if it had just arrived there."""
-    return captures_at(t, board, side, cell, king) != 0 or (side == 1 and king_falls_to(t, board, king, cell))
+    return captures_at(rules, board, side, cell, king) != 0 or (side == 1 and king_falls_to(rules, board, king, cell))
 
 
 @inlined
-def arrivals(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
     """Return the places from which the last ply can have brought a piece of ``side`` to its cell, as a cross.
 
     The cross is empty if the arrival of the piece would have captured something that is still on the board.
     """
     kind = I64(0) if side == 1 else (I64(2) if cell == king else I64(1))
-    origins = line_origins(t, r, board, cell, kind)
-    return origins if origins != 0 and not would_capture(t, board, side, cell, king) else I64(0)
+    starts = line_origins(rules, origins, board, cell, kind)
+    return starts if starts != 0 and not would_capture(rules, board, side, cell, king) else I64(0)
 
 
 @inlined
-def open_sides(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int) -> int:
+def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
     """Return the directions from a cell to empty neighbours where a soldier of ``side``'s opponent may have stood."""
-    size = t.size
-    cells = r.defender_cells if side == 1 else r.attacker_cells
-    rank, file = coordinates(t, cell)
+    size = rules.size
+    cells = origins.defender_cells if side == 1 else origins.attacker_cells
+    rank, file = coordinates(rules, cell)
     row = I64(cells[rank]) & ~occupied(line_of(board, rank))
     column = I64(cells[size + file]) & ~occupied(line_of(board, size + file))
     return (((row << 1) >> file) & 5) | ((((column << 1) >> rank) & 5) << 1)
 
 
 @inlined
-def _restorable(t: Tables, r: OriginTables, board: NDArray[np.uint32], side: int, cell: int, king: int) -> int:
+def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
     """Return the directions in which a piece of ``side`` can have captured soldiers when it arrived on its cell."""
-    sides, shift = open_sides(t, r, board, side, cell), shift_of(board, side ^ 1)
+    sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
     # Victims can be placed on all open sides together, because none affects the capture of another.
-    _toggle_sides(t, board, cell, sides, shift)
-    found = captures_at(t, board, side, cell, king) & sides
-    _toggle_sides(t, board, cell, sides, shift)
+    _toggle_sides(rules, board, cell, sides, shift)
+    found = captures_at(rules, board, side, cell, king) & sides
+    _toggle_sides(rules, board, cell, sides, shift)
     return found
 
 
 @inlined
-def _toggle_sides(t: Tables, board: NDArray[np.uint32], cell: int, directions: int, shift: int) -> None:
+def _toggle_sides(rules: Tables, board: BoardArray, cell: int, directions: int, shift: int) -> None:
     """Add or remove soldiers on neighbours of a cell."""
     while directions:
         direction = directions & -directions
         directions ^= direction
-        toggle(t, board, neighbour(t, cell, direction), shift)
+        toggle(rules, board, neighbour(rules, cell, direction), shift)
 
 
 @inlined
@@ -250,38 +243,38 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 
 @inlined
-def _decided_by_last_ply(t: Tables, board: NDArray[np.uint32], side: int, king: int) -> bool:
+def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
     """Return whether the position would be decided after any ply of ``side``, so that it has no predecessor."""
-    stuck = t.either_after_ply != 0 and not (can_move(t, board, 0) and can_move(t, board, 1))
-    return stuck or wins_afar(t, board, side, king)
+    stuck = rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1))
+    return stuck or wins_afar(rules, board, side, king)
 
 
 @inlined
-def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDArray[np.int32]) -> int:
+def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int32]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
     ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if every possible last ply would
     have decided the game, for example by leaving a side without a move.
     """
-    side, king = side_of(t, board) ^ 1, king_of(t, board)
-    if _decided_by_last_ply(t, board, side, king):
+    side, king = side_of(rules, board) ^ 1, king_of(rules, board)
+    if _decided_by_last_ply(rules, board, side, king):
         return I64(0)
-    missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
+    missing = (origins.defenders if side == 1 else origins.attackers) - count_of(rules, board, side ^ 1)
     count = I64(0)
-    for rank in range(t.size):
+    for rank in range(rules.size):
         own = own_pieces(line_of(board, rank), side)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
-            cell = rank * t.size + file
-            origins = arrivals(t, r, board, side, cell, king)
-            if origins == 0:
+            cell = rank * rules.size + file
+            starts = arrivals(rules, origins, board, side, cell, king)
+            if starts == 0:
                 continue
-            restored = _restorable(t, r, board, side, cell, king) if missing > 0 else I64(0)
-            while origins:
-                place = trailing_zeros(origins)
-                origins &= origins - 1
-                move = move_of(t, cell_on_cross(t, (rank, file), place), cell)
+            restored = _restorable(rules, origins, board, side, cell, king) if missing > 0 else I64(0)
+            while starts:
+                place = trailing_zeros(starts)
+                starts &= starts - 1
+                move = move_of(rules, cell_on_cross(rules, (rank, file), place), cell)
                 # A captured soldier cannot have stood on the path.
                 sides = restored & ~direction_on_cross((rank, file), place)
                 count = add_unmoves(records, count, move, sides, missing)
@@ -289,17 +282,17 @@ def unmoves(t: Tables, r: OriginTables, board: NDArray[np.uint32], records: NDAr
 
 
 @inlined
-def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
+def has_unmove(rules: Tables, origins: OriginTables, board: BoardArray) -> bool:
     """Return whether a position has any un-move."""
-    side, king = side_of(t, board) ^ 1, king_of(t, board)
-    if _decided_by_last_ply(t, board, side, king):
+    side, king = side_of(rules, board) ^ 1, king_of(rules, board)
+    if _decided_by_last_ply(rules, board, side, king):
         return False
-    for rank in range(t.size):
+    for rank in range(rules.size):
         own = own_pieces(line_of(board, rank), side)
         while own:
-            cell = rank * t.size + trailing_zeros(own)
+            cell = rank * rules.size + trailing_zeros(own)
             own &= own - 1
-            if arrivals(t, r, board, side, cell, king) != 0:
+            if arrivals(rules, origins, board, side, cell, king) != 0:
                 return True
     return False
 
@@ -307,28 +300,28 @@ def has_unmove(t: Tables, r: OriginTables, board: NDArray[np.uint32]) -> bool:
 @kernel
 def _retract(
     tables: Tables,
-    origins: OriginTables,
+    origin_tables: OriginTables,
     words: NDArray[np.uint64],
     predecessors: NDArray[np.uint64],
     sources: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> int:
     """Write the predecessors of positions and return their number; with empty ``sources``, only count them."""
-    t, r = flat(tables), flat(origins)
-    width = t.words
-    scratch = np.empty(board_items(t.size), dtype=tables.exposed.dtype)
-    scratch_records = np.empty(MOST_UNMOVES * t.cells, np.int32)
+    rules, origins = flat(tables), flat(origin_tables)
+    width = rules.words
+    scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
+    scratch_records = np.empty(MOST_UNMOVES * rules.cells, np.int32)
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
-        unpack(t, advance(pointer(words), index * width), board)
-        count = unmoves(t, r, board, found)
+        unpack(rules, advance(pointer(words), index * width), board)
+        count = unmoves(rules, origins, board, found)
         if len(sources) != 0:
             for number in range(count):
                 record = I64(found[number])
-                unmake(t, board, record)
-                pack(t, board, advance(pointer(predecessors), (total + number) * width))
-                make(t, board, undo_of(record, 0))
+                unmake(rules, board, record)
+                pack(rules, board, advance(pointer(predecessors), (total + number) * width))
+                make(rules, board, undo_of(record, 0))
                 sources[total + number] = index
                 records[total + number] = np.int32(record)
         total += count

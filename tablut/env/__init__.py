@@ -56,11 +56,11 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     try:
         from pettingzoo.utils import wrappers
 
-        from tablut.env.aec import Game, TaflEnv
+        from tablut.env.aec import GameEnvironment, TaflEnv
     except ModuleNotFoundError as error:
         raise _lacks(error) from None
     game = wrappers.TerminateIllegalWrapper(TaflEnv(variant, render_mode), illegal_reward=-1)
-    return Game(wrappers.AssertOutOfBoundsWrapper(game))
+    return GameEnvironment(wrappers.AssertOutOfBoundsWrapper(game))
 
 
 def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:

@@ -96,7 +96,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         return drawn and drawn(self.board)
 
 
-class Game(OrderEnforcingWrapper):  # type: ignore[misc]
+class GameEnvironment(OrderEnforcingWrapper):  # type: ignore[misc]
     """Outermost wrapper of the environment. Copies continue the game independently."""
 
     __copy__ = deepcopy

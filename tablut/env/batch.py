@@ -18,8 +18,8 @@ from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark
 from tablut.errors import InputError, whole_number
 from tablut.formats.reading import PositionLike
 from tablut.position import Move, Position
-from tablut.store.files import excerpt
 from tablut.variants import VariantLike, as_variant
+from tablut.work.files import excerpt
 
 _ROOM = 128
 

@@ -34,7 +34,7 @@ BEFORE: Final = 4
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Remove a piece's own place from a bit set of places of its line, as the numbering of actions does."""
+    """Remove a piece's own place from a mask of places of its line, because actions are numbered without it."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 
@@ -70,7 +70,7 @@ class Encoding:
 
     def action(self, move: Move | str) -> int:
         """Return the number of a move, legal or not."""
-        said = as_move(move, self.variant.size).said.move
+        said = as_move(move, self.variant.size).move
         # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of
         # another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1

@@ -11,6 +11,7 @@ from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import can_move, key_change, make, unmake
 from tablut.engine.layout import (
+    BoardArray,
     board_items,
     king_of,
     line_of,
@@ -86,13 +87,13 @@ class Games(NamedTuple):
 
 
 @inlined
-def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
+def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
     """Return how often a position occurred since the last capture, with the same side to move.
 
     ``ply`` is the number of plies since that capture.
     """
-    earlier, found = advance(g.earlier, game * g.room), I64(0)
-    if (g.marks[game] >> (key & U64(63))) & U64(1) == U64(0):
+    earlier, found = advance(games.earlier, game * games.room), I64(0)
+    if (games.marks[game] >> (key & U64(63))) & U64(1) == U64(0):
         return found
     for place in range(ply & 1, ply, 2):
         found += I64(earlier[place] == key)
@@ -100,145 +101,149 @@ def _stood(g: Games, game: int, key: np.uint64, ply: int) -> int:
 
 
 @inlined
-def _may_recur(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+def _may_recur(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move is legal under a rule that forbids repetitions."""
-    side = side_of(t, board)
-    is_king = side == 0 and start_of(t, move) == king_of(t, board)
-    undo, _ = make(t, board, move)
-    unmake(t, board, undo)
-    key = U64(g.keys[game] ^ key_change(t, side, is_king, undo))
-    return undo_captured(undo) != 0 or _stood(g, game, key, I64(g.lengths[game]) + 1) + 1 < g.times
+    side = side_of(rules, board)
+    is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
+    undo, _ = make(rules, board, move)
+    unmake(rules, board, undo)
+    key = U64(games.keys[game] ^ key_change(rules, side, is_king, undo))
+    return undo_captured(undo) != 0 or _stood(games, game, key, I64(games.lengths[game]) + 1) + 1 < games.times
 
 
 @inlined
-def _allowed(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> bool:
+def _allowed(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move along a line is legal, taking repetitions into account."""
-    return is_legal(t, board, move) and (g.rule != ILLEGAL or _may_recur(t, g, game, board, move))
+    return is_legal(rules, board, move) and (games.rule != ILLEGAL or _may_recur(rules, games, game, board, move))
 
 
 @inlined
-def _can_move(t: Tables, g: Games, game: int, board: NDArray[np.uint32]) -> bool:
+def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool:
     """Return whether the side to move has a legal move."""
-    if g.rule != ILLEGAL:
-        return can_move(t, board, side_of(t, board))
+    if games.rule != ILLEGAL:
+        return can_move(rules, board, side_of(rules, board))
     action = I64(0)
-    while action < g.actions and not _allowed(t, g, game, board, I64(g.codes[action])):
+    while action < games.actions and not _allowed(rules, games, game, board, I64(games.codes[action])):
         action += 1
-    return action < g.actions
+    return action < games.actions
 
 
 @inlined
-def _ply(t: Tables, g: Games, game: int, board: NDArray[np.uint32], move: int) -> None:
+def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
     """Make a legal move and detect the end of the game, in the same order as `tablut.board.Board.outcome`."""
-    side, length = side_of(t, board), I64(g.lengths[game])
-    is_king = side == 0 and start_of(t, move) == king_of(t, board)
-    undo, outcome = make(t, board, move)
-    g.earlier[game * g.room + length] = g.keys[game]
-    g.marks[game] |= U64(1) << (g.keys[game] & U64(63))
+    side, length = side_of(rules, board), I64(games.lengths[game])
+    is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
+    undo, outcome = make(rules, board, move)
+    games.earlier[game * games.room + length] = games.keys[game]
+    games.marks[game] |= U64(1) << (games.keys[game] & U64(63))
     length += 1
     if undo_captured(undo) != 0:
-        g.marks[game], length = U64(0), I64(0)
-    key = U64(g.keys[game] ^ key_change(t, side, is_king, undo))
-    g.keys[game], g.lengths[game] = key, length
-    g.plies[game] += 1
+        games.marks[game], length = U64(0), I64(0)
+    key = U64(games.keys[game] ^ key_change(rules, side, is_king, undo))
+    games.keys[game], games.lengths[game] = key, length
+    games.plies[game] += 1
     goes_on, value = False, I64(0)
     if outcome != UNDECIDED:
         value = 1 - 2 * winner_of(outcome)
-    elif not _can_move(t, g, game, board):
+    elif not _can_move(rules, games, game, board):
         value = 1 - 2 * side
-    elif g.rule == ENDS and _stood(g, game, key, length) + 1 >= g.times:
-        value = I64(g.worth[side])
+    elif games.rule == ENDS and _stood(games, game, key, length) + 1 >= games.times:
+        value = I64(games.worth[side])
     else:
-        goes_on = g.plies[game] != g.limit
-    g.values[game], g.going[game] = value, goes_on
+        goes_on = games.plies[game] != games.limit
+    games.values[game], games.going[game] = value, goes_on
 
 
 @kernel
-def step_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> int:
+def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game that goes on, and return -1.
 
     All actions are checked first. If one is illegal, no ply is made and the number of its game is returned.
     """
-    t, g = flat(tables), flat(games)
-    items = board_items(t.size)
+    rules, games = flat(tables), flat(arrays)
+    items = board_items(rules.size)
     for game in range(len(actions)):
-        if g.going[game] != 0:
-            board, action = advance(g.boards, game * items), actions[game]
-            if action < 0 or action >= g.actions or not _allowed(t, g, game, board, I64(g.codes[action])):
+        if games.going[game] != 0:
+            board, action = advance(games.boards, game * items), actions[game]
+            if (
+                action < 0
+                or action >= games.actions
+                or not _allowed(rules, games, game, board, I64(games.codes[action]))
+            ):
                 return game
     for game in range(len(actions)):
-        if g.going[game] != 0:
-            _ply(t, g, game, advance(g.boards, game * items), I64(g.codes[actions[game]]))
+        if games.going[game] != 0:
+            _ply(rules, games, game, advance(games.boards, game * items), I64(games.codes[actions[game]]))
     return -1
 
 
 @kernel
-def choose_all(tables: Tables, games: Games, actions: NDArray[np.int64]) -> None:
+def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> None:
     """Write a random legal action for each game; -1 for a game that is over."""
-    t, g = flat(tables), flat(games)
+    rules, games = flat(tables), flat(arrays)
     for game in range(len(actions)):
         actions[game] = -1
-        if g.going[game] != 0:
-            board, action = advance(g.boards, game * board_items(t.size)), I64(0)
+        if games.going[game] != 0:
+            board, action = advance(games.boards, game * board_items(rules.size)), I64(0)
             while True:
                 # Rejection sampling instead of move generation: about one action in twenty is legal, and most of
                 # the others fail early, because no piece of the side stands on their cell.
-                action = random_below(advance(g.random, game), g.actions)
-                if _allowed(t, g, game, board, I64(g.codes[action])):
+                action = random_below(advance(games.random, game), games.actions)
+                if _allowed(rules, games, game, board, I64(games.codes[action])):
                     break
             actions[game] = action
 
 
 @inlined
-def _mark(t: Tables, g: Games, board: NDArray[np.uint32], mask: NDArray[np.uint8]) -> None:
+def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
     """Write the mask of legal actions of a position, without branching on the contents of slides."""
-    side, king = side_of(t, board), king_of(t, board)
-    for action in range(g.actions):
+    side, king = side_of(rules, board), king_of(rules, board)
+    for action in range(games.actions):
         mask[action] = np.uint8(0)
-    for rank in range(t.size):
+    for rank in range(rules.size):
         row = line_of(board, rank)
         own = own_pieces(row, side)
         while own:
             file = trailing_zeros(own)
             own &= own - 1
-            start = rank * t.size + file
-            slides_at, marks = slides_of(t, side, start, king), advance(mask, g.actions // t.cells * start)
-            column = line_of(board, t.size + file)
-            along_row = others(slides_along(t, slides_at, rank, file, occupied(row)), file)
-            along_column = others(slides_along(t, slides_at, t.size + file, rank, occupied(column)), rank)
-            for place in range(t.size - 1):
+            start = rank * rules.size + file
+            slides_at, marks = slides_of(rules, side, start, king), advance(mask, games.actions // rules.cells * start)
+            column = line_of(board, rules.size + file)
+            along_row = others(slides_along(rules, slides_at, rank, file, occupied(row)), file)
+            along_column = others(slides_along(rules, slides_at, rules.size + file, rank, occupied(column)), rank)
+            for place in range(rules.size - 1):
                 marks[place] = np.uint8((along_row >> place) & 1)
-                marks[place + t.size - 1] = np.uint8((along_column >> place) & 1)
+                marks[place + rules.size - 1] = np.uint8((along_column >> place) & 1)
 
 
 @kernel
-def mark_all(tables: Tables, games: Games, mask: NDArray[np.uint8]) -> None:
+def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
     """Write the masks of legal actions of all games."""
-    t, g = flat(tables), flat(games)
+    rules, games = flat(tables), flat(arrays)
     for game in range(len(mask)):
-        row = advance(pointer(mask), game * g.actions)
-        board = advance(g.boards, game * board_items(t.size))
-        if g.going[game] != 0:
-            _mark(t, g, board, row)
-            if g.rule == ILLEGAL:
-                for action in range(g.actions):
-                    if row[action] != 0 and not _may_recur(t, g, game, board, I64(g.codes[action])):
+        row = advance(pointer(mask), game * games.actions)
+        board = advance(games.boards, game * board_items(rules.size))
+        if games.going[game] != 0:
+            _mark(rules, games, board, row)
+            if games.rule == ILLEGAL:
+                for action in range(games.actions):
+                    if row[action] != 0 and not _may_recur(rules, games, game, board, I64(games.codes[action])):
                         row[action] = np.uint8(0)
         else:
             mask[game] = np.uint8(0)
 
 
 @inlined
-def _show(t: Tables, g: Games, board: NDArray[np.uint32], stood: bool, planes: NDArray[np.uint8]) -> None:
+def _show(rules: Tables, games: Games, board: BoardArray, stood: bool, planes: NDArray[np.uint8]) -> None:
     """Write the planes of a position."""
-    for place in range(t.cells * _PLANES):
-        planes[place] = g.terrain[place]
-    side, king = np.uint8(side_of(t, board)), king_of(t, board)
-    for rank in range(t.size):
+    for place in range(rules.cells * _PLANES):
+        planes[place] = games.terrain[place]
+    side, king = np.uint8(side_of(rules, board)), king_of(rules, board)
+    for rank in range(rules.size):
         row = line_of(board, rank)
         black, white = own_pieces(row, 1), own_pieces(row, 0)
-        for file in range(t.size):
-            place = (rank * t.size + file) * _PLANES
+        for file in range(rules.size):
+            place = (rank * rules.size + file) * _PLANES
             planes[place] = np.uint8((black >> file) & 1)
             planes[place + 1] = np.uint8((white >> file) & 1)
             planes[place + TO_MOVE], planes[place + BEFORE] = side, np.uint8(stood)
@@ -246,10 +251,10 @@ def _show(t: Tables, g: Games, board: NDArray[np.uint32], stood: bool, planes: N
 
 
 @kernel
-def show_all(tables: Tables, games: Games, planes: NDArray[np.uint8]) -> None:
+def show_all(tables: Tables, arrays: Games, planes: NDArray[np.uint8]) -> None:
     """Write the planes of all games."""
-    t, g = flat(tables), flat(games)
+    rules, games = flat(tables), flat(arrays)
     for game in range(len(planes)):
-        stood = g.rule != UNCOUNTED and _stood(g, game, g.keys[game], I64(g.lengths[game])) != 0
-        board = advance(g.boards, game * board_items(t.size))
-        _show(t, g, board, stood, advance(pointer(planes), game * t.cells * _PLANES))
+        stood = games.rule != UNCOUNTED and _stood(games, game, games.keys[game], I64(games.lengths[game])) != 0
+        board = advance(games.boards, game * board_items(rules.size))
+        _show(rules, games, board, stood, advance(pointer(planes), game * rules.cells * _PLANES))

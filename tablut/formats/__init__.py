@@ -1,5 +1,5 @@
-"""Notations of other programs for positions and moves: `opentafl`, `fen`, `bologna`, `berkeley`, `mcgill`, `htp`."""
+"""Positions, moves and games in the notations of other programs: `reading` recognises any of them."""
 
-from tablut.formats import berkeley, bologna, fen, htp, mcgill, opentafl
+from tablut.formats import bologna, opentafl, reading
 
-__all__ = ["berkeley", "bologna", "fen", "htp", "mcgill", "opentafl"]
+__all__ = ["bologna", "opentafl", "reading"]

@@ -2,18 +2,30 @@
 
 The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
 pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
-text fits none of them, or if a part is missing, the error message says what is expected.
+text fits none of them, or if a part is missing, the error message describes the expected form.
+
+The short notations are defined at the end of this module:
+
+- FEN of other tafl programs, such as ``3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a``: rows from the top rank
+  down (``a`` attacker, ``d`` defender, ``k`` king), then the side. It differs from the toolkit's one-line position only
+  in its letters. Capitals are also read, and so are ``b`` and ``w`` for the side to move.
+- Moves of Berkeley's course CS 61B: ``d5-7`` to another rank, ``i6-g`` to another file. A rook's move changes either
+  the rank or the file, so the text gives only the one that changes.
+- Moves of McGill's COMP 424 server: the row and column of the start, the row and column of the target, and the player,
+  separated by spaces. Rows are counted from the top and columns from the left, both from 0. Player 0 is black, which
+  moves first there; player 1 is white.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from tablut.errors import InputError, shown_value, text_value
-from tablut.formats import berkeley, bologna, fen, mcgill, opentafl
+from tablut.formats import bologna, opentafl
+from tablut.notation import FILES, parse_square, square_name
 from tablut.position import BoardLike, Move, MoveText, Position, Side
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.variants import Variant
@@ -26,15 +38,7 @@ _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
 _OPENTAFL = re.compile(r"/[0-9tTkKnNcCmMAD/]*")
-_SHORT = re.compile(r"[a-z][0-9]{1,2}-(?:[a-z]|[0-9]{1,2})", re.IGNORECASE | re.ASCII)
 _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", re.DOTALL)
-
-
-class SaidMove(NamedTuple):
-    """A move read from a text, with its side; None if the text does not name the side."""
-
-    said: MoveText
-    side: Side | None
 
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
@@ -49,8 +53,8 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
         position = _from_state(trimmed, size, side)
     elif trimmed.startswith("/"):
         position = _from_opentafl(trimmed, size, side)
-    elif fen.FEN.fullmatch(trimmed):
-        position = fen.read_position(trimmed, size)
+    elif _FEN.fullmatch(trimmed):
+        position = read_fen(trimmed, size)
     else:
         position = Position.parse(trimmed, size)
     if side is not None and position.side != side:
@@ -66,11 +70,11 @@ def _from_state(text: str, size: int, side: Side | None) -> Position:
 
 
 def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
-    rows, *said = text.split()
-    if len(said) > 1 or (said and said[0] not in ("w", "b")):
+    rows, *sides = text.split()
+    if len(sides) > 1 or (sides and sides[0] not in ("w", "b")):
         raise InputError("expected only w or b after an OpenTafl string", subject=f"position {excerpt(text, _SHOWN)}")
-    if said:
-        side = "w" if said[0] == "w" else "b"
+    if sides:
+        side = "w" if sides[0] == "w" else "b"
     if side is None:
         raise InputError(
             "does not contain the side to move",
@@ -86,33 +90,33 @@ def looks_like_position(text: str) -> bool:
     if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
         return True
     first, *rest = trimmed.split()
-    sided = bool(rest) and (rest[0] in ("w", "b") or fen.FEN.fullmatch(trimmed) is not None)
+    sided = bool(rest) and (rest[0] in ("w", "b") or _FEN.fullmatch(trimmed) is not None)
     return sided or any(shape.fullmatch(first) is not None for shape in (_ROWS, _OPENTAFL))
 
 
-def read_move(text: str, size: int) -> SaidMove:
+def read_move(text: str, size: int) -> MoveText:
     """Parse a move in the notation of the toolkit, OpenTafl, a Bologna client (JSON), Berkeley or McGill."""
     text = text_value("move", text).strip()
     if len(text) > _MOST:
         raise InputError("is longer than any move", subject=f"move {excerpt(text)}")
     if text.startswith("{"):
         move, side = bologna.read_move(text, size)
-        return SaidMove(MoveText(move), side)
+        return MoveText(move, side=side)
     if len(text.split()) == 5:
-        move, player = mcgill.read_move(text, size)
-        return SaidMove(MoveText(move), player)
-    if _SHORT.fullmatch(text):
-        return SaidMove(MoveText(berkeley.read_move(text, size)), None)
+        move, side = read_mcgill(text, size)
+        return MoveText(move, side=side)
+    if _BERKELEY.fullmatch(text):
+        return MoveText(read_berkeley(text, size))
     if _OPENTAFL_MOVE.match(text):
-        return SaidMove(opentafl.read_move(text, size), None)
+        return opentafl.read_move(text, size)
     try:
-        return SaidMove(MoveText.parse(text, size), None)
+        return MoveText.parse(text, size)
     except InputError:
         # OpenTafl may also write letters before captured pieces. If the text is not such a move, the error about the
         # toolkit's own notation is raised.
         if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
             raise
-        return SaidMove(opentafl.read_move(text, size), None)
+        return opentafl.read_move(text, size)
 
 
 def as_position(value: PositionLike, variant: Variant) -> Position:
@@ -137,10 +141,93 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
     return position
 
 
-def as_move(value: Move | str, size: int) -> SaidMove:
+def as_move(value: Move | str, size: int) -> MoveText:
     """Convert a move or a text to a move with its side, as if read from a text."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):
-        return SaidMove(MoveText(value), None)
+        return MoveText(value)
     raise InputError("expected a Move or a text such as e4-e7", subject=f"move {shown_value(value)}")
+
+
+# -- the short notations -------------------------------------------------------------------
+
+
+_FEN = re.compile(r"([0-9adkADK]+(?:/[0-9adkADK]+)+)\s+([adbwADBW])", re.ASCII)
+_FROM_FEN: Final = str.maketrans("adkADK", "bwKbwK")
+_TO_FEN: Final = str.maketrans("bwK", "adk")
+_BERKELEY = re.compile(r"([a-z][0-9]{1,2})-(?:([a-z])|([0-9]{1,2}))", re.IGNORECASE | re.ASCII)
+_MCGILL_PLAYERS: Final[tuple[Side, Side]] = ("b", "w")
+
+
+def read_fen(text: str, size: int) -> Position:
+    """Return the position from the FEN of another program.
+
+    The error message for a board of another size shows the position in the toolkit's own letters.
+    """
+    rows, side = text.split()
+    return Position.parse(f"{rows.translate(_FROM_FEN)} {'b' if side in 'abAB' else 'w'}", size)
+
+
+def write_fen(position: Position) -> str:
+    """Return the FEN of a position. Further fields are left out."""
+    rows, side = str(position).split()[:2]
+    return f"{rows.translate(_TO_FEN)} {'a' if side == 'b' else 'd'}"
+
+
+def write_fen_move(move: Move) -> str:
+    """Return a move in the notation of these programs, such as ``e1e2``."""
+    return str(move).replace("-", "")
+
+
+def read_berkeley(text: str, size: int = 9) -> Move:
+    """Return the move that a short text describes."""
+    expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
+    found = _BERKELEY.fullmatch(text)
+    if found is None:
+        raise InputError(expected, subject=f"move {excerpt(text)}")
+    square, file, rank = found.groups()
+    try:
+        start = parse_square(square, size)
+        target = parse_square(f"{file or square[0]}{rank or square[1:]}", size)
+    except InputError as error:
+        raise InputError(str(error), subject=f"move {text!r}") from error
+    if start == target:
+        raise InputError(f"does not leave {square}", subject=f"move {text!r}", remedy=expected)
+    return Move(start, target, size)
+
+
+def write_berkeley(move: Move) -> str:
+    """Return the short text of a move; the inverse of `read_berkeley`."""
+    (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
+    if (rank == new_rank) == (file == new_file):
+        raise InputError("is not along a rank or file, as Berkeley's notation requires", subject=f"move {str(move)!r}")
+    return f"{square_name(move.start, move.size)}-" + (str(new_rank + 1) if file == new_file else FILES[new_file])
+
+
+def read_mcgill(text: str, size: int = 9) -> tuple[Move, Side]:
+    """Parse a move, and the side that makes it, from five numbers."""
+    expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
+    words = text.split()
+    if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
+        raise InputError(expected, subject=f"move {excerpt(text)}")
+    *places, player = (int(word) for word in words)
+    if player >= len(_MCGILL_PLAYERS):
+        raise InputError(f"has the unknown player {words[4]}", subject=f"move {text!r}", remedy=expected)
+    for word, place in zip(words, places, strict=False):
+        if place >= size:
+            raise InputError(
+                f"has the unknown row or column {word}", subject=f"move {text!r}", remedy=f"use 0 to {size - 1}"
+            )
+    row, column, new_row, new_column = places
+    start, target = (size - 1 - row) * size + column, (size - 1 - new_row) * size + new_column
+    return Move(start, target, size), _MCGILL_PLAYERS[player]
+
+
+def write_mcgill(move: Move, side: Side) -> str:
+    """Return the five numbers for a move; the inverse of `read_mcgill`."""
+    numbers = []
+    for square in (move.start, move.target):
+        rank, file = divmod(square, move.size)
+        numbers += [move.size - 1 - rank, file]
+    return " ".join(str(number) for number in [*numbers, _MCGILL_PLAYERS.index(side)])

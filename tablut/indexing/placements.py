@@ -354,7 +354,7 @@ class FinalPlacement(NamedTuple):
     ending: Ending
 
 
-class _Group(NamedTuple):
+class _EndingGroup(NamedTuple):
     """The placements of one ending, with a given cell of the king and given contents of the deciding cells."""
 
     ending: Ending
@@ -392,7 +392,7 @@ class EndingIndex:
         self._known: dict[tuple[int, int, range, range], int] = {}
 
     @cached_property
-    def _groups(self) -> list[_Group]:
+    def _groups(self) -> list[_EndingGroup]:
         return [group for ending in ENDINGS for group in self._groups_of(ending) if self._size(group)]
 
     @cached_property
@@ -452,20 +452,20 @@ class EndingIndex:
 
     # -- groups of placements ----------------------------------------------------------
 
-    def _size(self, group: _Group) -> int:
+    def _size(self, group: _EndingGroup) -> int:
         key = len(group.free), len(group.every), group.attackers, group.defenders
         if key not in self._known:
             self._known[key] = sum(ways for _, _, ways in self._materials(group))
         return self._known[key]
 
-    def _materials(self, group: _Group) -> Iterator[tuple[int, int, int]]:
+    def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
         """Yield the numbers of attackers and defenders outside the deciding cells, and of their arrangements."""
         for attackers in group.attackers:
             # On a crowded board, fewer cells may be left than there are defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
                 yield attackers, defenders, _ways(len(group.free), len(group.every), attackers, defenders)
 
-    def _groups_of(self, ending: Ending) -> Iterator[_Group]:
+    def _groups_of(self, ending: Ending) -> Iterator[_EndingGroup]:
         variant, regions = self.variant, self.variant.regions
         attackers = range(1, variant.attackers + 1)
         if ending == "all_captured":
@@ -503,7 +503,7 @@ class EndingIndex:
         watched: frozenset[int],
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
-    ) -> Iterator[_Group]:
+    ) -> Iterator[_EndingGroup]:
         """Yield the groups for a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
         regions, variant = self.variant.regions, self.variant
         cells = sorted(watched)
@@ -514,7 +514,7 @@ class EndingIndex:
             if not admits(contents):
                 continue
             black, white = chosen.count("b"), chosen.count("w")
-            yield _Group(
+            yield _EndingGroup(
                 ending,
                 king,
                 {cell: piece for cell, piece in contents.items() if piece != "."},

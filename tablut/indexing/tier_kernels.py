@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import toggle
-from tablut.engine.layout import board_items, count_of, half_of, king_of, put_count, put_king, put_side
+from tablut.engine.layout import BoardArray, board_items, count_of, half_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.indexing.tier_tables import TierTables, combination_rank, sort_in, unrank_places
+from tablut.indexing.combinations import rank_places, sort_in, unrank_places
+from tablut.indexing.tier_tables import TierTables
 from tablut.position import WIDEST
 
 ROOM = WIDEST**2
@@ -26,42 +27,44 @@ SCRATCH = 2 * ROOM
 
 
 @inlined
-def tier_at(x: TierTables, attackers: int, defenders: int) -> int:
+def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
     """Return the number of the tier of a material, or -1 if the tables do not contain it."""
-    if attackers > x.tier.most_attackers or defenders > x.tier.most_defenders:
+    if attackers > index.tier.most_attackers or defenders > index.tier.most_defenders:
         return I64(-1)
-    return I64(x.tier.number[attackers * (x.tier.most_defenders + 1) + defenders])
+    return I64(index.tier.number[attackers * (index.tier.most_defenders + 1) + defenders])
 
 
 @inlined
-def orbit_of(x: TierTables, tier: int, entry: int) -> int:
-    """Return the number of the king's orbit for an entry, in O(kings) time."""
-    by_king = tier * x.square.kings
-    orbit = I64(0)
-    while orbit + 1 < x.square.kings and x.tier.base[by_king + orbit + 1] <= entry:
+def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int]:
+    """Return the king's orbit of an entry, its row within the tier, and its column, in O(kings) time."""
+    by_king, orbit = tier * index.square.kings, I64(0)
+    while orbit + 1 < index.square.kings and index.tier.base[by_king + orbit + 1] <= entry:
         orbit += 1
-    return orbit
+    by_king += orbit
+    within, width = entry - index.tier.base[by_king], index.tier.width[by_king]
+    row = within // width
+    return orbit, index.tier.first_row[by_king] + row, within - row * width
 
 
 @inlined
-def place_of(x: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
+def place_of(index: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
     """Return the number of a cell among the attackers' cells not taken by the king and the row soldiers.
 
     The result is -1 if no attacker may stand on the cell.
     """
-    s = x.square
-    number = I64(s.place[cell])
+    square = index.square
+    number = I64(square.place[cell])
     if number < 0:
         return number
-    less = I64(s.king_place[orbit] >= 0 and s.king_place[orbit] < number)
+    less = I64(square.king_place[orbit] >= 0 and square.king_place[orbit] < number)
     for k in range(row_men):
-        less += I64(s.place[row_cells[k]] < number)
+        less += I64(square.place[row_cells[k]] < number)
     return number - less
 
 
 @inlined
 def column_of(
-    x: TierTables,
+    index: TierTables,
     tier: int,
     orbit: int,
     element: int,
@@ -70,37 +73,41 @@ def column_of(
     places: NDArray[np.int64],
 ) -> int:
     """Return the column of the column soldiers' images under an element, or -1 if no attacker may stand on one."""
-    s, row_men, column_men = x.square, x.tier.row_men[tier], x.tier.column_men[tier]
+    square, row_men, column_men = index.square, index.tier.row_men[tier], index.tier.column_men[tier]
     for k in range(column_men):
-        image = I64(s.image[element * s.cells + I64(column_cells[k])])
-        number = place_of(x, orbit, row_cells, row_men, image)
+        image = I64(square.image[element * square.cells + I64(column_cells[k])])
+        number = place_of(index, orbit, row_cells, row_men, image)
         if number < 0:
             return I64(-1)
         sort_in(places, k, number)
-    return combination_rank(s.binomial, s.most, places, column_men)
+    return rank_places(square.binomial, square.most, places, column_men)
 
 
 @inlined
-def row_at(x: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
+def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
     """Return the index in the row tables for a king and row soldiers, or -1 if there is no such row; O(men²) time."""
-    s = x.square
-    orbit = I64(s.king[king])
+    square = index.square
+    orbit = I64(square.king[king])
     if orbit < 0:
         return I64(-1)
-    first, kind, men = I64(s.to_king[king]), x.tier.row_kind[tier], x.tier.row_men[tier]
+    first, kind, men = I64(square.to_king[king]), index.tier.row_kind[tier], index.tier.row_men[tier]
     for k in range(men):
-        image = I64(s.image[first * s.cells + I64(row_cells[k])])
-        number = I64(s.place[kind * s.cells + image])
+        image = I64(square.image[first * square.cells + I64(row_cells[k])])
+        number = I64(square.place[kind * square.cells + image])
         if number < 0:
             return I64(-1)
         sort_in(scratch, k, number)
-    at = x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + combination_rank(s.binomial, s.most, scratch, men)
-    return at if x.row.number[at] >= 0 else I64(-1)
+    at = (
+        index.tier.rows_at[tier]
+        + orbit * index.tier.row_space[tier]
+        + rank_places(square.binomial, square.most, scratch, men)
+    )
+    return at if index.row.number[at] >= 0 else I64(-1)
 
 
 @inlined
 def row_of(
-    x: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
+    index: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
     """Return the first entry of the row of a king and row soldiers (or -1), and the elements that lead to the row.
 
@@ -108,24 +115,28 @@ def row_of(
     images of the row soldiers under it are left in ``scratch``. The third result is the set of nontrivial elements that
     keep the representative. Composed with the second result, they give all other elements that lead there.
     """
-    s = x.square
-    at = row_at(x, tier, king, row_cells, scratch)
+    square = index.square
+    at = row_at(index, tier, king, row_cells, scratch)
     if at < 0:
         return I64(-1), I64(0), I64(0)
-    row, row_men, by_king = I64(x.row.number[at]), x.tier.row_men[tier], tier * s.kings + I64(s.king[king])
-    entry = x.tier.base[by_king] + row * x.tier.width[by_king]
-    if x.tier.column_men[tier] == 0:
+    row, row_men, by_king = (
+        I64(index.row.number[at]),
+        index.tier.row_men[tier],
+        tier * square.kings + I64(square.king[king]),
+    )
+    entry = index.tier.base[by_king] + row * index.tier.width[by_king]
+    if index.tier.column_men[tier] == 0:
         return entry, I64(0), I64(0)
-    element = I64(s.compose[(I64(x.row.element[at]) << 3) + I64(s.to_king[king])])
+    element = I64(square.compose[(I64(index.row.element[at]) << 3) + I64(square.to_king[king])])
     for k in range(row_men):
-        scratch[k] = I64(s.image[element * s.cells + I64(row_cells[k])])
-    others = I64(x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row]) & ~1
+        scratch[k] = I64(square.image[element * square.cells + I64(row_cells[k])])
+    others = I64(index.row.residual[index.tier.meta_at[tier] + index.tier.first_row[by_king] + row]) & ~1
     return entry, element, others
 
 
 @inlined
 def entry_of(
-    x: TierTables,
+    index: TierTables,
     tier: int,
     king: int,
     black: NDArray[np.uint8],
@@ -133,28 +144,28 @@ def entry_of(
     scratch: NDArray[np.int64],
 ) -> int:
     """Return the entry of a position in a tier, or -1 if the position is not an undecided placement."""
-    s = x.square
+    square = index.square
     row_cells, column_cells = black, white
-    if x.tier.row_kind[tier] == 1:
+    if index.tier.row_kind[tier] == 1:
         row_cells, column_cells = white, black
-    entry, element, others = row_of(x, tier, king, row_cells, scratch)
-    if entry < 0 or x.tier.column_men[tier] == 0:
+    entry, element, others = row_of(index, tier, king, row_cells, scratch)
+    if entry < 0 or index.tier.column_men[tier] == 0:
         return entry
-    orbit, places = I64(s.king[king]), advance(scratch, ROOM)
-    column = column_of(x, tier, orbit, element, scratch, column_cells, places)
+    orbit, places = I64(square.king[king]), advance(scratch, ROOM)
+    column = column_of(index, tier, orbit, element, scratch, column_cells, places)
     if column < 0:
         return I64(-1)
     while others:
         other = trailing_zeros(others)
         others &= others - 1
-        moved = I64(s.compose[(other << 3) + element])
-        column = min(column, column_of(x, tier, orbit, moved, scratch, column_cells, places))
+        moved = I64(square.compose[(other << 3) + element])
+        column = min(column, column_of(index, tier, orbit, moved, scratch, column_cells, places))
     return entry + column
 
 
 @inlined
 def men_of(
-    x: TierTables,
+    index: TierTables,
     tier: int,
     entry: int,
     black: NDArray[np.uint8],
@@ -162,50 +173,47 @@ def men_of(
     scratch: NDArray[np.int64],
 ) -> int:
     """Write the soldiers' cells of an entry in ascending order and return the king's cell; this inverts `entry_of`."""
-    s = x.square
-    orbit = orbit_of(x, tier, entry)
-    by_king = tier * s.kings + orbit
-    row = (entry - x.tier.base[by_king]) // x.tier.width[by_king]
-    column = entry - x.tier.base[by_king] - row * x.tier.width[by_king]
-    kind, row_men, column_men = x.tier.row_kind[tier], x.tier.row_men[tier], x.tier.column_men[tier]
+    square = index.square
+    orbit, row, column = split_entry(index, tier, entry)
+    kind, row_men, column_men = index.tier.row_kind[tier], index.tier.row_men[tier], index.tier.column_men[tier]
     row_cells = white if kind == 1 else black
     column_cells = black if kind == 1 else white
-    combination = I64(x.row.combination[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row])
-    unrank_places(s.binomial, s.most, combination, row_men, s.cells, scratch)
+    combination = I64(index.row.combination[index.tier.meta_at[tier] + row])
+    unrank_places(square.binomial, square.most, combination, row_men, square.cells, scratch)
     for k in range(row_men):
-        row_cells[k] = s.spot[kind * s.cells + scratch[k]]
+        row_cells[k] = square.spot[kind * square.cells + scratch[k]]
     if column_men > 0:
         blockers = advance(scratch, ROOM)
         count = I64(0)
-        if s.king_place[orbit] >= 0:
-            blockers[0] = I64(s.king_place[orbit])
+        if square.king_place[orbit] >= 0:
+            blockers[0] = I64(square.king_place[orbit])
             count += 1
         for k in range(row_men):
-            sort_in(blockers, count, I64(s.place[I64(row_cells[k])]))
+            sort_in(blockers, count, I64(square.place[I64(row_cells[k])]))
             count += 1
-        unrank_places(s.binomial, s.most, column, column_men, s.cells, scratch)
+        unrank_places(square.binomial, square.most, column, column_men, square.cells, scratch)
         for k in range(column_men):
             number = scratch[k]
             for b in range(count):
                 number += 1 if blockers[b] <= number else 0
-            column_cells[k] = s.spot[number]
-    return I64(s.representative[orbit])
+            column_cells[k] = square.spot[number]
+    return I64(square.representative[orbit])
 
 
 # -- conversion between boards and entries of tiers, for one board or an array of boards ---
 
 
 @inlined
-def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
+def men_of_board(rules: Tables, board: BoardArray, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
     """Write the cells of a board's attackers and of its defenders, each in ascending order, in O(size + men) time."""
-    king, half = king_of(t, board), half_of(board)
+    king, half = king_of(rules, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
-    for rank in range(t.size):
+    for rank in range(rules.size):
         row = I64(board[rank])
         while row:
             place = trailing_zeros(row)
             row &= row - 1
-            cell = rank * t.size + (place & (half - 1))
+            cell = rank * rules.size + (place & (half - 1))
             if place < half:
                 black[attackers] = cell
                 attackers += 1
@@ -217,71 +225,66 @@ def men_of_board(t: Tables, board: NDArray[np.uint32], black: NDArray[np.uint8],
 @kernel
 def rank_boards(
     tables: Tables,
-    index: TierTables,
+    numbering: TierTables,
     boards: NDArray[np.uint32],
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
     """Write the number of the tier and the entry of each position, or -1 if there is none."""
-    t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
+    rules, index = flat(tables), flat(numbering)
+    soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
-    white = advance(black, t.cells)
+    white = advance(black, rules.cells)
     for number in range(len(boards)):
-        board = advance(pointer(boards), number * board_items(t.size))
-        attackers, defenders = count_of(t, board, 1), count_of(t, board, 0)
-        tier = tier_at(x, attackers, defenders)
+        board = advance(pointer(boards), number * board_items(rules.size))
+        attackers, defenders = count_of(rules, board, 1), count_of(rules, board, 0)
+        tier = tier_at(index, attackers, defenders)
         tiers[number], entries[number] = tier, -1
         if tier >= 0:
-            men_of_board(t, board, black, white)
-            entries[number] = entry_of(x, tier, king_of(t, board), black, white, scratch)
+            men_of_board(rules, board, black, white)
+            entries[number] = entry_of(index, tier, king_of(rules, board), black, white, scratch)
     keep(soldiers)
     keep(numbers)
 
 
 @kernel
 def unrank_entries(
-    tables: Tables,
-    index: TierTables,
-    tier: int,
-    entries: NDArray[np.int64],
-    side: int,
-    boards: NDArray[np.uint32],
+    tables: Tables, numbering: TierTables, tier: int, entries: NDArray[np.int64], side: int, boards: NDArray[np.uint32]
 ) -> None:
     """Write the positions of the given entries of a tier to boards."""
-    t, x = flat(tables), flat(index)
-    soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
+    rules, index = flat(tables), flat(numbering)
+    soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
-    white = advance(black, t.cells)
+    white = advance(black, rules.cells)
     for number in range(len(entries)):
-        board = advance(pointer(boards), number * board_items(t.size))
-        king = men_of(x, tier, entries[number], black, white, scratch)
-        set_board(t, x, tier, king, black, white, side, board)
+        board = advance(pointer(boards), number * board_items(rules.size))
+        king = men_of(index, tier, entries[number], black, white, scratch)
+        set_board(rules, index, tier, king, black, white, side, board)
     keep(soldiers)
     keep(numbers)
 
 
 @inlined
 def set_board(
-    t: Tables,
-    x: TierTables,
+    rules: Tables,
+    index: TierTables,
     tier: int,
     king: int,
     black: NDArray[np.uint8],
     white: NDArray[np.uint8],
     side: int,
-    board: NDArray[np.uint32],
+    board: BoardArray,
 ) -> None:
     """Write a position of a tier to a board."""
-    for line in range(2 * t.size):
+    for line in range(2 * rules.size):
         board[line] = np.uint32(0)
     half = half_of(board)
-    toggle(t, board, king, half)
-    for k in range(x.tier.attackers[tier]):
-        toggle(t, board, I64(black[k]), 0)
-    for k in range(x.tier.defenders[tier]):
-        toggle(t, board, I64(white[k]), half)
-    put_king(t, board, king)
-    put_side(t, board, side)
-    put_count(t, board, 1, x.tier.attackers[tier])
-    put_count(t, board, 0, x.tier.defenders[tier])
+    toggle(rules, board, king, half)
+    for k in range(index.tier.attackers[tier]):
+        toggle(rules, board, I64(black[k]), 0)
+    for k in range(index.tier.defenders[tier]):
+        toggle(rules, board, I64(white[k]), half)
+    put_king(rules, board, king)
+    put_side(rules, board, side)
+    put_count(rules, board, 1, index.tier.attackers[tier])
+    put_count(rules, board, 0, index.tier.defenders[tier])

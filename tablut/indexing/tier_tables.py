@@ -1,6 +1,7 @@
-"""Compiled ranking of combinations, and the tables by which kernels index tiers and read stored values.
+"""The tables by which kernels index tiers up to symmetry and read stored values.
 
-The plain twins of the first functions are `tablut.indexing.placements.rank_combination` and `unrank_combination`.
+They are the compiled form of `tablut.indexing.tiers`. Several tiers share one record, because captures lead from one
+tier to another.
 """
 
 from __future__ import annotations
@@ -18,51 +19,12 @@ from tablut.engine.layout import cells_dtype
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import values
+from tablut.indexing.combinations import next_places, rank_places, sort_in
 from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
-
-@inlined
-def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
-    """Insert a value into an ascending list of ``count`` values, in O(count) time."""
-    at = count
-    while at > 0 and values[at - 1] > value:
-        values[at] = values[at - 1]
-        at -= 1
-    values[at] = value
-
-
-@inlined
-def combination_rank(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
-    """Return the rank of a combination given as ascending places, in O(count) time."""
-    total = I64(0)
-    for k in range(count):
-        total += binomial[places[k] * most + k + 1]
-    return total
-
-
-@inlined
-def unrank_places(
-    binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
-) -> None:
-    """Write the combination of a given rank as ascending places, all below ``above``, in O(above) time."""
-    place = I64(above)
-    for k in range(count, 0, -1):
-        place -= 1
-        while binomial[place * most + k] > rank:
-            place -= 1
-        rank -= binomial[place * most + k]
-        places[k - 1] = place
-
-
-# -- tables for kernels that index tiers up to symmetry: the compiled form of `tablut.indexing.tiers` ---
-
-
-# `TierTables` holds several tiers, because captures lead from one tier to another.
-# Combinations are ranked by sums of binomials, which `tier_tables` checks to be below 2**62.
-
-
 _LIMIT = 1 << 62
+"""Upper limit of the binomials whose sums rank combinations; `tier_tables` checks that it is never reached."""
 
 
 class SquareTables(NamedTuple):
@@ -201,10 +163,7 @@ def tier_tables(
 
 def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTables:
     cells, elements = variant.size**2, orbits.group
-    soldiers = (
-        sorted(variant.regions.free_cells | variant.regions.camp_cells),
-        sorted(variant.regions.free_cells),
-    )
+    soldiers = (sorted(variant.regions.free_cells | variant.regions.camp_cells), sorted(variant.regions.free_cells))
     place = np.full((2, cells), -1, dtype=np.int16)
     cell_type = cells_dtype(variant.size)
     spot = np.zeros((2, cells), dtype=cell_type)
@@ -246,7 +205,9 @@ def _rows(index: TierIndex, square: SquareTables) -> RowTables:
     shape = (square.kings, index.row_space)
     number, element = np.empty(shape, dtype=np.int32), np.empty(shape, dtype=np.uint8)
     kept = np.empty(shape, dtype=np.uint8)
-    stabilisers = np.array([sum(1 << e for e in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8)
+    stabilisers = np.array(
+        [sum(1 << element for element in keeping) for keeping in index.kings.stabilisers], dtype=np.uint8
+    )
     _classify(square, stabilisers, 1 if index.defenders else 0, index.row_men, number, element, kept)
     # A combination that the identity maps to its row is the row's representative.
     own = (number >= 0) & (element == 0)
@@ -287,7 +248,7 @@ def _starts(lengths: list[int]) -> NDArray[np.int64]:
 
 @kernel
 def _classify(
-    square: SquareTables,
+    tables: SquareTables,
     stabilisers: NDArray[np.uint8],
     kind: int,
     men: int,
@@ -296,10 +257,10 @@ def _classify(
     kept: NDArray[np.uint8],
 ) -> None:
     """Classify the combinations of the row soldiers for each king's orbit, and write them as in `RowTables`."""
-    s = flat(square)
+    square = flat(tables)
     numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
-    moved, offset = pointer(images), kind * s.cells
-    for king in range(s.kings):
+    chosen, moved, offset = pointer(numbers), pointer(images), kind * square.cells
+    for king in range(square.kings):
         rows = 0
         for k in range(men):
             numbers[k] = k
@@ -307,16 +268,16 @@ def _classify(
             # The identity, element 0, keeps every combination.
             least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
-                if s.spot[offset + numbers[k]] == s.representative[king]:
+                if square.spot[offset + numbers[k]] == square.representative[king]:
                     least = I64(-1)
             left = I64(stabilisers[king]) & ~1 if least >= 0 else I64(0)
             while left:
                 number = trailing_zeros(left)
                 left &= left - 1
                 for k in range(men):
-                    cell = I64(s.image[number * s.cells + I64(s.spot[offset + numbers[k]])])
-                    sort_in(moved, k, I64(s.place[offset + cell]))
-                rank = combination_rank(s.binomial, s.most, moved, men)
+                    cell = I64(square.image[number * square.cells + I64(square.spot[offset + numbers[k]])])
+                    sort_in(moved, k, I64(square.place[offset + cell]))
+                rank = rank_places(square.binomial, square.most, moved, men)
                 if rank == combination:
                     keeps |= 1 << number
                 if rank < least:
@@ -328,12 +289,7 @@ def _classify(
                 row[king, combination] = row[king, least] if least >= 0 else -1
             element[king, combination] = by
             kept[king, combination] = keeps
-            # Next combination: advance the first place that can move up, and reset the places below it.
-            k = 0
-            while k + 1 < men and numbers[k] + 1 == numbers[k + 1]:
-                numbers[k] = k
-                k += 1
-            numbers[k] += 1
+            next_places(chosen, 0, men)
     keep(numbers)
     keep(images)
 

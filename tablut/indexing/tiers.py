@@ -35,8 +35,8 @@ from symmetry import Symmetry
 from tablut.errors import InputError
 from tablut.indexing.placements import PlacementIndex, unrank_combination
 from tablut.position import Position, Side
-from tablut.store.records import StoreError
 from tablut.variants import Variant
+from tablut.work.records import StoreError
 
 
 class KingOrbits(NamedTuple):

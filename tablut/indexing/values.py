@@ -1,4 +1,4 @@
-"""Values of positions for the side to move: four representations, and conversions between them.
+"""Values of positions for the side to move, in four representations, and conversions between them.
 
 =========  ===============================  ================  =====================  ==================
 word       meaning                          win in d plies    loss in d plies        unforced
@@ -6,7 +6,7 @@ word       meaning                          win in d plies    loss in d plies   
 verdict    ``wdl`` and ``dtm``, for people  ``win``, d        ``loss``, d            ``draw``, None
 value      a signed integer                 d                 -d - 1                 0
 code       an unsigned integer, as stored   2 d               2 d + 1                0
-item       a code being computed            `DECIDED` | 2 d   `DECIDED` | (2 d + 1)  below `DECIDED`
+item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d + 1)  below `DECIDED`
 =========  ===============================  ================  =====================  ==================
 
 d is the distance to the end of the game in plies under best play. It is at least 1 for a win, and 0 for a loss

@@ -15,6 +15,7 @@ from tablut.cli.options import read_bytes, read_game_record, save_record, varian
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
+from tablut.formats.game import RECORD_BYTES
 from tablut.indexing.values import Wdl, value_of, verdict_of, within_limit
 from tablut.play.bridges import player_for
 from tablut.play.options import (
@@ -31,17 +32,15 @@ from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
 from tablut.prober import Prober, Prover, find_prober, find_prover
-from tablut.records import GameRecord
-from tablut.records.game import RECORD_BYTES
-from tablut.records.kinds import decoded, record_text
+from tablut.records import GameRecord, decoded, record_text
 from tablut.replay import replay
 from tablut.results import Result
 from tablut.rules import Outcome
-from tablut.running.machine import check_memory
-from tablut.running.progress import plural
-from tablut.store.files import brief, check_output, write_text
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
+from tablut.work.files import brief, check_output, write_text
+from tablut.work.machine import check_memory
+from tablut.work.progress import plural
 
 ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
@@ -467,8 +466,8 @@ def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
     """Return a copy of a record with the analysis of each move appended to its comments."""
     comments = dict(record.comments)
     for ply in analysis.plies:
-        own, said = comments.get(ply.ply, ""), comment(ply)
-        comments[ply.ply] = own if own.endswith(said) else f"{own}; {said}" if own else said
+        own, added = comments.get(ply.ply, ""), comment(ply)
+        comments[ply.ply] = own if own.endswith(added) else f"{own}; {added}" if own else added
     return replace(record, comments=comments)
 
 
@@ -580,17 +579,17 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
     names = " against ".join(f"{found.players[side] or 'unknown'} ({side})" for side in ("white", "black"))
     console.print(f"{names}, {found.variant}", style="bold")
     choices = [ply.choice for ply in found.plies if ply.choice is not None]
-    asked = [label("choice")] if choices else []
+    extra = [label("choice")] if choices else []
     judged = label("before it"), label("by"), number("lost"), prose()
-    table = Table(number("ply"), label("side"), label("move"), *asked, *judged)
+    table = Table(number("ply"), label("side"), label("move"), *extra, *judged)
     for ply in found.plies:
         graded = "; ".join(filter(None, [ply.grade, "misses a win" if ply.missed_win else ""]))
         better = f" (better {' or '.join(ply.best[:3])})" if graded and ply.best else ""
         style = {"blunder": "bold red", "mistake": "red", "inaccuracy": "yellow"}.get(ply.grade, "")
         lost = f"{100 * ply.loss:.0f} %" if ply.loss >= 0.005 else ""
         chosen = [] if ply.choice is None else [f"{ply.choice.move}  {said_score(ply.choice.score, ply.choice.mate)}"]
-        told = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
-        table.add(str(ply.ply), ply.side, ply.move, *told, ply.source, lost, graded + better, style=style)
+        cells = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
+        table.add(str(ply.ply), ply.side, ply.move, *cells, ply.source, lost, graded + better, style=style)
     console.print(table)
     console.print("before it: score for the side to move, in centi-logits (with the expected points)", style="dim")
     if choices:
@@ -598,14 +597,14 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         silent = "" if any(choice.score is not None for choice in choices) else "; it reports no scores"
         console.print(f"choice: {choices[0].player} agrees with {same} of {plural(len(choices), 'move')}{silent}")
     for side, report in (("white", found.white), ("black", found.black)):
-        console.print(f"{side}  {_told(report)}")
+        console.print(f"{side}  {_accuracy_text(report)}")
     if (error := found.first_decisive_error) is not None:
         sure = "the game was not lost before it" if error.certain else "according to estimates"
         console.print(f"the losing move: ply {error.ply}, {error.side} {error.move} ({sure})")
     console.print(f"the game: {found.outcome or 'its moves do not end it'}")
 
 
-def _told(report: SideReport) -> str:
+def _accuracy_text(report: SideReport) -> str:
     if report.accuracy is None:
         return "no move"
     errors = (
@@ -614,5 +613,5 @@ def _told(report: SideReport) -> str:
         (report.inaccuracies, "inaccuracy", "inaccuracies"),
         (report.missed_wins, "missed win", "missed wins"),
     )
-    told = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
-    return f"accuracy {report.accuracy:.1f} %; {', '.join(told) or 'no errors'}"
+    counts = [f"{count} {one if count == 1 else many}" for count, one, many in errors if count]
+    return f"accuracy {report.accuracy:.1f} %; {', '.join(counts) or 'no errors'}"

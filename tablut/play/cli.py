@@ -23,13 +23,13 @@ from tablut.play.players.registry import BestMoveResult, bestmove_result
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.prober import find_prober
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import check_output
 from tablut.variants import Variant, load_variant, variant_names
+from tablut.work.files import check_output
+from tablut.work.progress import plural
 
 # Sessions are imported where they begin, because a single move needs no protocol, no server and no terminal.
 if TYPE_CHECKING:
-    from tablut.play.bridges.fronts import Front
+    from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
 

@@ -8,7 +8,7 @@ from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.search.limits import SearchLimits
-from tablut.running.machine import check_memory
+from tablut.work.machine import check_memory
 
 complete_player = beginning(player_names)
 

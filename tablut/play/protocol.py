@@ -21,9 +21,9 @@ from tablut.formats.reading import read_position
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
-from tablut.running.machine import MOST_THREADS, check_memory
-from tablut.store.files import excerpt
 from tablut.variants import load_variant, variant_names
+from tablut.work.files import excerpt
+from tablut.work.machine import MOST_THREADS, check_memory
 
 LONGEST_LINE: Final = 1 << 20
 """Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000 characters."""
@@ -502,7 +502,7 @@ class RunningSearch:
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
         self._thread = threading.Thread(target=self._run, args=(board.copy(), limits), daemon=True, name="search")
-        self._told = False
+        self._reported = False
 
     def start(self) -> None:
         """Start the thread."""
@@ -528,7 +528,7 @@ class RunningSearch:
         began = time.perf_counter()
 
         def observe(choice: Choice) -> None:
-            self._told = True
+            self._reported = True
             self._tell(choice, time.perf_counter() - began)
 
         if (watch := getattr(self._player, "observe", None)) is not None:
@@ -544,7 +544,7 @@ class RunningSearch:
                 self._done = True
                 # A stop that comes after the player has chosen must not end its next search.
                 getattr(self._player, "clear_stop", lambda: None)()
-        if choice is not None and not self._told:
+        if choice is not None and not self._reported:
             observe(choice)
         if self.endless and choice is not None:
             self._stopped.wait()

@@ -17,7 +17,7 @@ from tablut.indexing.values import unforced
 from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
 from tablut.position import MoveText, SideName
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,13 +245,13 @@ class TerminalGame:
     def _try_move(self, text: str) -> None:
         board = self.board
         try:
-            said = read_move(text, board.size).said.move
+            move = read_move(text, board.size).move
         except InputError:
             hint = did_you_mean(text, [*_WORDS, *map(str, board.legal_moves)], "help lists the commands")
             self._live.print(f"{excerpt(text, 40)}: is neither a move nor a command; {hint}")
             return
-        if said not in board.legal_moves:
-            self._live.print(f"{said}: is not legal: {self._why_not(said.start)}")
+        if move not in board.legal_moves:
+            self._live.print(f"{move}: is not legal: {self._why_not(move.start)}")
             return
         try:
             board.push_text(text)
@@ -386,8 +386,8 @@ class TerminalGame:
 
 
 def _judgement(choice: Choice) -> str:
-    said = said_score(choice.score, choice.mate) or "no score"
-    return said if choice.score is None or choice.mate is not None else f"{said}, depth {choice.depth}"
+    text = said_score(choice.score, choice.mate) or "no score"
+    return text if choice.score is None or choice.mate is not None else f"{text}, depth {choice.depth}"
 
 
 def _value(score: int, unforced: str) -> str:

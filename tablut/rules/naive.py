@@ -22,8 +22,8 @@ from tablut.errors import InputError
 from tablut.notation import parse_square, position_text, square_name
 from tablut.position import Move, Position
 from tablut.rules.outcome import OUTCOMES, Outcome
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 Cell = tuple[int, int]
 NaiveMove = tuple[Cell, Cell]
@@ -94,7 +94,11 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """A way to capture white soldiers: their cells, the cells that black must occupy, and where the last may arrive."""
+    """A way to capture white soldiers.
+
+    The fields are the cells of the soldiers, the cells that black must occupy, and the cells on which the last black
+    piece may arrive.
+    """
 
     row: list[Cell]
     men: list[Cell]

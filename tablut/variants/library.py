@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Final, TypeAlias
 
 from tablut.errors import InputError, VariantError, did_you_mean, shown_value
-from tablut.store.files import beside, excerpt, read_text
 from tablut.variants.model import Variant, later_rules
 from tablut.variants.schema import NAME_LENGTH, parse_variant
+from tablut.work.files import beside, excerpt, read_text
 
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """Types that `as_variant` accepts."""

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
 from tablut.notation import diagram_cells, parse_square, position_text, square_name
-from tablut.store.files import brief
-from tablut.store.records import digest_of, fields_of
+from tablut.work.files import brief
+from tablut.work.records import digest_of, fields_of
 
 
 @brief
@@ -69,11 +69,15 @@ class Variant:
         return position_text(self.start, self.rules.first[0])
 
     @cached_property
+    def _facts(self) -> _Facts:
+        return _facts_of(self.terrain, self.start, self.rules)
+
+    @property
     def regions(self) -> Regions:
         """Castle, camps, escapes and corners, and the cells where each kind of piece may stand."""
-        return derive_regions(self.size, diagram_cells(self.terrain), diagram_cells(self.start), self.rules)
+        return self._facts.regions
 
-    @cached_property
+    @property
     def symmetries(self) -> tuple[Symmetry, ...]:
         """The symmetries of the square that preserve the rules.
 
@@ -92,21 +96,9 @@ class Variant:
         >>> len(load_variant("ashton").symmetries)
         8
         """
-        regions = self.regions
-        inert = {parse_square(name, self.size) for name in self.rules.camps.inert}
-        labels = []
-        for cell, letter in enumerate(diagram_cells(self.terrain)):
-            # An ordinary corner (+) is an ordinary cell.
-            kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
-            labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
-        camps = {camp.cells for camp in regions.camps}
-        return tuple(
-            symmetry
-            for symmetry in stabiliser(dihedral(self.size), labels)
-            if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
-        )
+        return self._facts.symmetries
 
-    @cached_property
+    @property
     def start_symmetries(self) -> tuple[Symmetry, ...]:
         """The symmetries of the rules that also leave the start position unchanged.
 
@@ -121,9 +113,9 @@ class Variant:
         >>> len(load_variant("ashton-5-4v2").start_symmetries)
         4
         """
-        return stabiliser(self.symmetries, diagram_cells(self.start))
+        return self._facts.start_symmetries
 
-    @cached_property
+    @property
     def digest(self) -> str:
         """SHA-256 of terrain, start and rules; equal for two variants exactly if they are the `same_game`.
 
@@ -138,7 +130,7 @@ class Variant:
         >>> load_variant("ashton").digest == load_variant("bologna").digest
         False
         """
-        return digest_of({"terrain": self.terrain, "start": self.start, "rules": self.rules})
+        return self._facts.digest
 
     def same_game(self, other: Variant) -> bool:
         """Return whether two variants differ at most in name, title and source.
@@ -164,6 +156,47 @@ class Variant:
     def __getstate__(self) -> dict[str, Any]:
         """Pickle only the definition. Derived properties are computed again."""
         return {name: self.__dict__[name] for name in self.__dataclass_fields__}
+
+
+class _Facts:
+    """Everything that is derived from terrain, start and rules. All variants of one game share it."""
+
+    def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
+        self._terrain, self._start, self._rules = terrain, start, rules
+
+    @cached_property
+    def regions(self) -> Regions:
+        terrain, start = diagram_cells(self._terrain), diagram_cells(self._start)
+        return _derive_regions(len(self._terrain), terrain, start, self._rules)
+
+    @cached_property
+    def symmetries(self) -> tuple[Symmetry, ...]:
+        regions, size = self.regions, len(self._terrain)
+        inert = {parse_square(name, size) for name in self._rules.camps.inert}
+        labels = []
+        for cell, letter in enumerate(diagram_cells(self._terrain)):
+            # An ordinary corner (+) is an ordinary cell.
+            kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
+            labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
+        camps = {camp.cells for camp in regions.camps}
+        return tuple(
+            symmetry
+            for symmetry in stabiliser(dihedral(size), labels)
+            if {frozenset(symmetry.table[cell] for cell in camp) for camp in camps} == camps
+        )
+
+    @cached_property
+    def start_symmetries(self) -> tuple[Symmetry, ...]:
+        return stabiliser(self.symmetries, diagram_cells(self._start))
+
+    @cached_property
+    def digest(self) -> str:
+        return digest_of({"terrain": self._terrain, "start": self._start, "rules": self._rules})
+
+
+@lru_cache(maxsize=256)
+def _facts_of(terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> _Facts:
+    return _Facts(terrain, start, rules)
 
 
 # -- the rule fields: one for each point on which the sources of Tablut differ -------------
@@ -532,7 +565,7 @@ class Regions:
         return tuple(cell for cell in found if cell is not None)
 
 
-def derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
+def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
     """Derive the regions of a variant from its diagrams."""
     cells = range(size * size)
     castle = terrain.index("T") if "T" in terrain else None

@@ -9,15 +9,15 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable, Sequence
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationError
 from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
 from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.store.files import excerpt
-from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, derive_regions, rule_fields, step
+from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, rule_fields, step
+from tablut.work.files import excerpt
 
 FORMAT = 1
 """Version of the variant file format."""
@@ -74,7 +74,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise VariantError(f"is not valid TOML: {_told(str(error))}", subject=origin) from error
+        raise VariantError(f"is not valid TOML: {_one_line(str(error))}", subject=origin) from error
     except (RecursionError, ValueError) as error:
         # Python rejects deeply nested lists, and numbers of thousands of digits.
         what = "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
@@ -89,10 +89,10 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     except ValidationError as error:
         raise VariantError(_errors(error), subject=origin) from error
     # Each stage relies on the checks of the stages before it.
-    for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit), (_check_fields_agree,)):
+    for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
             raise VariantError("; ".join(faults), subject=origin)
-    return Variant(
+    variant = Variant(
         name=file.name or name,
         title=file.title,
         source=file.source,
@@ -100,6 +100,12 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         start=file.start,
         rules=Rules.model_validate({name: getattr(file, name) for name in Rules.model_fields}),
     )
+    if fault := _fault(_check_fields_agree, variant):
+        raise VariantError(fault, subject=origin)
+    return variant
+
+
+Checked = TypeVar("Checked", _VariantFile, Variant)
 
 
 class _FieldError(Exception):
@@ -107,16 +113,16 @@ class _FieldError(Exception):
         super().__init__(f"field '{field}': {message}")
 
 
-def _fault(check: Callable[[_VariantFile], None], file: _VariantFile) -> str:
+def _fault(check: Callable[[Checked], None], checked: Checked) -> str:
     """Return the fault that a check finds, or an empty string."""
     try:
-        check(file)
+        check(checked)
     except _FieldError as error:
         return str(error)
     return ""
 
 
-def _told(text: str) -> str:
+def _one_line(text: str) -> str:
     """Shorten a library's message, which may quote the file, to one printable line."""
     return text if len(text) <= 160 and text.isprintable() else excerpt(text, 160)
 
@@ -133,15 +139,15 @@ _KINDS = {
 def _errors(error: ValidationError) -> str:
     """Describe all errors, unknown fields first, because an unknown field may be a misspelt missing one."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
-    told = []
+    faults = []
     for detail in details:
         kinds = dict(_KINDS)
         if detail["loc"] in (("terrain",), ("start",)):
             kinds["tuple"] = "rows of text"
         if detail["type"] == "extra_forbidden":
             kinds["extra_forbidden"] = f"is not a field of variant files{_meant(detail, details)}"
-        told.append(fault_of([detail], kinds))
-    return "; ".join(told[:_FAULTS]) + f"; and {len(told) - _FAULTS} more" * (len(told) > _FAULTS)
+        faults.append(fault_of([detail], kinds))
+    return "; ".join(faults[:_FAULTS]) + f"; and {len(faults) - _FAULTS} more" * (len(faults) > _FAULTS)
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
@@ -238,11 +244,10 @@ def _check_rules_fit(file: _VariantFile) -> None:
             raise _FieldError("camps.inert", f"{name} is not a camp cell")
 
 
-def _check_fields_agree(file: _VariantFile) -> None:
+def _check_fields_agree(variant: Variant) -> None:
     """Reject rules that can never apply on the board. Only fields that older files lack are checked."""
-    ground, size = diagram_cells(file.terrain), len(file.terrain)
-    regions = derive_regions(size, ground, diagram_cells(file.start), file)
-    corners, wide, wall = regions.royal_corners, file.corners.wide, file.shieldwall
+    size, regions, rules = variant.size, variant.regions, variant.rules
+    corners, wide, wall = regions.royal_corners, rules.corners.wide, rules.shieldwall
     if wall is not None and wall.corner and not corners:
         raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
     edge = {cell for cell in range(size * size) if not {0, size - 1}.isdisjoint(divmod(cell, size))}
@@ -256,15 +261,15 @@ def _check_fields_agree(file: _VariantFile) -> None:
     ]
     if wide and (size < 5 or any(block & corners and not block <= corners for block in blocks)):
         raise _FieldError("corners.wide", "is true, but a corner of 'terrain' is not a block of 2x2 X cells")
-    later = wide or wall or {file.fort, file.encirclement} != {"none"}
+    later = wide or wall or {rules.fort, rules.encirclement} != {"none"}
     if later and corners and not regions.approaches.keys() & corners:
         raise _FieldError("corners", "cannot be reached by any king in 'terrain'")
-    if file.fort != "none" and not edge & regions.king_cells:
-        raise _FieldError("fort", f"is {file.fort}, and by 'terrain' no king stands on an edge cell and plays on")
-    if file.fort != "none" and regions.camps:
-        raise _FieldError("fort", f"is {file.fort}, but 'terrain' has camps, for which forts are not defined")
-    if file.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
-        raise _FieldError("fort", f"is {file.fort}, but 'terrain' has the castle on the edge")
+    if rules.fort != "none" and not edge & regions.king_cells:
+        raise _FieldError("fort", f"is {rules.fort}, and by 'terrain' no king stands on an edge cell and plays on")
+    if rules.fort != "none" and regions.camps:
+        raise _FieldError("fort", f"is {rules.fort}, but 'terrain' has camps, for which forts are not defined")
+    if rules.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
+        raise _FieldError("fort", f"is {rules.fort}, but 'terrain' has the castle on the edge")
 
 
 # ------------------------------------------------------------------------------------------

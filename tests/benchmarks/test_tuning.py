@@ -11,28 +11,21 @@ from benchmarks.tuning.__main__ import TRAINING
 from benchmarks.tuning.games import MatchScore, gather, play_game
 from benchmarks.tuning.judging import judge, judging_command
 from benchmarks.tuning.net import fit_net
-from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns, patterns_of
-from benchmarks.tuning.positions import Positions, gather_positions
+from benchmarks.tuning.patterns import fit_patterns, layout_of, make_patterns
+from benchmarks.tuning.positions import Positions
 from benchmarks.tuning.regression import fit, term_values
+from benchmarks.tuning.storing import HAND_WEIGHTS, hand_weights, written_patterns
 from tablut.engine import engine_for
 from tablut.notation import diagram_cells
 from tablut.play.arena.statistics import Sprt
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.searcher import Searcher
-from tablut.play.search.weights import (
-    HAND_WEIGHTS,
-    NO_NET,
-    TERMS,
-    hand_weights,
-    load_patterns,
-    load_weights,
-    weights_family,
-    written_patterns,
-)
-from tablut.position import Position
+from tablut.play.search.weights import NO_NET, TERMS, load_patterns, load_weights, weights_family
 from tablut.variants import load_variant
 from tests.support.placements import letters
 from tests.support.strategies import placement
+
+pytestmark = pytest.mark.study
 
 
 def test_the_regression_finds_the_weights_that_made_the_results():
@@ -78,18 +71,6 @@ def test_the_stored_weights_say_where_they_come_from():
             assert match["interval95"] == [round(bound, 3) for bound in score.interval95]
 
 
-@pytest.mark.parametrize("name", ["ashton", "brandubh-federation"])
-def test_symmetric_contents_are_one_pattern(name):
-    variant, random = load_variant(name), Random(6)
-    engine, layout, size = engine_for(variant), layout_of(variant), variant.size
-    for position in [placement(variant, random) for _ in range(40)]:
-        seen, found = Position(letters(size, position), position.side), set()
-        for image in map(seen.transformed, variant.symmetries):
-            numbers = patterns_of(layout, engine.board(image.cells, image.side)[None])[0]
-            found.add((*sorted(numbers[: 2 * size].tolist()), *sorted(numbers[2 * size :].tolist())))
-        assert len(found) == 1, seen
-
-
 @pytest.mark.slow
 def test_what_the_patterns_add_is_what_made_the_results():
     variant, random = load_variant("brandubh"), Random(7)
@@ -132,22 +113,6 @@ def test_what_a_net_adds_is_what_made_the_results():
     evaluate_boards(engine.tables, tables, boards, scores)
     added = scores - plain
     assert added[even].mean() > added[~even].mean() + 100
-
-
-def test_positions_before_a_random_move_are_not_judged_by_the_result():
-    variant = load_variant("brandubh")
-    searcher = Searcher(variant, hash_mib=1, weights=HAND_WEIGHTS)
-    seen = set()
-    for seed in range(6):
-        _, quiet = play_game([searcher] * 2, variant, Random(seed), nodes=50, opening=0, stray=0.1)
-        judged = [found.judged for found in quiet]
-        assert judged == sorted(judged)
-        seen.update(judged)
-    assert seen == {True, False}
-    first, again = (gather_positions(variant, games=3, nodes=50, seed=3) for _ in range(2))
-    assert (first.boards == again.boards).all()
-    assert (first.worth == again.worth).all()
-    assert ((first.worth >= 0) & (first.worth <= 1)).all()
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from counting.census import census
+from counting.census import Resources, census
 from counting.census.rows import open_rows, read_rows
 from counting.census.toolbox import COUNTERS
 from tablut.cli.shell import run
@@ -28,7 +28,7 @@ COMPLETE = {"ashton-5-4v0": (139_097, 17_518, 7_635), "brandubh-5-4v0": (199_512
 
 
 def assert_equals_the_twin(variant: Variant, plies: int | None) -> None:
-    report = census(variant, plies=plies, memory=1 << 30)
+    report = census(variant, plies=plies, resources=Resources(memory=1 << 30))
     naive = naive_census(variant, plies)
     while len(naive) > 1 and naive[-1]["new"] == naive[-1]["decided"] == 0:
         naive.pop()
@@ -60,7 +60,7 @@ def test_complete_boards(name: str) -> None:
     ],
 )
 def test_larger_complete_boards(name: str, positions: int, classes: int, bound: int) -> None:
-    report = census(load_variant(name), threads=2)
+    report = census(load_variant(name), resources=Resources(threads=2))
     assert (report.total, report.total_classes, report.bound) == (positions, classes, bound)
     assert report.complete
     assert report.outside == 0
@@ -80,7 +80,7 @@ def test_the_first_plies_of_ashton() -> None:
 
 @pytest.mark.slow
 def test_the_fifth_ply_of_ashton() -> None:
-    report = census(load_variant("ashton"), plies=5, threads=2)
+    report = census(load_variant("ashton"), plies=5, resources=Resources(threads=2))
     assert (report.plies[5].new, report.plies[5].new_classes) == (103_364_432, 12_921_316)
 
 
@@ -120,7 +120,7 @@ def test_every_reached_position_is_possible_and_canonical(tmp_path: Path) -> Non
     for path in sorted(tmp_path.rglob("part-*.rows")):
         file = open_rows(path)
         rows.append(read_rows(file, 0, len(file.counts)))
-        assert list(file.header.stats.counters) == list(COUNTERS)
+        assert list(file.stats.counters) == list(COUNTERS)
     words = np.concatenate(rows)
     assert len(np.unique(words, axis=0)) == len(words) == report.total_classes + report.decided_total_classes
     flags = words[:, -1] >> np.uint64(62)

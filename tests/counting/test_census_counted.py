@@ -14,16 +14,16 @@ from counting.census import census
 from counting.census.buckets import LEAF_BITS, family_bins, family_marks
 from counting.census.counted import Counted, CountWish, count_ply
 from counting.census.rows import leaves_digest, open_rows, read_rows
-from counting.census.search import CensusLimits, CensusSearch, TooLargeError
+from counting.census.search import CensusLimits, CensusSearch, Resources, TooLargeError
 from counting.census.store import HUNDREDTHS, CensusStore, CountRecord
 from counting.census.toolbox import toolbox
 from counting.census.verification import verify_census
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.running.progress import Observer
-from tablut.running.scheduling import ClusterScheduler, LocalScheduler
-from tablut.store.records import record_text
 from tablut.variants import Variant, load_variant
+from tablut.work.progress import Observer
+from tablut.work.records import record_text
+from tablut.work.run import ClusterScheduler, LocalScheduler
 from tests.twins.codes import plain_bin
 
 Captured = pytest.CaptureFixture[str]
@@ -252,30 +252,29 @@ def test_a_bad_tally_is_named(before: Path, truth: CountRecord, tmp_path: Path) 
         sound[:-9] + bytes([sound[-9] ^ 4]) + sound[-8:],
     ):
         tally.write_bytes(bad)
-        with pytest.raises(InputError, match=f"{tally.name}.*delete it, and run"):
-            counting(folder, TENTH)
-    tally.unlink()
-    assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
+        listener = Listener()
+        assert counting(folder, TENTH, listener=listener).record.hundredths == truth.hundredths[:10]
+        assert any(tally.name in line for line in listener.lines)
+        (folder / f"count-{PLY:03}.json").unlink()
 
 
 def test_bad_sorted_rows_are_named(before: Path, truth: CountRecord, tmp_path: Path) -> None:
-    folder = interrupted(before, tmp_path, 4)
     for name in ("known", "parents"):
+        folder = interrupted(before, tmp_path / name, 4)
         path = max(folder.glob(f"work/*/{name}-*"), key=lambda path: path.stat().st_size)
-        sound = path.read_bytes()
-        # In its rows: found when they are read. Before its rows: found when it is opened.
-        for bad in (sound[:-5] + bytes([sound[-5] ^ 1]) + sound[-4:], sound[:90] + b"x" + sound[91:]):
-            path.write_bytes(bad)
-            with pytest.raises(InputError, match=rf"{path.name}.*delete it, and run"):
-                counting(folder, TENTH)
-        path.unlink()
-    assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
+        # In its rows: found when they are read. In its header: found when it is opened.
+        place, listener = 0 if name == "known" else -90, Listener()
+        content = bytearray(path.read_bytes())
+        content[place] ^= 1
+        path.write_bytes(content)
+        assert counting(folder, TENTH, listener=listener).record.hundredths == truth.hundredths[:10]
+        assert any(path.name in line for line in listener.lines)
 
 
 def test_sorted_rows_of_one_kind_do_not_stand_for_another(before: Path, truth: CountRecord, tmp_path: Path) -> None:
     folder = interrupted(before, tmp_path)
-    parents, captures = (next(folder.glob(f"work/*/{name}-00000.rows")) for name in ("parents", "captures"))
-    shutil.copy(captures, parents)
+    parents, known = (next(folder.glob(f"work/*/{name}-00000.rows")) for name in ("parents", "known"))
+    shutil.copy(known, parents)
     assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
 
 
@@ -295,16 +294,14 @@ def test_a_bad_record_is_named(before: Path, truth: CountRecord, tmp_path: Path)
     content = json.loads(path.read_text())
     content["content"]["counters"]["new"] += 1
     path.write_text(json.dumps(content))
-    with pytest.raises(InputError, match=rf"count-{PLY:03}\.json.*content does not match its digest"):
-        counting(folder, TENTH)
     assert verify_census(folder, BOARD).failures == 1
+    listener = Listener()
+    assert counting(folder, TENTH, listener=listener).record.hundredths == truth.hundredths[:10]
+    assert any(path.name in line for line in listener.lines)
     # With fitting digests it still does not add up from its tallies.
     fields = {name: content["content"][name] for name in content["content"] if name != "digest"}
     path.write_text(record_text(CountRecord.make(fields)))
-    with pytest.raises(InputError, match=r"does not match its tallies|do not match the previous ply"):
-        counting(folder, TENTH)
     assert verify_census(folder, BOARD).failures > 0
-    path.unlink()
     assert counting(folder, TENTH).record.hundredths == truth.hundredths[:10]
 
 
@@ -418,7 +415,7 @@ def test_on_a_cluster_whose_worker_is_killed(
             BOARD,
             plies=PLY,
             store=folder.parent,
-            scheduler=cluster.scheduler_address,
+            resources=Resources(scheduler=cluster.scheduler_address),
             count=CountWish(passes=3),
         )
         assert killed

@@ -17,8 +17,8 @@ from counting.census import census
 from counting.census.verification import published_digests
 from tablut.cli.shell import run
 from tablut.errors import InputError, MachineError
-from tablut.running.scheduling import LocalScheduler
 from tablut.variants import Variant, load_variant
+from tablut.work.run import LocalScheduler
 from tests.support.strategies import small_variants
 from tests.support.waiting import PATIENCE, eventually
 from tests.twins.census import naive_census

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from counting.census import rows as memory
-from counting.census.rows import DIRECT_BYTES, PAGE, Buffer, aligned, read_span, write_span
+from tablut.work import direct as memory
+from tablut.work.direct import DIRECT_BYTES, PAGE, Buffer, aligned, read_span, write_span
 
 
 def content(count: int) -> np.ndarray:

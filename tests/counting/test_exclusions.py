@@ -15,15 +15,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from counting import bounds
-from counting.exclusions import record
-from counting.exclusions.record import count_exclusions, counted_spaces, published_exclusions
+from counting.exclusions import counts
+from counting.exclusions.counts import (
+    KingTerm,
+    Transfer,
+    Variable,
+    count_exclusions,
+    counted_spaces,
+    published_exclusions,
+    surviving,
+)
 from counting.exclusions.sets import WALL_PIECES, Arrivals, locked_sets, orbits_of_sets, symmetries_of, without_king
-from counting.exclusions.surviving import KingTerm, Transfer, Variable, surviving
 from counting.reachable.checker import PlainReach
 from counting.spaces import FINAL, classes, soldiers, spaces
 from tablut import variants
 from tablut.cli.shell import run
-from tablut.errors import InputError, VariantError
+from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
@@ -214,11 +221,6 @@ def test_any_rules_on_the_smallest_board(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)
 
 
-def test_large_sets_are_not_looked_for_where_there_are_shieldwalls() -> None:
-    with pytest.raises(VariantError, match="shieldwall"):
-        locked_sets(load_variant("copenhagen"), WALL_PIECES + 1)
-
-
 def brute_classes(variant: Variant, pieces: int) -> int:
     """The undecided placements without a set that are the least of their images."""
     brute, size = BruteForce(variant), variant.size
@@ -352,12 +354,6 @@ def test_distinct_placements_are_a_union(name: str) -> None:
     assert bounds(variant).tightened.distinct == union
 
 
-def test_a_game_of_which_nothing_is_shipped() -> None:
-    report = bounds(Path(__file__).parents[1] / "data" / "variants" / "eleven.toml")
-    assert report.locked is None
-    assert not any(part.id.endswith("_locked") for part in report.excluded)
-
-
 def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -370,7 +366,7 @@ def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
     counted = count_exclusions(own, 3)
     assert int(answer["tightened"]["no_end"]) == counted.of("no_end").placements
     assert answer["locked"]["sets"] == sum(size.sets for size in counted.sets) > 0
-    monkeypatch.setattr(record, "AFFORDABLE_STATES", 1)
+    monkeypatch.setattr(counts, "AFFORDABLE_STATES", 1)
     assert run(["bounds", "-v", str(own), "--json"]) == 0
     without = json.loads(capsys.readouterr().out)
     assert without["locked"] is None
@@ -382,29 +378,3 @@ def test_bounds_of_own_rules_leave_out_locked_sets_or_say_that_they_do_not(
 
 
 # -- the command -----------------------------------------------------------------------------
-
-
-def test_the_command_writes_what_the_package_ships(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    target = tmp_path / "counts.json"
-    assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", "5", "--out", str(target), "--json"]) == 0
-    answer = json.loads(capsys.readouterr().out)
-    assert answer["published"] is True
-    assert target.read_text(encoding="utf-8") == shipped_text("brandubh-5-4v0")
-    undecided = answer["spaces"][0]
-    assert int(undecided["counted"]) - int(undecided["excluded"]) == int(undecided["survive"])
-
-
-def test_other_counts_than_the_shipped_ones_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shipped = published_exclusions(load_variant("brandubh-5-4v0").digest)
-    assert shipped is not None
-    wrong = shipped.survivors[0].model_copy(update={"placements": shipped.survivors[0].placements + 1})
-    changed = shipped.model_copy(update={"survivors": [wrong, *shipped.survivors[1:]]})
-    monkeypatch.setattr("counting.cli.published_exclusions", lambda game: changed)
-    assert run(["exclusions", "-v", "brandubh-5-4v0", "--pieces", str(shipped.pieces)]) == 1
-    assert "differ" in capsys.readouterr().out
-
-
-def shipped_text(name: str) -> str:
-    return (Path(record.__file__).parent / "data" / f"{name}.json").read_text(encoding="utf-8")

@@ -79,9 +79,3 @@ def test_the_census_as_a_sequence(capsys: Captured) -> None:
     comment, *lines = capsys.readouterr().out.splitlines()
     assert comment.startswith("# variant ashton-5-4v0; ")
     assert found == {int(row["ply"]): int(row["new"]) for row in csv.DictReader(lines)}
-
-
-def test_one_form_at_a_time(capsys: Captured) -> None:
-    for other in ("--bfile", "--json"):
-        assert run(["bounds", "--csv", other]) == 2
-        assert f"{other}: cannot be combined" in capsys.readouterr().err

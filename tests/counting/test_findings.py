@@ -6,7 +6,7 @@ import pytest
 
 from counting import bounds
 from counting.complexity import BoundsReport
-from counting.exclusions.record import published_exclusions
+from counting.exclusions.counts import published_exclusions
 from counting.findings import Finding, find, published_estimates, published_games
 from counting.paper import PaperEquations, is_rounded
 from tablut.variants import load_variant

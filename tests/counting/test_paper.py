@@ -107,11 +107,3 @@ def test_a_subspace_has_one_value(
         "drawn", multiplicity, camp, free, range(least, least + span + 1), range(defenders + 1), involved
     )
     assert subspace.value() == triple_sum(subspace) == subspace.check()
-
-
-def test_latex_names_the_value(paper: PaperEquations) -> None:
-    latex = paper["eq12"].latex()
-    assert latex.startswith(r"UB_{\zeta} = 56 \sum_")
-    assert r"0 \leq b \leq 14" in latex
-    assert latex.endswith(f"= {EXACT['eq12']}")
-    assert paper["eq6"].latex().startswith(r"UB'_{no\_end} = UB_{no\_end}^{castle} + UB_{no\_end}^{no\_castle} =")

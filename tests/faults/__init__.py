@@ -1,10 +1,5 @@
-"""Fault injection: damaged stores, made certificates, fuzzed inputs, kills; every outcome judged.
+"""Fault injection: damaged stores, killed commands, and rule sets under guard pages.
 
-Run it from the root of the repository::
-
-    python -m tests.faults
-
-Nothing here knows how the program works inside. It starts `tablut` as a user does and
-looks at the exit code, at what was printed, and at the files that are left. POSIX only:
-each trial is a fork of a process that has the kernels in memory.
+By default each property tries a few cases. ``pytest -m fuzz tests/faults`` tries many from a new seed, which
+``--hypothesis-seed`` sets. Commands run in this process where they cannot end it, else in processes of their own.
 """

@@ -1,17 +1,11 @@
 """The stored estimates hold the exact numbers, and come out again."""
 
-import json
-from pathlib import Path
-from typing import Any
-
 import pytest
 
-import reports.reachable
 from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
 from reports.reachable import EXAMPLES, explanations, results
-from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.variants import load_variant
 
@@ -86,33 +80,3 @@ def test_what_is_explained_is_what_the_census_leaves(name: str) -> None:
     assert pairs == {
         (pair["attackers"], pair["defenders"]): (int(pair["bound"]), pair["reached"]) for pair in census["material"]
     }
-
-
-@pytest.mark.parametrize(
-    "path",
-    [
-        ("digest",),
-        ("counted", "positions"),
-        ("excluded", "locked", "classes"),
-        ("closed", "layers", 0, "positions"),
-        ("material", 0, "reached"),
-    ],
-    ids=str,
-)
-def test_an_explanation_that_contradicts_itself_is_named(
-    path: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    name = "ashton-5-4v0"
-    changed = json.loads(
-        (reports.reachable.STUDIES / "explained" / "data" / f"{name}.json").read_text(encoding="utf-8")
-    )
-    *above, last = path
-    holder = changed
-    for step in above:
-        holder = holder[step]
-    holder[last] = holder[last] + 1 if isinstance(holder[last], int) else holder[last][::-1]
-    (tmp_path / "explained" / "data").mkdir(parents=True)
-    (tmp_path / "explained" / "data" / f"{name}.json").write_text(json.dumps(changed), encoding="utf-8")
-    monkeypatch.setattr(reports.reachable, "STUDIES", tmp_path)
-    with pytest.raises(InputError, match=f"{name}.json.*restore the file"):
-        explanations()

@@ -79,19 +79,6 @@ def test_rebuilding_checking_and_staleness(small: None, tmp_path: Path, capsys: 
     }
 
 
-def test_an_output_folder_that_cannot_be_is_one_line(
-    small: None, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    blocker = tmp_path / "file"
-    blocker.write_text("not a folder")
-    assert run(["report", "--out", str(blocker)]) == 2
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1
-    assert str(blocker) in line
-    assert "--out" in line
-    assert blocker.read_text() == "not a folder"
-
-
 def _one(rows):
     """Draw."""
     # how

@@ -1,15 +1,18 @@
 """The rules in words and pictures: every value of every field is told of, and what decides a puzzle is proved."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from reports.rulebook.deciding import deciding_rules
-from reports.rulebook.playing import rulebook
-from reports.rulebook.points import points, with_field
+from reports.explorer.jobs import deciding_rules
+from reports.rulebook import game_of, points, rulebook, with_field
 from retrograde.proofs import ProofLimits
 from retrograde.puzzles.puzzle_file import read_puzzles
+from tablut import Board
+from tablut.rules import NaiveGame
+from tablut.status import UNPLAYABLE
 from tablut.variants import load_variant, rule_fields, shipped_variants
 from tablut.variants.model import Rules
 from tests.support.waiting import PATIENCE
@@ -33,8 +36,8 @@ def test_every_value_of_every_field_is_told_of() -> None:
     for name, values in values_of(Rules).items():
         if name not in ("camps.inert", "move_limit", "repetition.times"):
             assert sorted(map(str, told[name].values)) == sorted(map(str, values)), name
-        assert len(told[name].said) == max(len(told[name].values), 1)
-        assert len(set(told[name].said)) == len(told[name].said)
+        assert len(told[name].texts) == max(len(told[name].values), 1)
+        assert len(set(told[name].texts)) == len(told[name].texts)
 
 
 def test_a_rulebook_has_the_points_of_its_game_with_its_values() -> None:
@@ -61,3 +64,28 @@ def test_what_decides_a_puzzle_is_proved() -> None:
     assert (found.rules, found.unknown) == (["corners.hostile", "king.elsewhere"], [])
     assert deciding_rules(puzzles["clear-edge"], limits, PATIENCE).rules == []
     assert "corners.hostile" in deciding_rules(puzzles["brandubh-30"], limits, 0.0).unknown
+
+
+def test_scenes_end_the_same_under_the_plain_rules() -> None:
+    """The pictures show what the compiled engine says; the plain rules say the same."""
+    tried = 0
+    for point in points():
+        for value, scene in product(point.values or ("",), point.scenes):
+            if " " in scene.tried:
+                continue
+            variant = game_of(scene, None, point.name if point.values else "", value)
+            game, board = NaiveGame(variant), Board(variant, scene.position)
+            position = game.read(scene.position)
+            moves = {game.move_name(move) for move in game.legal_moves(position)}
+            assert {str(move) for move in board.legal_moves} == moves
+            assert not board.status() & UNPLAYABLE
+            if "-" in scene.tried:
+                result = game.apply(position, game.parse_move(scene.tried))
+                board.push(scene.tried)
+                captured = {rank * board.size + file for file, rank in result.captured}
+                assert (set(board.captured()), game.write(result.position)) == (captured, str(board.position))
+                reached = board.outcome()
+                if reached is None or reached.termination != "no_moves" or result.outcome is not None:
+                    assert result.outcome == reached
+            tried += 1
+    assert tried > 50

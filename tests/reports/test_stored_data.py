@@ -13,19 +13,15 @@ import pytest
 
 import reports.census
 import reports.endings
-import reports.matches
-import reports.measures
-import reports.players
 import reports.puzzles
+import reports.rendering
 import reports.solutions
-import reports.stored
 from tablut.cli.shell import run
 from tablut.errors import InputError
 
-SOURCE = reports.stored.DATA
+SOURCE = reports.rendering.DATA
 FILES = [
     "census/ashton.json", "solutions/ashton-5-4v0.json", "endings/ashton.json", "verified/ashton.json",
-    "players/table-3.json", "players/table-6-heuristic.json", "measures/heuristic-mcgill.json",
     "puzzles/collection.json",
 ]  # fmt: skip
 PAGES: dict[str, Any] = {
@@ -33,8 +29,6 @@ PAGES: dict[str, Any] = {
     "solutions": reports.solutions,
     "endings": reports.endings,
     "verified": SimpleNamespace(results=reports.endings.verified, artefacts=reports.endings.artefacts),
-    "players": reports.players,
-    "measures": reports.measures,
     "puzzles": reports.puzzles,
 }
 
@@ -45,10 +39,7 @@ def data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in FILES:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(SOURCE / name, folder / name)
-    # These two pages need all of their files.
-    for name in ("players", "measures"):
-        shutil.copytree(SOURCE / name, folder / name, dirs_exist_ok=True)
-    monkeypatch.setattr(reports.stored, "DATA", folder)
+    monkeypatch.setattr(reports.rendering, "DATA", folder)
     return folder
 
 
@@ -70,7 +61,7 @@ def test_a_file_that_is_no_result_is_named(data: Path, name: str) -> None:
 @pytest.mark.parametrize("number", [-1, math.nan, math.inf])
 def test_what_is_no_count_is_named(number: float) -> None:
     with pytest.raises(ValueError, match=r"a\.0\.b"):
-        reports.stored.check_numbers({"a": [{"b": number}]})
+        reports.rendering.check_numbers({"a": [{"b": number}]})
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -120,29 +111,14 @@ def test_every_field_damaged_in_some_way(data: Path, name: str) -> None:
     assert named > 0.6 * tried
 
 
-def test_a_page_that_needs_all_files_names_the_one_that_is_missing(
+def test_a_page_without_its_file_names_it(
     data: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("reports.cli.GENERATORS", {"players": reports.players.artefacts})
-    name = "players/table-3.json"
+    monkeypatch.setattr("reports.cli.GENERATORS", {"puzzles": reports.puzzles.artefacts})
+    name = "puzzles/collection.json"
     (data / name).unlink()
     assert run(["report", "--out", str(tmp_path / "out")]) == 2
     line = capsys.readouterr().err
     assert line.count("\n") == 1
     assert name in line
     assert not (tmp_path / "out").exists()
-
-
-def test_matches_in_each_others_place_are_named(data: Path) -> None:
-    shutil.copy(SOURCE / "players" / "table-2.json", data / "players" / "table-1.json")
-    with pytest.raises(InputError, match=r"table-1.json.*another match"):
-        reports.players.results()
-
-
-def test_a_match_of_our_player_in_anothers_place_is_named(data: Path) -> None:
-    shutil.copy(SOURCE / "players" / "ours-payoff.json", data / "players" / "ours-heuristic.json")
-    with pytest.raises(InputError, match=r"ours-heuristic\.json.*another match"):
-        reports.matches.results()
-    (data / "players" / "ours-heuristic.json").unlink()
-    with pytest.raises(InputError, match="ours-heuristic"):
-        reports.matches.results()

@@ -48,7 +48,7 @@ def assert_all_agree(variant: Variant, folder: Path, sample: int = 12) -> None:
     limit = variant.rules.move_limit
     over = Board(variant).outcome()
     if over is not None and (over.termination != "no_moves" or variant.rules.no_moves == "either_after_ply"):
-        with pytest.raises(InputError, match="has a decided start"):
+        with pytest.raises(InputError):
             solve_report(variant)
         return
     plain = plain_solution(variant)

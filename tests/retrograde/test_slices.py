@@ -19,21 +19,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from retrograde.solver.build import TierTask, build_in_slices, build_tablebase, build_tier
-from retrograde.solver.kernels.workspace import judging_room
-from retrograde.solver.slices import files, tasks
+from retrograde.solver.kernels.context import row_array_sizes
+from retrograde.solver.slices import building, tasks
 from retrograde.solver.slices.building import scratch_folder
-from retrograde.solver.slices.files import DamagedSliceError, record_path
 from retrograde.solver.slices.plan import SlicedTier, cut_tier, even_cuts
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import estimate_build, generations, least_memory, tier_bytes, tier_graph
 from retrograde.tablebase import writer
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import open_store
+from retrograde.tablebase.store import TablebaseError, open_store
 from retrograde.tablebase.writer import create, writing
 from tablut.cli.shell import run
 from tablut.errors import InputError, OutputError
-from tablut.running.scheduling import LocalScheduler, open_scheduler
 from tablut.variants import Variant, load_variant
+from tablut.work import parts
+from tablut.work.records import DamagedError
+from tablut.work.run import LocalScheduler, open_scheduler
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.endings import contents
 from tests.support.strategies import small_variants
@@ -109,7 +109,7 @@ def test_slices_of_one_row_and_of_some(
     name: str, men: int, count: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of many blocks each, read in parts."""
-    for module, constant in ((files, "BLOCK"), (tasks, "BLOCK"), (writer, "CHUNK")):
+    for module, constant in ((parts, "BLOCK"), (tasks, "BLOCK"), (building, "BLOCK"), (writer, "CHUNK")):
         monkeypatch.setattr(module, constant, 32)
     variant = load_variant(name)
     answers = assert_same(tmp_path, variant, men, count)
@@ -163,9 +163,9 @@ def test_slices_are_as_few_as_the_memory_allows(tmp_path: Path) -> None:
 
 def test_the_room_to_judge_a_row_is_known_beforehand() -> None:
     for material in ((3, 1), (3, 0), (4, 2)):
-        judged = SlicedTier(GAME, material).solver.solving_desk(material).workspace.judged
-        taken = sum(array.nbytes for array in (judged.masks, judged.marks, judged.mine, judged.theirs))
-        assert judging_room(GAME, material).bytes == taken
+        arrays = SlicedTier(GAME, material).solver.solving_context(material).row_arrays
+        taken = sum(array.nbytes for array in (arrays.masks, arrays.marks, arrays.mine, arrays.theirs))
+        assert row_array_sizes(GAME, material).bytes == taken
 
 
 def test_the_least_memory_is_enough_for_every_tier() -> None:
@@ -264,7 +264,7 @@ def harm(path: Path, how: str) -> None:
     slow_but(
         [("00002-000001.slice", "flip")],
         [
-            *itertools.product(("00002-000001.slice", "00002-000001.json"), ("flip", "cut", "lose", "link")),
+            *itertools.product(("00002-000001.slice",), ("flip", "cut", "lose", "link")),
             *itertools.product(("00003-000001.slice",), ("cut", "lose", "link")),
         ],
     ),
@@ -291,7 +291,6 @@ def test_a_swapped_slice_and_one_of_another_store_are_named(workshop: Workshop, 
     other.build(left=5 * 3)
     for path, source in ((first, other.slices()[-2]), (second, first)):
         shutil.copy(source, path)
-        shutil.copy(record_path(source), record_path(path))
     workshop.build()
     assert sum("is not the file that was written there" in line for line in workshop.told) == 2
     workshop.assert_whole()
@@ -316,7 +315,7 @@ def test_a_disk_that_is_not_to_be_trusted_ends_the_build(workshop: Workshop) -> 
                 harm(Path(tasks[0].own.path), "flip")
             return super().run(function, tasks, done)
 
-    with pytest.raises(DamagedSliceError, match="check the disk"), writing(workshop.root):
+    with pytest.raises(DamagedError, match="check the disk"), writing(workshop.root):
         build_in_slices(workshop.root, TIER, Rotten(1), memory=1 << 30, tell=workshop.told.append, cuts=workshop.cuts)
     assert open_store(workshop.root).missing() == ["2v2"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import itertools
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from retrograde.tablebase.probing import Tablebase, open_tablebase, shipped_stor
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
-from tablut.errors import InputError
 from tablut.position import Position
 
 STORE = Path(__file__).resolve().parents[2] / "retrograde" / "data" / "ashton-5-4v0"
@@ -35,7 +33,7 @@ def everything(tablebase: Tablebase) -> list[tuple[Position, str, int | None]]:
 
 
 def test_every_class_is_listed_once_with_its_value(tablebase: Tablebase, everything: list[Any]) -> None:
-    tiers = info_of(tablebase).tiers
+    tiers = info_of(tablebase.store).tiers
     assert len(everything) == sum(tier.classes for tier in tiers)
     for wdl in WDL:
         assert sum(value == wdl for _, value, _ in everything) == sum(getattr(tier, wdl) for tier in tiers)
@@ -87,24 +85,6 @@ def test_zugzwangs_are_those_of_the_definition(tablebase: Tablebase, everything:
         found = list_positions(tablebase.store, TableQuery(zugzwang=kind), 10**6)  # type: ignore[arg-type]
         assert {(one.position.cells, one.position.side) for one in found.positions} == expected, kind
     assert half, "the store has some"
-
-
-@pytest.mark.parametrize(
-    ("arguments", "word"),
-    [
-        (["--material", "3v1"], "3v1"),
-        (["--material", "two"], "'two'"),
-        (["--material", "²v1"], "expected attackers"),
-        (["--min-plies", "5", "--max-plies", "4"], "--min-plies 5"),
-        (["--wdl", "unresolved"], "unresolved"),
-    ],
-)
-def test_what_cannot_be_asked(arguments: list[str], word: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["tablebase", "query", str(STORE), *arguments]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.count("\n") == 1
-    assert word in printed.err
 
 
 def test_the_command_answers_in_json_and_csv(capsys: pytest.CaptureFixture[str]) -> None:
@@ -193,14 +173,7 @@ def test_what_is_not_listed_is_counted(summed: Tablebase, summary: TablebaseSumm
 
 
 def test_it_says_what_the_tablebase_holds(summed: Tablebase, summary: TablebaseSummary) -> None:
-    assert info_of(summed).model_dump().items() <= summary.model_dump().items()
+    assert info_of(summed.store).model_dump().items() <= summary.model_dump().items()
     digests = {name: summed.store.tier(*map(int, name.split("v"))).record.digest for name in summary.digests}
     assert summary.digests == digests
     assert len(digests) == len(summed.store.tiers())
-
-
-def test_a_tablebase_without_a_tier_is_refused(tmp_path: Path) -> None:
-    shutil.copytree(shipped_store("brandubh-5-4v0") or "", tmp_path / "store")
-    shutil.rmtree(tmp_path / "store" / "2v0")
-    with pytest.raises(InputError, match="is not complete: it lacks 2v0"):
-        summarise(open_tablebase(tmp_path / "store"))

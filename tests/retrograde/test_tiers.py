@@ -99,12 +99,3 @@ def test_a_smaller_group_gives_more_classes_and_the_trivial_one_every_placement(
 def test_what_is_no_placement_of_the_tier_is_refused(text: str, reason: str) -> None:
     with pytest.raises(InputError, match=reason):
         TierIndex(load_variant("ashton"), 1, 1).rank(Position.parse(text, 9))
-
-
-def test_tiers_and_entries_that_do_not_exist_are_refused() -> None:
-    variant = load_variant("ashton-5-4v0")
-    with pytest.raises(InputError, match="1 to 4 attackers"):
-        TierIndex(variant, 5, 0)
-    index = TierIndex(variant, 1, 0)
-    with pytest.raises(InputError, match=f"0 to {index.size - 1}"):
-        index.unrank(index.size, "w")

@@ -133,12 +133,13 @@ EXAMPLES: dict[str, list[str]] = {
     "tournament": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "variants": [],
     "variants diff": ["ashton-5-4v0", "brandubh-5-4v0", "--plies", "1", "--samples", "200"],
+    "verify": [_STORE],
     "warmup": [],
 }
 # These have no --variant, or a store or a file that says it.
 SAYS_ITSELF = {
     "analyse", "bench", "census verify", "probe", "puzzle check", "puzzle list", "puzzle play", "puzzle show",
     "reachable check", "replay", "report", "serve", "tablebase info", "tablebase query", "tablebase verify",
-    "variants", "variants diff", "warmup",
+    "variants", "variants diff", "verify", "warmup",
 }  # fmt: skip
 SLOW = {"warmup", "bench", "report", "puzzle check", "serve", "tablebase build"}

@@ -11,7 +11,7 @@ from reports.explorer.app import create_app
 from reports.explorer.guard import Settings
 from reports.explorer.server import configured
 from reports.explorer.work import Workers
-from tablut.running.machine import listen
+from tablut.work.machine import listen
 from tests.support.waiting import PATIENCE, eventually
 
 Running = Callable[[Settings], httpx.Client]

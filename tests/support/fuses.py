@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from tablut.running.scheduling import LocalScheduler
+from tablut.work.run import LocalScheduler
 
 
 class KilledError(Exception):

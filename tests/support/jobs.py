@@ -7,57 +7,57 @@ import time
 from typing import Any
 
 from reports.explorer.guard import BusyError
-from reports.explorer.work import Link
+from reports.explorer.work import Channel
 from tablut.errors import InputError
-from tablut.running import clocks
+from tablut.work import clocks
 from tests.support.waiting import PATIENCE
 
 
-def niceness(_: Link) -> tuple[int, int]:
+def niceness(_: Channel) -> tuple[int, int]:
     return os.getpid(), os.nice(0) if hasattr(os, "nice") else 10
 
 
-def count_until_stopped(link: Link, most: int) -> int:
+def count_until_stopped(channel: Channel, most: int) -> int:
     for number in range(most):
-        link.send("counted", {"number": number})
-        if link.stopped:
+        channel.send("counted", {"number": number})
+        if channel.stopped:
             return number
         time.sleep(0.02)
     return most
 
 
-def compile_until_stopped(link: Link) -> None:
+def compile_until_stopped(channel: Channel) -> None:
     clocks.begin()
-    while not link.stopped:
+    while not channel.stopped:
         time.sleep(0.02)
     clocks.end("a kernel", done=False)
 
 
-def deaf(_: Link) -> None:
+def deaf(_: Channel) -> None:
     time.sleep(2 * PATIENCE)
 
 
-def refuse(_: Link) -> None:
+def refuse(_: Channel) -> None:
     raise InputError("position 'x': is none")
 
 
-def be_busy(_: Link) -> None:
+def be_busy(_: Channel) -> None:
     raise BusyError("later", 429)
 
 
-def break_down(_: Link) -> Any:
+def break_down(_: Channel) -> Any:
     return {}["nothing"]
 
 
-def hand_over_what_cannot_be(_: Link) -> Any:
+def hand_over_what_cannot_be(_: Channel) -> Any:
     return threading.Lock()
 
 
-def die(_: Link) -> None:
+def die(_: Channel) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 
 
-def chatter(link: Link, most: int) -> dict[str, int]:
+def chatter(channel: Channel, most: int) -> dict[str, int]:
     for number in range(most):
-        link.send("counted", {"number": number})
+        channel.send("counted", {"number": number})
     return {"number": most}

@@ -1,6 +1,6 @@
 """An observer that remembers what it was told."""
 
-from tablut.running.progress import Observer
+from tablut.work.progress import Observer
 
 
 class Heard(Observer):

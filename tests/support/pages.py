@@ -160,9 +160,3 @@ def anchors(text: str) -> set[str]:
 def links(text: str) -> list[str]:
     """Return the targets of a page's links and pictures."""
     return re.findall(r"""\]\(([^)\s]+)(?:\s+"[^"]*")?\)""", without_blocks(text))
-
-
-def sections(text: str) -> dict[str, str]:
-    """Return the text below each heading, by the heading; what stands before the first goes by the empty name."""
-    parts = re.split(r"^#{1,6} +(.*?) *$", text, flags=re.MULTILINE)
-    return dict(zip(["", *parts[1::2]], parts[::2], strict=True))

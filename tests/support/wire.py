@@ -10,9 +10,9 @@ from typing import Any, Literal
 import pytest
 
 from tablut.formats import bologna
+from tablut.formats.bologna import FrameReader, encode_frame
 from tablut.play.competition import ClientSettings, Referee, RefereeSettings, ServerGame, play_on_server
 from tablut.play.competition.referee import RefereedGame
-from tablut.play.competition.wire import FrameReader, encode_frame
 from tablut.play.players import PlayerOptions, make_player
 from tablut.position import Move, Position
 from tablut.variants import load_variant

@@ -1,7 +1,6 @@
 """Analysed games against the whole truth of a solved board; annotation, pictures, and the command."""
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -10,7 +9,6 @@ import pytest
 from retrograde import solve_game
 from tablut import Board
 from tablut.cli.shell import run
-from tablut.errors import InputError
 from tablut.play.analysis import Analyst, GameAnalysis, analyse, annotated
 from tablut.play.search.limits import SearchLimits, chance_of, said_score
 from tablut.position import MoveText
@@ -131,22 +129,6 @@ def test_a_score_promises_what_its_odds_say() -> None:
     assert said_score(None, None) == ""
     assert chance_of(100) / chance_of(-100) == pytest.approx(2.718281828, rel=1e-6)
     assert all(chance_of(one) + chance_of(-one) == pytest.approx(1) for one in (1, 50, 700, 30_000))
-
-
-def test_a_record_that_breaks_the_rules_is_analysed_up_to_there(analyst: Analyst) -> None:
-    cut = read_record('[Variant "ashton-5-4v0"] 1. c3-b3 c1-b1 2. b3-e1')
-    # The same rules, described in other words, are the same game.
-    told: list[int] = []
-    found = analyse(replace(cut, variant=replace(RULES, source="other words")), analyst, told.append)
-    assert told == [1, 2]
-    assert len(found.plies) == 2
-    assert "b3-e1" in found.problems[0]
-    with pytest.raises(InputError, match="no legal move"):
-        analyse(read_record('[Variant "ashton-5-4v0"] *'), analyst)
-    with pytest.raises(InputError, match="is of brandubh"):
-        analyse(read_record('[Variant "brandubh"] 1. d1-c1'), analyst)
-    with pytest.raises(InputError, match=r"archive.* --game N"):
-        read_record("d2-e2 c4-c5,0,0,White\n", "brandubh")
 
 
 @pytest.mark.parametrize("name", ["ashton.txt", "brandub.otg"])

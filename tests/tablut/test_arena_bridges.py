@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 
 from tablut import Board
 from tablut.cli.shell import run
-from tablut.formats.opentafl import write_position
+from tablut.formats.opentafl import write_position, write_rules
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.bridges import programs
-from tablut.play.bridges.fronts import Front
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
-from tablut.play.bridges.taflzero import TaflZeroFront
+from tablut.play.bridges.uci import Front, TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
-from tablut.records.opentafl import write_rules
 from tablut.variants import load_variant
 from tests.support.effort import examples
 from tests.support.waiting import PATIENCE
@@ -92,32 +90,6 @@ def test_a_partner_that_misbehaves_loses_its_games_and_the_match_goes_on(
     for line in report.summary.faults:
         assert fault in line
         assert line.isprintable()
-
-
-REFUSED = {
-    "otep:touch {} -v ashton": "camps.hostile",
-    "otep:touch {}@nodes=5 -v brandubh": "does not support nodes",
-    "otep:touch {}@option.own=1 -v brandubh": "does not support options, such as 'own'",
-    "taflzero:touch {} -v fetlar": "shieldwall",
-    "taflzero:touch {} -v brandubh": "board of brandubh",
-    "taflzero:touch {}@depth=5 -v copenhagen": "does not support depth",
-    "taflzero:touch {}@depth=5,nodes=7 -v copenhagen": "does not support depth",
-    "taflzero:touch {}@movetime=5,nodes=7 -v copenhagen": "nodes and movetime together",
-    "htp:touch {} -v sea-battle-9": "a board of side 9",
-    "htp:touch {} -v copenhagen -p 11/11/11/11/11/5K5/11/11/11/11/1b9_w": "cannot set another start position",
-}
-
-
-@pytest.mark.parametrize("text", REFUSED)
-def test_what_a_protocol_cannot_say_is_refused_before_a_process_starts(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str
-) -> None:
-    mark = tmp_path / "mark"
-    player, *rest = text.format(mark).replace("touch ", "touch_").split()
-    code = run(["match", "random", player.replace("_", " "), *(word.replace("_", " ") for word in rest)])
-    assert code == 2
-    assert REFUSED[text] in capsys.readouterr().err
-    assert not mark.exists()
 
 
 def test_a_rule_that_only_the_history_decides_is_judged_by_the_match(

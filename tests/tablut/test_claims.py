@@ -58,13 +58,25 @@ def rules_with(values: Mapping[str, Any]) -> Rules:
 
 
 def rule_sets() -> Iterator[Rules]:
-    """Yield rules for every two values of two fields, and some in which all fields are drawn."""
-    yield rules_with({})
-    changed = [(name, value) for name, values in VALUES.items() for value in values[1:]]
-    yield from (rules_with(dict([one])) for one in changed)
-    yield from (rules_with(dict(pair)) for pair in combinations(changed, 2) if pair[0][0] != pair[1][0])
+    """Yield rules in which every two values of two fields occur together, each set the best of some drawn ones."""
     draw = random.Random(48)
-    yield from (rules_with({name: draw.choice(values) for name, values in VALUES.items()}) for _ in range(20))
+    left = {
+        pair
+        for one, other in combinations(VALUES, 2)
+        for pair in product(enumerated(one, VALUES[one]), enumerated(other, VALUES[other]))
+    }
+    yield rules_with({})
+    while left:
+        drawn = [{name: draw.randrange(len(values)) for name, values in VALUES.items()} for _ in range(20)]
+        covered = [left.intersection(combinations(chosen.items(), 2)) for chosen in drawn]
+        best = max(range(len(drawn)), key=lambda number: len(covered[number]))
+        if covered[best]:
+            left -= covered[best]
+            yield rules_with({name: VALUES[name][number] for name, number in drawn[best].items()})
+
+
+def enumerated(name: str, values: list[Any]) -> list[tuple[str, int]]:
+    return [(name, number) for number in range(len(values))]
 
 
 def cell(name: str) -> tuple[int, int]:

@@ -24,8 +24,8 @@ from tablut.cli.shell import command_specs, run
 from tablut.cli.streams import one_line, plain_signs, printable
 from tablut.errors import InputError, MachineError
 from tablut.results import Result
-from tablut.running import clocks
-from tablut.running.machine import check_memory, physical_memory
+from tablut.work import clocks
+from tablut.work.machine import check_memory, physical_memory
 from tests.support.waiting import PATIENCE
 
 Captured = pytest.CaptureFixture[str]

@@ -12,8 +12,8 @@ from tablut.cli.shell import run
 from tablut.differences import Difference, Differences, differences
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.running.progress import Observer
 from tablut.variants import Variant, load_variant
+from tablut.work.progress import Observer
 from tests.support.effort import slow_but
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def check(one: Difference, a: Variant, b: Variant) -> None:
     answers = [told(variant, NaiveGame(variant).read(str(one.position))) for variant in (a, b)]
     unlike = {name for name in answers[0] | answers[1] if answers[0].get(name) != answers[1].get(name)}
     assert {str(move) for move in one.moves} == unlike != set()
-    for mine, of in zip(one.answers, answers, strict=True):
+    for mine, of in zip(one.effects, answers, strict=True):
         for move, answer in zip(one.moves, mine, strict=True):
             assert (None if answer is None else tuple(answer)) == of.get(str(move))
 
@@ -69,14 +69,14 @@ def test_few_men_show_a_reading(reading: str) -> None:
     rules, ending, men = READINGS[reading]
     a, b = changed(), changed(**rules)
     result = found(a, b)
-    assert (result.plies, result.asked, result.drawn, result.stopped) == (0, 1, 4000, "")
+    assert (result.plies, result.compared, result.drawn, result.stopped) == (0, 1, 4000, "")
     for one in result.found:
         check(one, a, b)
         assert one.line is None
     first = result.found[0]
     assert sum(first.position.material) + 1 <= men
     assert ending in {
-        answers[0].outcome.termination for answers in first.answers if answers[0] and answers[0].outcome
+        answers[0].outcome.termination for answers in first.effects if answers[0] and answers[0].outcome
     } | {""}
     assert found(a, b).found == result.found
 

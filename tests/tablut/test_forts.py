@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from dataclasses import replace
 from random import Random
@@ -171,12 +170,3 @@ def walled(game: NaiveGame, random: Random) -> NaivePosition:
         if near:
             pieces[random.choice(sorted(near))] = "w"
     return NaivePosition(pieces, "w")
-
-
-@pytest.mark.study
-@pytest.mark.parametrize("name", BOARDS)
-def test_how_often_a_fort_is_missed(name: str) -> None:
-    found = compare(BOARDS[name], Random(name), examples(300), 200_000, 3)
-    held = sum(count for (*_, broken), count in found.items() if not broken)
-    missed = [sum(count for key, count in found.items() if not key[kind] and not key[2]) for kind in (0, 1)]
-    sys.stdout.write(f"{name}: {found.total()} tried, {held} held; {missed[0]} missed, {missed[1]} men counted\n")

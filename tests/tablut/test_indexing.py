@@ -123,3 +123,11 @@ def test_a_ply_earlier_is_what_the_mover_has() -> None:
         if value:
             assert verdict_of(values.a_ply_earlier(value)) == ("loss" if wdl == "win" else "win", plies + 1)
     assert values.a_ply_earlier(0) == 0
+
+
+def test_a_limit_turns_what_takes_more_plies_into_a_draw() -> None:
+    for value in range(-9, 10):
+        _, plies = verdict_of(value)
+        assert values.within_limit(value, None) == value
+        for left in range(10):
+            assert values.within_limit(value, left) == (value if value == 0 or plies <= left else 0)

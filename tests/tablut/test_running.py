@@ -15,10 +15,10 @@ from random import Random
 import pytest
 
 from tablut.errors import InputError, MachineError, UseError
-from tablut.running import clocks, scheduling
-from tablut.running.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
-from tablut.running.one_caller import OneCaller, alone
-from tablut.running.scheduling import LocalScheduler, open_scheduler
+from tablut.work import clocks, run
+from tablut.work.clocks import alarm, begin, cpu_clock, end, thread_clock, wall_clock
+from tablut.work.one_caller import OneCaller, alone
+from tablut.work.run import LocalScheduler, open_scheduler
 from tests.support.waiting import PATIENCE, Clock, eventually
 
 
@@ -59,7 +59,7 @@ def test_a_malformed_address_is_bad_input(address: str) -> None:
 
 @pytest.mark.parametrize("kind", ["nobody", "random", "few", "closes", "silent"])
 def test_whoever_is_no_scheduler_is_the_machines_failure(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
-    monkeypatch.setattr(scheduling, "_PATIENCE", 0.5)
+    monkeypatch.setattr(run, "_PATIENCE", 0.5)
     random = Random(5)
     # The first eight bytes announce more than any machine has.
     answers: dict[str, Callable[[socket.socket], None]] = {
@@ -201,7 +201,9 @@ def test_a_command_that_compiles_says_so_and_reports_its_work_alone(tmp_path):
     command = [sys.executable, "-m", "tablut", "perft", "-d", "2", "-v", "ashton-5-4v0", "--json"]
     environment = {**__import__("os").environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     cold, warm = (subprocess.run(command, env=environment, capture_output=True, text=True, check=True) for _ in "ab")
-    assert re.fullmatch(r"tablut: compiling, once.*\ntablut: compiling took .* s, once.*\n", cold.stderr)
+    begun, ended = cold.stderr.splitlines()
+    assert "compiling" in begun
+    assert re.search(r"compiling took [\d.]+ s", ended)
     assert warm.stderr == ""
     first, second = json.loads(cold.stdout), json.loads(warm.stdout)
     assert first["perft"] == second["perft"]

@@ -17,16 +17,13 @@ from tablut.board import Board
 from tablut.engine.jit import I64, keep, pointer
 from tablut.errors import InputError, UnknownError, UseError
 from tablut.indexing.values import Verdict, verdict_of
-from tablut.play.players import PlayerOptions, make_player, player_names
 from tablut.play.search import searcher as searching
-from tablut.play.search import state as at
 from tablut.play.search import transposition, tree
 from tablut.play.search.limits import MATE, TABLEBASE, SearchLimits
 from tablut.play.search.node import FIRST_LOOK
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.transposition import Entry, empty_table
 from tablut.prober import MissingTableError, find_prober
-from tablut.running.machine import MOST_THREADS
 from tablut.variants import load_variant
 from tests.support.games import OLDER_NAMES
 from tests.support.waiting import PATIENCE, eventually, stopping
@@ -89,13 +86,6 @@ def test_a_stop_during_a_search_does_not_end_the_next(ashton):
     ashton.observer = lambda choice: ashton.stop()
     assert ashton.search(board, many).depth == 1
     ashton.observer = None
-    assert ashton.search(board, many).nodes > 10_000
-
-
-def test_a_stop_that_came_too_late_can_be_cleared(ashton):
-    board, many = Board("ashton"), SearchLimits(nodes=20_000)
-    ashton.stop()
-    ashton.clear_stop()
     assert ashton.search(board, many).nodes > 10_000
 
 
@@ -166,29 +156,6 @@ def test_a_second_caller_is_refused_and_the_first_not_disturbed(ashton):
     assert ashton.search(other, limits).move in other.legal_moves
 
 
-def test_what_is_refused(ashton):
-    with pytest.raises(InputError, match="limits: none given"):
-        ashton.search(Board("ashton"), SearchLimits())
-    for limits in (
-        SearchLimits(movetime=0),
-        SearchLimits(movetime=float("nan")),
-        SearchLimits(nodes=0),
-        SearchLimits(depth=0),
-        SearchLimits(depth=128),
-    ):
-        with pytest.raises(InputError, match="expected"):
-            ashton.search(Board("ashton"), limits)
-    with pytest.raises(InputError, match="is of bologna, not of ashton"):
-        ashton.search(Board("bologna"), SearchLimits(nodes=1))
-    over = Board("ashton-5-4v0")
-    for text in ("c3-b3", "c5-d5", "b3-b5"):
-        over.push_text(text)
-    with pytest.raises(InputError, match="the game is over"):
-        Searcher(over.variant, hash_mib=1).search(over, SearchLimits(nodes=1))
-    with pytest.raises(InputError, match="hash 0 MiB"):
-        empty_table(0)
-
-
 def test_recursive_kernels_have_one_version(ashton):
     """A second one is called through a symbol that the cache on disk loses: looked for in the code, cached or not."""
     ashton.search(Board("ashton"), SearchLimits(nodes=1))
@@ -246,7 +213,7 @@ def test_a_tablebase_decides_at_the_root():
     # A table is missing: search alone.
     nothing = Searcher(board.variant, hash_mib=1, prober=Table(board.variant, {}, None))
     assert nothing.search(board, SearchLimits(nodes=500)).source == "search"
-    with pytest.raises(InputError, match="tablebase: is of brandubh-5-4v0, another game than ashton"):
+    with pytest.raises(InputError, match=r"brandubh-5-4v0.*ashton"):
         Searcher(load_variant("ashton"), hash_mib=1, prober=table)
 
 
@@ -351,7 +318,7 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
     for nodes in (1, 2, 3, 17, 5000, 5000):
         if nodes == 5000:
             # The first thread goes on when the machine has let all have a turn.
-            searcher.observer = lambda thought: eventually(lambda: all(counters[at.NODES] for counters in helpers))
+            searcher.observer = lambda thought: eventually(lambda: all(counters.nodes for counters in helpers))
         found = searcher.search(board, SearchLimits(nodes=nodes))
         assert found.nodes <= nodes
         walk = board.copy()
@@ -360,7 +327,7 @@ def test_answers_of_threads_are_legal_and_keep_the_nodes(name):
         assert found.pv[0] == found.move
         board.push(found.move)
     searcher._crew.wait()
-    assert all(0 < counters[at.NODES] <= 5000 // 3 for counters in helpers), "no more than their share"
+    assert all(0 < counters.nodes <= 5000 // 3 for counters in helpers), "no more than their share"
 
 
 def helpers():
@@ -429,15 +396,3 @@ def test_a_search_ends_with_its_first_thread():
 
 
 # -- where threads are asked for ----------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", player_names())
-def test_who_cannot_use_threads_says_so(name):
-    brandubh = load_variant("brandubh")
-    if name == "alphabeta":
-        for threads in (0, -1, MOST_THREADS + 1):
-            with pytest.raises(InputError, match=f"threads {threads}: expected 1 to {MOST_THREADS}"):
-                make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=threads))
-        return
-    with pytest.raises(InputError, match=f"threads 2: player {name} uses only one; leave it out"):
-        make_player(name, brandubh, PlayerOptions(hash_mib=1, threads=2))

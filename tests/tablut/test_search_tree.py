@@ -8,17 +8,24 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from retrograde.proofs.solution import reachable_values
+from retrograde.proofs.win_search import reachable_values
 from tablut.board import Board
 from tablut.engine import engine_for
+from tablut.engine.jit import advance, kernel, pointer
+from tablut.engine.layout import side_of
+from tablut.engine.records import flat
+from tablut.play.search import ordering
 from tablut.play.search import state as at
 from tablut.play.search.limits import MATE, PROVEN, SearchLimits, mate_in
 from tablut.play.search.searcher import Root, Searcher
 from tablut.play.search.weights import TERMS
-from tablut.position import Position
+from tablut.position import Move, Position
+from tablut.rules import NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import slow_but
-from tests.support.games import recurrence
+from tests.support.games import OLDER_NAMES, recurrence
+from tests.support.placements import letters
+from tests.support.strategies import placement
 from tests.twins.search import NaiveSearch
 
 SOLVED = slow_but(["ashton-5-4v0"], ["brandubh-5-4v0"])
@@ -241,3 +248,43 @@ def test_a_win_that_repeats_is_none():
 def test_a_walled_in_king_runs_out_of_moves():
     board = Board("ashton", "1bb6/1bK5b/1bww3b1/3b5/9/7b1/wb5b1/2b3b2/9 w")
     assert Searcher(board.variant).search(board, SearchLimits(nodes=3_000_000)).score <= -PROVEN
+
+
+# -- the moves that are tried first ----------------------------------------------------------
+
+
+@kernel
+def captures_first(tables, board_array, threats, moves):
+    """Write the moves of the capture stage; return their number, and how many of the king follow them."""
+    t, board = flat(tables), pointer(board_array)
+    count = 0
+    if ordering.mark_targets(t, board, side_of(t, board), pointer(threats)) != 0:
+        count = ordering.capturing_moves(t, board, pointer(threats), pointer(moves))
+    return count, ordering.king_moves(t, board, advance(pointer(moves), count))
+
+
+@pytest.mark.parametrize("name", slow_but(["ashton", "leiden", "brandubh"], OLDER_NAMES))
+def test_the_capture_stage_has_every_capture_once_and_legal_moves_alone(name):
+    variant, random, seen = load_variant(name), Random(name), 0
+    game, engine = NaiveGame(variant), engine_for(variant)
+    threats, moves = np.zeros(4 * variant.size, np.uint32), np.zeros(8 * variant.size**2, np.int32)
+    for _ in range(60):
+        position = placement(variant, random)
+        legal = {
+            Move(start[1] * variant.size + start[0], target[1] * variant.size + target[0], variant.size).code: (
+                start,
+                target,
+            )
+            for start, target in game.legal_moves(position)
+        }
+        board = engine.board(letters(variant.size, position), position.side)
+        count, of_king = captures_first(engine.tables, board, threats, moves)
+        found = moves[:count].tolist()
+        assert len(set(found)) == count
+        assert set(found) <= set(legal)
+        assert {move for move, ends in legal.items() if game.apply(position, ends).captured} <= set(found)
+        if position.side == "w":
+            mine = {move for move, (start, _) in legal.items() if start == position.king()}
+            assert sorted(moves[count : count + of_king].tolist()) == sorted(mine)
+        seen += count
+    assert seen > 60

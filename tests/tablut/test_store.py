@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from tablut.errors import InputError, MachineError, OutputError
-from tablut.store.files import (
+from tablut.work.files import (
     check_output,
     child,
     lock_folder,
@@ -29,8 +29,8 @@ from tablut.store.files import (
     write_bytes,
     write_text,
 )
-from tablut.store.folders import Kind, claim, commit, head_of
-from tablut.store.records import (
+from tablut.work.ledger import Kind, claim, commit, head_of
+from tablut.work.records import (
     Count,
     DamagedError,
     DataFile,
@@ -270,7 +270,7 @@ def test_a_killed_writer_leaves_the_record_before_or_the_one_after(tmp_path: Pat
     script = (
         "import sys; from pathlib import Path; sys.path.insert(0, sys.argv[2])\n"
         "from tests.tablut.test_store import step, GAME\n"
-        "from tablut.store.records import write_record\n"
+        "from tablut.work.records import write_record\n"
         "print('ready', flush=True)\n"
         "for number in range(10**9): write_record(Path(sys.argv[1]), step(number, GAME, ()))\n"
     )

@@ -11,11 +11,12 @@ from reports.studies.balance.cells import CHANGED, SEED, STRENGTHS, all_cells, c
 from reports.studies.rendered import check_option, rendered
 from tablut.cli.command import Group, option, whole
 from tablut.cli.options import check_folder, file_option, threads_option
-from tablut.cli.runtime import Interrupted, Reply, commit, origin, progress, typed
+from tablut.cli.runtime import Interrupted, Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.errors import InputError
+from tablut.provenance import commit, origin
 from tablut.results import Result
-from tablut.store.files import store_path, write_text
+from tablut.work.files import store_path, write_text
 
 if TYPE_CHECKING:
     from reports.studies.balance.cells import Cell
@@ -80,10 +81,10 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
 @file_option("--out", metavar="DIR", help="Folder; by default the data of the study.")
 def gather_command(store: str, only: str, out: Path | None) -> Reply:
     """Summarise all games in a store, however many there are. Every record is replayed first."""
-    from reports.stored import Provenance
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
     from tablut.play.arena import play_match
+    from tablut.provenance import Provenance
 
     rows, played = [], dict[str, dict[int, Played]]()
     for cell in _chosen(only):

@@ -6,7 +6,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from reports.rulebook.points import with_field
+from reports.rulebook import with_field
 from tablut.errors import VariantError
 from tablut.play.arena import MatchPlan, Openings, contestant
 from tablut.play.players import PlayerOptions

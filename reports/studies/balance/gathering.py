@@ -23,14 +23,15 @@ import numpy as np
 from pydantic import Field
 from scipy import stats
 
-from reports.stored import Provenance, check_numbers
+from reports.rendering import check_numbers
 from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.arena import measure
 from tablut.play.arena.statistics import wilson
 from tablut.position import Move
+from tablut.provenance import Provenance
 from tablut.results import Result
-from tablut.store.files import read_text
+from tablut.work.files import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

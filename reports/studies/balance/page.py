@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from scipy import stats
 
-from reports.rendering import Artefact, axes_of, figure, page
-from reports.stored import STUDIES
+from reports.rendering import STUDIES, Artefact, axes_of, figure, page
 from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
 from reports.studies.balance.gathering import adjusted, compared, difference, read_data
 from tablut.results import Result

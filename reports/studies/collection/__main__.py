@@ -12,7 +12,7 @@ from reports.studies.collection.making import Made, Wanted, from_almost, from_pl
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
 from retrograde.cli.proving import nodes_option
-from retrograde.proofs.solution import ProofLimits
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import format_puzzles
 from tablut.cli.command import choice, command, option, whole
 from tablut.cli.options import file_option, seed_option, variant_option
@@ -22,9 +22,9 @@ from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError
 from tablut.prober import find_prober
 from tablut.results import Result
-from tablut.running.machine import check_memory
-from tablut.store.files import write_text
 from tablut.variants import load_variant
+from tablut.work.files import write_text
+from tablut.work.machine import check_memory
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole

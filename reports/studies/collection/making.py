@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from reports.studies.collection.shapes import Theme, from_shapes, theme_of
-from retrograde.proofs.solution import ProofLimits, Solution
-from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.solver import Solution, Solver
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import Puzzle, Stipulation
 from tablut.board import Board
 from tablut.engine import Engine, engine_for

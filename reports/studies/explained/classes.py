@@ -13,9 +13,9 @@ import numpy as np
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.engine.layout import SIDE_AT, head
 from tablut.engine.unmoves import predecessors
 from tablut.indexing import PlacementIndex

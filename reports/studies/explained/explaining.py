@@ -18,18 +18,19 @@ from counting.census import census
 from counting.census.buckets import FIXING
 from counting.census.expansion import DECIDED
 from counting.census.rows import read_rows, spans
+from counting.census.search import Resources
 from counting.census.store import StoredCensus
 from counting.reachable.checker import LEMMAS
-from counting.reachable.games import position_keys
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
 from reports.reachable import Amount, ClosedReport, Explanation, MaterialRow
 from reports.studies.explained.classes import ClassMarks, close, predecessors_within
 from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.position import Position
-from tablut.running.progress import Observer
 from tablut.variants import as_variant
+from tablut.work.progress import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -102,7 +103,7 @@ def explain(
         if folder is None:
             folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tablut-explain-"))
         watcher = _CensusStages(shown)
-        report = census(variant, store=folder, memory=memory, threads=threads, observer=watcher)
+        report = census(variant, store=folder, resources=Resources(memory=memory, threads=threads), observer=watcher)
         work = _Explaining(variant, shown)
         work.mark_reached(Path(folder) / "classes", report.total_classes)
     return work.finish(

@@ -20,8 +20,8 @@ from reports.studies.lower_bound.steps import check_openings, check_steps, parka
 from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material
 from tablut.errors import InputError, output_failure
 from tablut.results import ExactInt, Result
-from tablut.store.files import child, read_text, write_text
 from tablut.variants import load_variant
+from tablut.work.files import child, read_text, write_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from reports.stored import Provenance
 from reports.studies.openings.deciding import (
     DATA,
     FOLDER,
@@ -27,26 +26,26 @@ from reports.studies.rendered import check_option, rendered
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import ProofRun, run_task
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import PARTS
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.tree import FIRST_PART
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
 from tablut.cli.command import Group, flag, option, real, whole
 from tablut.cli.options import threads_option
-from tablut.cli.runtime import Reply, commit, origin, progress, typed
+from tablut.cli.runtime import Reply, progress, typed
 from tablut.cli.shell import main
 from tablut.engine import engine_for
 from tablut.errors import InputError
+from tablut.provenance import Provenance, commit, origin
 from tablut.results import Result
-from tablut.running.clocks import wall_clock
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import store_path, write_bytes, write_text
-from tablut.store.records import DataFile, check_data
+from tablut.work.clocks import wall_clock
+from tablut.work.files import store_path, write_bytes, write_text
+from tablut.work.records import DataFile, check_data
+from tablut.work.run import LocalScheduler
 
 if TYPE_CHECKING:
     from retrograde.proofs.proving import Proving
-    from tablut.running.progress import Observer
+    from tablut.work.progress import Observer
 
 app = Group(help="Brandubh's openings: searched, proved, checked.")
 NAME = "python -m reports.studies.openings"
@@ -138,7 +137,7 @@ def join_command(
             run = _unsearched(opening, observer, nodes, memory << 20, threads if share else 1)
             undecided = InputError(f"the proofs after {opening.name} do not decide it", subject=f"--only {only}")
             between = [] if _begun(opening, folder, observer) else _join(run, store, opening, listed, data, observer)
-            if not hours and run.result().status != "proved" and not (folder / PARTS).exists():
+            if not hours and run.result().status != "proved" and not (folder / FIRST_PART).exists():
                 raise undecided
             told = read_outline(Path(outline), run) if outline else None
             work = GuidedWork(run, guide=guide, given=given, observer=observer, outline=told)
@@ -162,7 +161,7 @@ def join_command(
 
 def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
     """Return whether a join has begun in a folder. If the folder contains a search made by `decide`, raise an error."""
-    if not (folder / PARTS).exists():
+    if not (folder / FIRST_PART).exists():
         return False
     run = _unsearched(opening, observer)
     run.load(folder)

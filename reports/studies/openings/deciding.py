@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from pydantic import Field
 
-from reports.stored import STUDIES, Provenance
-from retrograde.proofs.certificate import PackedStrategy
-from retrograde.proofs.solution import keys_of
+from reports.rendering import STUDIES
+from retrograde.proofs.strategy import PackedStrategy
 from tablut.board import Board
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
 from tablut.notation import square_name
 from tablut.position import Move, Position
+from tablut.provenance import Provenance
 from tablut.results import Result
-from tablut.store.files import read_text
 from tablut.variants import load_variant
+from tablut.work.files import read_text
 
 if TYPE_CHECKING:
     from retrograde.proofs.certificate import ProofCertificate
@@ -126,13 +127,13 @@ class _Packed:
     """Lookup by a position's text in a packed certificate. It is used if a dictionary would be too large."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
-        self._strategy, self._keys = strategy, keys_of(strategy.words)
+        self._strategy, self._keys = strategy, position_keys(strategy.words)
 
     def get(self, text: str) -> tuple[int, str] | None:
         """Return plies and move of a position, or None, like ``dict.get``."""
         engine = self._strategy.engine
         size, position = engine.variant.size, Position.parse(text, engine.variant.size)
-        key = keys_of(engine.words(engine.board(position.cells, position.side)))
+        key = position_keys(engine.words(engine.board(position.cells, position.side)))
         at = int(np.searchsorted(self._keys, key)[0])
         if at == len(self._keys) or self._keys[at] != key[0]:
             return None

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from retrograde.proofs.certificate import PackedStrategy, after_moves, joined, text_of
 from retrograde.proofs.proving import proved_task, run_task, search_of
+from retrograde.proofs.strategy import PackedStrategy, after_moves, joined, text_of
 from retrograde.proofs.table import INFINITE
 from tablut.board import Board
 from tablut.engine import engine_for
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from retrograde.proofs.proving import ProofRun, Task
-    from tablut.running.progress import Observer
+    from tablut.work.progress import Observer
 
 _OTHERS: Final = 64
 """Factor by which the proof numbers of all other moves are multiplied."""

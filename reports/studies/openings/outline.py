@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from retrograde.proofs.certificate import PackedStrategy, after_replies, first_positions, joined, text_of
-from retrograde.proofs.solution import ProofLimits, keys_of
+from retrograde.proofs.strategy import PackedStrategy, after_replies, first_positions, joined, text_of
 from retrograde.proofs.table import LONGEST
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from tablut.board import Board
+from tablut.engine.engine import position_keys
 from tablut.errors import InputError
-from tablut.store.files import read_bytes, write_bytes
-from tablut.store.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
+from tablut.work.files import read_bytes, write_bytes
+from tablut.work.records import Count, DataFile, Digest, Record, check_data, data_file, read_record, write_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -69,7 +69,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
     tops, strategy = _tops(run), run.whole
     if strategy is None:
         strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
-    keys = keys_of(strategy.words)
+    keys = position_keys(strategy.words)
     words = np.frombuffer(b"".join(top.words for top in tops), dtype=np.uint64).reshape(len(tops), -1)
     starts = tuple(text_of(run.engine, board) for board in run.engine.boards(words))
     numbers, shorter = list[NDArray[np.uint8]](), [np.empty(0, dtype=np.int64)]
@@ -187,7 +187,7 @@ def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[Pa
     def slow(part: PackedStrategy) -> PackedStrategy:
         for _, keys in seen:
             part = part.chosen(~_places(keys, part.words)[1])
-        return part.chosen(none.answers(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
+        return part.chosen(none.winning_moves(part.words, np.full(len(part), _SEEN))[:, 1] < 0)
 
     begun = [Board(run.variant, text) for text in starts]
     boards = (engine.board(one.position.cells, one.position.side) for one in begun)
@@ -197,13 +197,13 @@ def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[Pa
         lines = chosen(fresh)
         while seen and len(seen[-1][0]) < 4 * len(fresh):
             fresh = joined(engine, [seen.pop()[0], fresh])
-        seen.append((fresh, keys_of(fresh.words)))
+        seen.append((fresh, position_keys(fresh.words)))
         waiting = after_replies(engine, lines, group)
 
 
 def _places(keys: NDArray[Any], words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return the indices of positions among sorted keys, and whether each position is among them."""
-    wanted = keys_of(words)
+    wanted = position_keys(words)
     places = np.minimum(np.searchsorted(keys, wanted), max(0, len(keys) - 1))
     return places, keys[places] == wanted if len(keys) else np.zeros(len(wanted), dtype=bool)
 

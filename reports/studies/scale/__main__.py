@@ -14,8 +14,8 @@ from tablut.cli.people import Table, number, safe_text
 from tablut.cli.runtime import Reply, interruptible
 from tablut.cli.shell import main
 from tablut.results import Result
-from tablut.store.files import check_output, write_text
 from tablut.variants import load_variant
+from tablut.work.files import check_output, write_text
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from reports.studies.scale.replay import Replay, equal_tasks, fit_costs, replay
-from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.kernels.context import row_array_sizes
 from retrograde.solver.tiers import least_memory, tier_bytes, tier_graph
 from tablut.errors import InputError
 from tablut.results import Result
@@ -321,7 +321,7 @@ class CountedTiers:
 
     def judged(self, material: Material) -> bool:
         """Return whether the rows of a tier are judged as a whole."""
-        return judging_room(self.variant, material).men > 0
+        return row_array_sizes(self.variant, material).men > 0
 
 
 # -- the cost of a class, as a law fitted to tiers that were built, with the error of the law

@@ -30,16 +30,16 @@ from retrograde.solver.tiers import tier_graph
 from retrograde.tablebase.store import open_store, tier_name
 from retrograde.tablebase.writer import create, writing
 from tablut import __version__
-from tablut.cli.runtime import commit
 from tablut.errors import InputError
-from tablut.running.clocks import cpu_clock
-from tablut.running.scheduling import LocalScheduler, open_scheduler
+from tablut.provenance import commit
 from tablut.variants import Variant, load_variant
+from tablut.work.clocks import cpu_clock
+from tablut.work.run import LocalScheduler, open_scheduler
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
 
 SLICES = (16, 64)
 """Numbers of slices into which the smaller tiers are divided, to measure the cost of neighbouring rows."""
@@ -142,9 +142,9 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 class Unjudged(TierSolver):
     """A solver that does not judge whole rows."""
 
-    def solving_desk(self, material: tuple[int, int]) -> Desk:
-        """Return a desk that judges no rows."""
-        return super().solving_desk(material)._replace(workspace=self.new_desk(material[1]).workspace)
+    def solving_context(self, material: tuple[int, int]) -> Context:
+        """Return tables and memory without arrays for whole rows."""
+        return self.new_context(material[1])._replace(rules=super().solving_context(material).rules)
 
 
 def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: type[TierSolver] = TierSolver) -> float:

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 from pydantic import Field
 
 from counting.spaces import classes_by_material, spaces
-from reports.rendering import Artefact, figure, page
-from reports.stored import STUDIES, read_stored
+from reports.rendering import STUDIES, Artefact, figure, page, read_stored
 from reports.studies.scale.forecast import Forecast, Interval, ScaleModel, without_largest
 from reports.studies.scale.records import ScaleCheck, run_of
 from tablut.results import Result

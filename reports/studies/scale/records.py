@@ -10,7 +10,7 @@ from reports.studies.scale.trace import PASS, PLAN, STORE
 from retrograde.solver.passes import MOVES, QUICK_WINS
 from tablut.errors import InputError
 from tablut.results import Result
-from tablut.store.files import excerpt, read_bytes
+from tablut.work.files import excerpt, read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Final
 from retrograde.solver.build import TierTask, build_tier
 from retrograde.tablebase.store import tier_name
 from tablut import __version__
-from tablut.running.clocks import cpu_clock, thread_clock
-from tablut.running.machine import peak_memory
-from tablut.running.progress import Observer
-from tablut.running.scheduling import Scheduler, Task
-from tablut.store.files import write_text
+from tablut.work.clocks import cpu_clock, thread_clock
+from tablut.work.files import write_text
+from tablut.work.machine import peak_memory
+from tablut.work.progress import Observer
+from tablut.work.run import Scheduler, Task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,8 +123,9 @@ class Tracer(Scheduler, Observer):
         for answer in answers:
             if function is build_tier:
                 self._add(answer["tier"], WHOLE, answer["measured"])
-            elif "entries" in answer:  # otherwise the file of the pass existed already
-                same = {name: answer[name] for name in ("number", "entries", "window", "read")}
+            elif answer["now"]:  # otherwise the file of the pass existed already
+                same = {name: getattr(answer["stats"], name) for name in ("entries", "window", "read")}
+                same["number"] = answer["number"]
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
                 self._add(self._found[-1]["tier"], PASS, answer["measured"], step=step, written=answer["bytes"], **same)
         return answers

@@ -1,6 +1,17 @@
 """The solver's compiled passes. They work only on arrays and tables, not on files or names.
 
-The ranks and files of a board are its *lines*. The index of a tier has *rows*, one for each king and choice of row
-soldiers; each row has *columns*, the choices of cells for the column soldiers. Variables that hold records have short
-names, listed in docs/architecture.md; `c`, `h` and `j` are a workspace's `cursor`, `hops` and `judged`.
+A *tier* is the set of all undecided positions with given numbers of attackers and defenders. `tablut.indexing.tiers`
+numbers its positions up to symmetry. These words are used in all modules of this package:
+
+- *entry*: number of a position within its tier, for one side to move.
+- *row*: the entries with the same king and the same *row soldiers* (the defenders, or the attackers if there are no
+  defenders). The other attackers are the *column soldiers*; each way to place them is a *column* of the row.
+- *residual group*: the symmetries that keep a row's king and row soldiers. Only if there are any besides the identity
+  can a row have symmetric positions, or *aliases*: entries of positions that are ranked at another entry.
+- *item*: the 16-bit state of an entry (`tablut.indexing.values`). A *decided* item holds the value of the position. An
+  *open* item counts the quiet moves that are not yet known to lose.
+- *quiet move*: a move that captures nothing, so that it stays in the tier. Captures lead to lower tiers.
+- *tactical move*: a move that may capture or end the game, judged by its target cell alone.
+- *current row*, *current position*: the row and position that a thread has on its board.
+- *line*: a rank or a file of the board.
 """

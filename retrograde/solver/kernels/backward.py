@@ -3,8 +3,8 @@
 A lost position makes each of its parents a win. A won position decrements the counter of moves of each parent, and when
 the counter reaches zero the parent is lost. For this, the counter must be decremented once for every move of the parent
 that leads to the class of the successor. There is exactly one such move for each un-move, unless parent or successor
-has a symmetry. Rows in which this can happen are recognised by their residual group, and in these rows the moves of the
-parent are counted.
+has a symmetry. This can happen only in rows with a residual group. There the moves of the parent that lead to the
+successor are counted one by one.
 
 Several threads work on one tier. All wins of a round have the same value, and counters
 are decremented atomically; wins and losses are propagated in separate rounds.
@@ -19,27 +19,27 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from retrograde.solver.kernels.context import ERRORS, KING, RESIDUAL, Context
 from retrograde.solver.kernels.cursor import (
-    attacker_entry,
     capture_item,
-    close_column,
+    clear_column,
+    count_men,
+    entry_after,
     entry_on,
-    open_column,
-    open_later_row,
     piece_of,
-    prepare_attacker,
+    prepare_moves,
+    put_column,
     rows_of_king,
+    set_later_row,
     symmetry_order,
-    white_entry,
 )
-from retrograde.solver.kernels.workspace import ERRORS, KING, RESIDUAL, Desk, Workspace
 from tablut.engine.attacks import wins_afar
-from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, called, fetch_subtract, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, generate, make, unmake
 from tablut.engine.layout import cell_on_cross, coordinates, undo_captured
 from tablut.engine.records import flat, record_at
-from tablut.engine.unmoves import OriginTables, arrivals
-from tablut.indexing.tier_kernels import men_of, orbit_of, set_board
+from tablut.engine.unmoves import arrivals
+from tablut.indexing.tier_kernels import men_of, set_board, split_entry
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import CAPTURES, COUNTER, SAFE
 from tablut.rules.outcome import UNDECIDED
@@ -47,213 +47,209 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Pass
-    from tablut.engine.tables import Tables
+    from retrograde.solver.kernels.context import Pass
     from tablut.indexing.tier_tables import TierTables
 
 _BLOCK = 512
-"""Number of items that are searched for a value together."""
+"""Number of consecutive items that are searched for a value in one vectorised loop."""
 
 
 @called
-def _moved_has_symmetry(x: TierTables, w: Workspace, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the open position would have a symmetry if one man of a side stood on another cell."""
-    black, white = w.here.black, w.here.white
-    if side == 0 and man == x.tier.defenders[tier]:
-        return symmetry_order(x, tier, cell, black, white) > 1
+def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
+    """Return whether the current position would have a symmetry if one man of a side stood on another cell."""
+    index = context.tiers
+    black, white = context.here.black, context.here.white
+    if side == 0 and man == index.tier.defenders[tier]:
+        return symmetry_order(index, tier, cell, black, white) > 1
     men = black if side == 1 else white
     here = men[man]
     men[man] = cell
-    found = symmetry_order(x, tier, w.cursor.head[KING], black, white) > 1
+    found = symmetry_order(index, tier, context.cursor.head[KING], black, white) > 1
     men[man] = here
     return found
 
 
 @called
-def _is_symmetric(x: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry (without column soldiers, the entry itself) has a residual group."""
-    by_king = tier * x.square.kings + orbit_of(x, tier, entry)
-    row = x.tier.first_row[by_king] + (entry - x.tier.base[by_king]) // x.tier.width[by_king]
-    return x.row.residual[x.tier.meta_at[tier] + row] != 1
+def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
+    """Return whether the row of an entry has a residual group."""
+    _, row, _ = split_entry(index, tier, entry)
+    return index.row.residual[index.tier.meta_at[tier] + row] != 1
 
 
 @called
-def _open_spare(t: Tables, x: TierTables, w: Workspace, tier: int, entry: int, side: int) -> None:
-    """Set the spare board and the spare lists of men to an entry."""
-    m = w.spare
-    king = men_of(x, tier, entry, m.black, m.white, w.scratch)
-    set_board(t, x, tier, king, m.black, m.white, side, m.board)
+def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
+    """Put the position of an entry on the spare board."""
+    spare = context.spare
+    king = men_of(context.tiers, tier, entry, spare.black, spare.white, context.scratch)
+    set_board(context.rules, context.tiers, tier, king, spare.black, spare.white, side, spare.board)
 
 
 @called
-def _count_moves_to(t: Tables, x: TierTables, w: Workspace, tier: int, parent: int, side: int, successor: int) -> int:
-    """Return how many quiet moves of a parent lead to the class of a successor."""
-    _open_spare(t, x, w, tier, parent, side)
-    board = w.spare.board
-    scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(t, board, moves)
-    count = I64(0)
-    for number in range(found):
-        undo, outcome = make(t, board, I64(moves[number]))
+def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
+    """Return how many quiet moves of a parent lead to the class of a successor, by making all of them."""
+    rules = context.rules
+    _set_spare(context, tier, parent, side)
+    board, count = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) == 0:
-            _, entry = entry_on(t, x, w, board)
+            _, entry = entry_on(context, board)
             count += I64(entry == successor)
-        unmake(t, board, undo)
-    keep(scratch_moves)
+        unmake(rules, board, undo)
     return count
 
 
 @called
-def _longest_capture(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int) -> int:
-    """Return the number of plies in which the slowest capture loses, in a position in which every move loses."""
-    _open_spare(t, x, w, p.tier, parent, p.side)
-    scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
-    moves = pointer(scratch_moves)
-    found = generate(t, w.spare.board, moves)
-    worst = I64(0)
-    for number in range(found):
-        undo, outcome = make(t, w.spare.board, I64(moves[number]))
+def _longest_capture(context: Context, task: Pass, parent: int) -> int:
+    """Return after how many plies the slowest capture loses, in a position in which every move loses."""
+    rules = context.rules
+    _set_spare(context, task.tier, parent, task.side)
+    board, worst = context.spare.board, I64(0)
+    for number in range(generate(rules, board, context.moves)):
+        undo, outcome = make(rules, board, I64(context.moves[number]))
         if outcome == UNDECIDED and undo_captured(undo) != 0:
-            item = capture_item(t, x, w, w.spare.board, p.lower)
+            item = capture_item(context, board, task.lower)
             if item < 0 or not is_decided(item) or is_loss(item):
-                w.cursor.head[ERRORS] += 1
+                context.cursor.head[ERRORS] += 1
             else:
                 worst = max(worst, plies_of(item) + 1)
-        unmake(t, w.spare.board, undo)
-    keep(scratch_moves)
+        unmake(rules, board, undo)
     return worst
 
 
 @inlined
-def _propagate_loss(w: Workspace, p: Pass, distance: int, parent: int) -> None:
+def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) -> None:
     """Make the parent of a lost position a win, or shorten its win."""
-    item, new = I64(p.mine[parent]), won_in(distance + 1)
+    item, new = I64(task.mine[parent]), won_in(distance + 1)
     if not is_decided(item) or (not is_loss(item) and item > new):
-        p.mine[parent] = np.uint16(new)
-        p.report[code_of(new)] += 1
+        task.mine[parent] = np.uint16(new)
+        task.report[code_of(new)] += 1
     elif is_loss(item):
         # The position was stored as a loss although it has a winning move.
-        w.cursor.head[ERRORS] += 1
+        context.cursor.head[ERRORS] += 1
 
 
 @inlined
-def _lose(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, before: int) -> None:
+def _lose(context: Context, task: Pass, distance: int, parent: int, before: int) -> None:
     """Make a parent a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
-        worst = max(worst, _longest_capture(t, x, w, p, parent))
+        worst = max(worst, _longest_capture(context, task, parent))
     new = lost_in(worst)
-    p.mine[parent] = np.uint16(new)
-    p.report[code_of(new)] += 1
+    task.mine[parent] = np.uint16(new)
+    task.report[code_of(new)] += 1
 
 
 @inlined
-def _take_moves(t: Tables, x: TierTables, w: Workspace, p: Pass, distance: int, parent: int, moves: int) -> None:
+def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves: int) -> None:
     """Subtract moves to wins in ``distance`` plies from a parent's counter; at zero, make the parent a loss."""
-    before = fetch_subtract(advance(p.mine, parent), moves)
+    before = fetch_subtract(advance(task.mine, parent), moves)
     left = (before & COUNTER) - moves
     if left < 0:
-        w.cursor.head[ERRORS] += 1
+        context.cursor.head[ERRORS] += 1
     if left == 0 and before & SAFE == 0:
-        _lose(t, x, w, p, distance, parent, before)
+        _lose(context, task, distance, parent, before)
 
 
 @inlined
-def _is_known(w: Workspace, parent: int) -> bool:
-    """Return whether a parent of the open position has been met before, and remember it."""
-    number = w.seen[0]
+def _is_known(context: Context, parent: int) -> bool:
+    """Return whether an un-move of the current position has already led to a parent, and record the parent."""
+    number = context.seen[0]
     for other in range(number):
-        if w.seen[1 + other] == parent:
+        if context.seen[1 + other] == parent:
             return True
-    w.seen[1 + number] = parent
-    w.seen[0] = number + 1
+    context.seen[1 + number] = parent
+    context.seen[0] = number + 1
     return False
 
 
 @inlined
-def _write(x: TierTables, p: Pass, parent: int, moves: int) -> None:
-    """Write a message: the parent that it concerns, as an entry of the whole tier, and the number of moves."""
-    by_king = p.tier * x.square.kings + orbit_of(x, p.tier, parent)
-    base, width, n = x.tier.base[by_king], x.tier.width[by_king], p.messages
-    row, count = (parent - base) // width, n.place[1]
-    n.entries[count] = n.starts[x.tier.first_row[by_king] + row] + parent - base - row * width
-    n.moves[count] = moves
-    n.place[1] = count + 1
+def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
+    """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
+    _, row, column = split_entry(index, task.tier, parent)
+    messages, count = task.messages, task.messages.place[1]
+    messages.entries[count] = messages.starts[row] + column
+    messages.moves[count] = moves
+    messages.place[1] = count + 1
 
 
 @inlined
-def _parent_has_symmetry(x: TierTables, w: Workspace, p: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether a parent of the open position that has one man on another cell is symmetric."""
-    if x.tier.column_men[p.tier] == 0:
-        return _is_symmetric(x, p.tier, parent)
-    # Only a row with a residual group has symmetric positions. Black moves within the open row; for white's moves, the
-    # hop shows whether the new row has such a group.
-    may_have = w.cursor.head[RESIDUAL] != 1
-    if p.side == 0:
-        may_have = w.hops.base[man * x.square.cells + start] < 0
-    return may_have and _moved_has_symmetry(x, w, p.tier, p.side, man, start)
+def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
+    """Return whether the parent that has one man on another cell than the current position is symmetric."""
+    index = context.tiers
+    if index.tier.column_men[task.tier] == 0:
+        return _is_symmetric(index, task.tier, parent)
+    # Only a row with a residual group has symmetric positions. Black moves within the current row. For a move of white,
+    # the stored row has no first entry if it has such a group.
+    may_have = context.cursor.head[RESIDUAL] != 1
+    if task.side == 0:
+        may_have = context.row_moves.base[man * index.square.cells + start] < 0
+    return may_have and _moved_has_symmetry(context, task.tier, task.side, man, start)
 
 
 @inlined
-def _count_once(t: Tables, x: TierTables, w: Workspace, p: Pass, parent: int, successor: int) -> int:
-    """Return how many moves of a parent lead to the open position's class, or 0 if the parent has been met before."""
-    return I64(0) if _is_known(w, parent) else _count_moves_to(t, x, w, p.tier, parent, p.side, successor)
+def _count_once(context: Context, task: Pass, parent: int, successor: int) -> int:
+    """Return how many moves of a parent lead to the current position, or 0 if the parent was counted before."""
+    return I64(0) if _is_known(context, parent) else _count_moves_to(context, task.tier, parent, task.side, successor)
 
 
 @inlined
-def _is_decided_by_last_ply(t: Tables, w: Workspace, p: Pass) -> bool:
-    """Return whether any ply that leads to the open position ends the game, so that there is nothing to propagate."""
-    stuck = t.either_after_ply != 0 and not can_move(t, w.here.board, p.side)
-    return stuck or wins_afar(t, w.here.board, p.side, w.cursor.head[KING])
+def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
+    """Return whether no ply that leads to the current position has a value to propagate, because it ends the game.
 
-
-@inlined
-def _propagate(t: Tables, x: TierTables, w: Workspace, p: Pass, r: OriginTables, item: int, successor: int) -> None:
-    """Propagate the open position's item to all its parents, or write messages for them.
-
-    In the parents, the side of the pass is to move. They are found man by man: if one man stands elsewhere in a parent,
-    the parent's entry differs from the open position's by one term.
+    Unlike in `tablut.engine.unmoves`, a position whose side to move has no move has parents: it is lost in 0 plies.
     """
-    if _is_decided_by_last_ply(t, w, p):
+    rules = context.rules
+    stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
+    return stuck or wins_afar(rules, context.here.board, task.side, context.cursor.head[KING])
+
+
+@inlined
+def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
+    """Propagate the current position's item to all its parents, or write messages for them.
+
+    In the parents, the side of the pass is to move. They are found by taking back the slides of each man.
+    """
+    rules, index, here = context.rules, context.tiers, context.here
+    if _is_decided_by_last_ply(context, task):
         return
-    king, men = w.cursor.head[KING], x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
+    king, men, sends = context.cursor.head[KING], count_men(index, task.tier, task.side), task.messages.room > 0
     # Without column soldiers a row is a single position, and its residual group is the group of that position.
-    symmetric = w.cursor.head[RESIDUAL] != 1 and (
-        x.tier.column_men[p.tier] == 0 or symmetry_order(x, p.tier, king, w.here.black, w.here.white) > 1
+    symmetric = context.cursor.head[RESIDUAL] != 1 and (
+        index.tier.column_men[task.tier] == 0 or symmetry_order(index, task.tier, king, here.black, here.white) > 1
     )
-    w.seen[0] = 0
+    context.seen[0] = 0
     for man in range(men):
-        target, _ = piece_of(t, w, p.side, man, men)
-        centre, starts = coordinates(t, target), arrivals(t, r, w.here.board, p.side, target, king)
-        if p.side == 1 and starts != 0:
-            prepare_attacker(x, w, man, men)
+        target, _ = piece_of(context, task.side, man, men)
+        centre = coordinates(rules, target)
+        starts = arrivals(rules, context.origins, here.board, task.side, target, king)
+        if starts != 0:
+            prepare_moves(context, task.side, man, men)
         while starts:
-            start = cell_on_cross(t, centre, trailing_zeros(starts))
+            start = cell_on_cross(rules, centre, trailing_zeros(starts))
             starts &= starts - 1
-            parent = attacker_entry(x, w, p.tier, man, start) if p.side == 1 else white_entry(x, w, p.tier, man, start)
-            sends = p.messages.room > 0
+            parent = entry_after(context, task.tier, task.side, man, start)
             # A loss makes every parent a win; a win decrements the counters of parents that are still open.
-            if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(p.mine[parent]))):
+            if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(task.mine[parent]))):
                 continue
             moves = I64(1)
-            # If the parent or the open position has a symmetry, the number of un-moves differs from the number of
+            # If the parent or the current position has a symmetry, the number of un-moves differs from the number of
             # moves.
-            if not is_loss(item) and (symmetric or _parent_has_symmetry(x, w, p, parent, man, start)):
-                moves = _count_once(t, x, w, p, parent, successor)
+            if not is_loss(item) and (symmetric or _parent_has_symmetry(context, task, parent, man, start)):
+                moves = _count_once(context, task, parent, successor)
             if moves == 0:
                 continue
             if sends:
-                _write(x, p, parent, moves)
+                _write(index, task, parent, moves)
             elif is_loss(item):
-                _propagate_loss(w, p, plies_of(item), parent)
+                _propagate_loss(context, task, plies_of(item), parent)
             else:
-                _take_moves(t, x, w, p, plies_of(item), parent, moves)
+                _take_moves(context, task, plies_of(item), parent, moves)
 
 
 @inlined
 def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16) -> bool:
-    """Return whether an item occurs in a range of items. The loop has no early exit, so that it is vectorised."""
+    """Return whether an item occurs in a range of items. The loop has no early exit, so that LLVM vectorises it."""
     found = np.uint16(0)
     for place in range(start, stop):
         found |= np.uint16(items[place] == wanted)
@@ -261,54 +257,59 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 
 @kernel
-def backward_pass(desk: NDArray[np.int64], task: Pass, item: int, first: int, last: int) -> int:
+def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
     If messages are written, the pass stops when their buffer is nearly full, and the next call continues at that place.
     """
-    d, p = record_at(desk, Desk), flat(task)
-    t, r, x, w, n = d.tables, d.origins, d.tiers, d.workspace, p.messages
-    column_men, wanted = x.tier.column_men[p.tier], np.uint16(item)
+    context, task = record_at(directory, Context), flat(arguments)
+    index, cursor = context.tiers, context.cursor
+    messages = task.messages
+    column_men, wanted = index.tier.column_men[task.tier], np.uint16(item)
     # Leave space for all messages of one position: at most 2 * size for each of white's men.
-    full = n.room - 2 * t.size * (x.tier.defenders[p.tier] + 1)
-    w.cursor.head[ERRORS] = 0
-    for orbit in range(x.square.kings):
-        begin, end, base, width = rows_of_king(x, p.tier, orbit, first, last)
+    full = messages.room - 2 * context.rules.size * (index.tier.defenders[task.tier] + 1)
+    cursor.head[ERRORS] = 0
+    for orbit in range(index.square.kings):
+        begin, end, base, width = rows_of_king(index, task.tier, orbit, first, last)
         stop, opened = base + (end - begin) * width, I64(-1)
-        for block in range(max(base, n.place[0]), stop, _BLOCK):
+        for block in range(max(base, messages.place[0]), stop, _BLOCK):
             block_end = min(block + _BLOCK, stop)
-            if not _occurs(p.theirs, block, block_end, wanted):
+            if not _occurs(task.theirs, block, block_end, wanted):
                 continue
             for successor in range(block, block_end):
-                if p.theirs[successor] != wanted:
+                if task.theirs[successor] != wanted:
                     continue
-                if n.room > 0 and n.place[1] > full:
-                    n.place[0] = successor
-                    return w.cursor.head[ERRORS]
+                if messages.room > 0 and messages.place[1] > full:
+                    messages.place[0] = successor
+                    return cursor.head[ERRORS]
                 row = begin + (successor - base) // width
                 if row != opened:
-                    open_later_row(t, x, w, p.tier, row, opened, p.side ^ 1)
+                    set_later_row(context, task.tier, row, opened, task.side ^ 1)
                     opened = row
-                open_column(t, x, w, column_men, successor - base - (row - begin) * width)
-                _propagate(t, x, w, p, r, item, successor)
-                close_column(t, w, column_men)
-    if n.room > 0:
-        n.place[0] = -1
-    return w.cursor.head[ERRORS]
+                put_column(context, column_men, successor - base - (row - begin) * width)
+                _propagate(context, task, item, successor)
+                clear_column(context, column_men)
+    if messages.room > 0:
+        messages.place[0] = -1
+    return cursor.head[ERRORS]
 
 
 @kernel
 def receive(
-    desk: NDArray[np.int64], task: Pass, entries: NDArray[np.uint32], moves: NDArray[np.uint8], shift: int, item: int
+    directory: NDArray[np.int64],
+    arguments: Pass,
+    entries: NDArray[np.uint32],
+    moves: NDArray[np.uint8],
+    shift: int,
+    item: int,
 ) -> int:
     """Apply messages to the positions that they concern; these have moves to positions of one value. O(messages)."""
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    w.cursor.head[ERRORS] = 0
+    context, task = record_at(directory, Context), flat(arguments)
+    context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):
         parent = I64(entries[number]) + shift
         if is_loss(item):
-            _propagate_loss(w, p, plies_of(item), parent)
-        elif not is_decided(I64(p.mine[parent])):
-            _take_moves(t, x, w, p, plies_of(item), parent, I64(moves[number]))
-    return w.cursor.head[ERRORS]
+            _propagate_loss(context, task, plies_of(item), parent)
+        elif not is_decided(I64(task.mine[parent])):
+            _take_moves(context, task, plies_of(item), parent, I64(moves[number]))
+    return context.cursor.head[ERRORS]

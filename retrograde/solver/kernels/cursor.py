@@ -1,10 +1,10 @@
-"""The open position of a tier, and the entries to which its moves lead.
+"""The current position of a thread, and the entries to which its moves lead.
 
-A *row* fixes the king and the row soldiers. `open_row` writes them to the workspace, together with the numbers
-that the row gives to the remaining cells. Within a row, a *column* fixes the cells of the column soldiers, which are
-attackers. In a tier without defenders the attackers are the row soldiers, and a row has one column.
+`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves to column
+soldiers. `put_column` then places the column soldiers. In a tier without defenders the attackers are the row soldiers,
+and a row has one column.
 
-`attacker_entry` and `white_entry` avoid ranking the moved position from its list of cells. A move of an attacker
+`entry_after` avoids ranking the moved position from its list of cells. A move of an attacker
 changes one term of the column's rank. A move of a defender or the king leads to another row, which numbers all cells
 differently. These numbers depend only on the row, so they are computed once for each row.
 """
@@ -15,13 +15,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.workspace import BASE, CELLS, KING, ORBIT, RESIDUAL, STAMP
-from tablut.engine.attacks import slides_along
+from retrograde.solver.kernels.context import BASE, CELLS, KING, ORBIT, RESIDUAL, STAMP
+from tablut.engine.attacks import slides_along, slides_from
 from tablut.engine.jit import I64, advance, called, inlined, items_at
 from tablut.engine.kernels import toggle
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     count_of,
+    cross_of,
     half_of,
     king_of,
     line_of,
@@ -31,179 +33,185 @@ from tablut.engine.layout import (
     put_side,
     side_of,
 )
+from tablut.indexing.combinations import next_places, rank_places, sort_in, unrank_places
 from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, row_at, tier_at
-from tablut.indexing.tier_tables import combination_rank, sort_in, unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Workspace
+    from retrograde.solver.kernels.context import Context
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Number of columns up to which stepping is faster than unranking."""
+"""Number of columns up to which stepping from column to column is faster than unranking."""
 
 
 @inlined
-def rows_of_king(x: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return the part of a range of rows that has a given king.
+def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
+    """Return which rows of a range have a king of the given orbit.
 
-    The result is the first row, the end, the first row's first entry and the number of columns of each row.
+    The results are the first such row, the row after the last one, the first entry of the first row, and the number of
+    columns of each row.
     """
-    by_king = tier * x.square.kings + orbit
-    start, width = x.tier.first_row[by_king], x.tier.width[by_king]
-    begin, end = max(I64(first), start), min(I64(last), start + x.tier.row_count[by_king])
-    return begin, end, x.tier.base[by_king] + (begin - start) * width, width
+    by_king = tier * index.square.kings + orbit
+    start, width = index.tier.first_row[by_king], index.tier.width[by_king]
+    begin, end = max(I64(first), start), min(I64(last), start + index.tier.row_count[by_king])
+    return begin, end, index.tier.base[by_king] + (begin - start) * width, width
 
 
 @inlined
-def are_all_rows(x: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
-    """Return whether a range of rows is not empty and contains all rows of a king."""
-    by_king = tier * x.square.kings + orbit
-    return begin < end and begin == x.tier.first_row[by_king] and end == begin + x.tier.row_count[by_king]
+def are_all_rows(index: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
+    """Return whether a range of rows consists of all rows of a king's orbit, and there is at least one."""
+    by_king = tier * index.square.kings + orbit
+    return begin < end and begin == index.tier.first_row[by_king] and end == begin + index.tier.row_count[by_king]
 
 
 @called
-def open_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, side: int) -> None:
-    """Set the workspace to a row of a tier, with no column soldiers on the board; O(cells)."""
-    s, c, board = x.square, w.cursor, w.here.board
-    by_king = tier * s.kings
+def set_row(context: Context, tier: int, row: int, side: int) -> None:
+    """Make a row of a tier the current row, without column soldiers on the board; O(cells)."""
+    rules, index, here = context.rules, context.tiers, context.here
+    square, cursor, board = index.square, context.cursor, here.board
+    by_king = tier * square.kings
     orbit = I64(0)
-    while orbit + 1 < s.kings and x.tier.first_row[by_king + orbit + 1] <= row:
+    while orbit + 1 < square.kings and index.tier.first_row[by_king + orbit + 1] <= row:
         orbit += 1
     by_king += orbit
-    kind, row_men = x.tier.row_kind[tier], x.tier.row_men[tier]
-    king = I64(s.representative[orbit])
-    c.head[ORBIT] = orbit
-    c.head[BASE] = x.tier.base[by_king] + (row - x.tier.first_row[by_king]) * x.tier.width[by_king]
-    c.head[RESIDUAL] = I64(x.row.residual[x.tier.meta_at[tier] + row])
-    c.head[KING] = king
-    c.head[STAMP] += 1
-    for line in range(2 * t.size):
+    kind, row_men = index.tier.row_kind[tier], index.tier.row_men[tier]
+    king = I64(square.representative[orbit])
+    cursor.head[ORBIT] = orbit
+    cursor.head[BASE] = index.tier.base[by_king] + (row - index.tier.first_row[by_king]) * index.tier.width[by_king]
+    cursor.head[RESIDUAL] = I64(index.row.residual[index.tier.meta_at[tier] + row])
+    cursor.head[KING] = king
+    cursor.head[STAMP] += 1
+    for line in range(2 * rules.size):
         board[line] = np.uint32(0)
-    put_king(t, board, king)
-    put_side(t, board, side)
-    put_count(t, board, 1, x.tier.attackers[tier])
-    put_count(t, board, 0, x.tier.defenders[tier])
-    toggle(t, board, king, half_of(board))
-    combination = I64(x.row.combination[x.tier.meta_at[tier] + row])
-    unrank_places(s.binomial, s.most, combination, row_men, s.cells, c.numbers)
-    men = w.here.white if kind == 1 else w.here.black
+    put_king(rules, board, king)
+    put_side(rules, board, side)
+    put_count(rules, board, 1, index.tier.attackers[tier])
+    put_count(rules, board, 0, index.tier.defenders[tier])
+    toggle(rules, board, king, half_of(board))
+    combination = I64(index.row.combination[index.tier.meta_at[tier] + row])
+    unrank_places(square.binomial, square.most, combination, row_men, square.cells, cursor.numbers)
+    men = here.white if kind == 1 else here.black
     for k in range(row_men):
-        cell = I64(s.spot[kind * s.cells + c.numbers[k]])
-        c.row_cells[k] = cell
+        cell = I64(square.spot[kind * square.cells + cursor.numbers[k]])
+        cursor.row_cells[k] = cell
         men[k] = cell
-        toggle(t, board, cell, kind * half_of(board))
-    if x.tier.column_men[tier] > 0:
-        number_cells(x, w, row_men)
+        toggle(rules, board, cell, kind * half_of(board))
+    if index.tier.column_men[tier] > 0:
+        number_cells(context, row_men)
     else:
-        # Treat the row soldiers as column soldiers, for `open_later_row`.
-        for number in range(s.cells):
-            c.spot[number] = s.spot[kind * s.cells + number]
+        # Treat the row soldiers as column soldiers, for `set_later_row`.
+        for number in range(square.cells):
+            cursor.spot[number] = square.spot[kind * square.cells + number]
 
 
 @inlined
-def number_cells(x: TierTables, w: Workspace, row_men: int) -> None:
-    """Assign numbers to the cells that the open row leaves to column soldiers."""
-    s, c = x.square, w.cursor
+def number_cells(context: Context, row_men: int) -> None:
+    """Assign numbers to the cells that the current row leaves to column soldiers."""
+    square, cursor = context.tiers.square, context.cursor
     count = I64(0)
-    for cell in range(s.cells):
-        c.number[cell] = -1
-        if s.place[cell] >= 0:
-            taken = cell == c.head[KING]
+    for cell in range(square.cells):
+        cursor.number[cell] = -1
+        if square.place[cell] >= 0:
+            taken = cell == cursor.head[KING]
             for k in range(row_men):
-                taken |= c.row_cells[k] == cell
+                taken |= cursor.row_cells[k] == cell
             if not taken:
-                c.number[cell] = count
-                c.spot[count] = cell
+                cursor.number[cell] = count
+                cursor.spot[count] = cell
                 count += 1
-    c.head[CELLS] = count
+    cursor.head[CELLS] = count
 
 
 @called
-def open_later_row(t: Tables, x: TierTables, w: Workspace, tier: int, row: int, before: int, side: int) -> None:
-    """Set the workspace to a row, starting from an earlier row of the same king if such a row is open.
+def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
+    """Make a row the current row, given the current row ``before`` of the same king; -1 if there is none.
 
-    Without column soldiers a row is a single position, and the next one differs little from it.
+    Without column soldiers a row is a single position, and the next one differs little from it, so it is reached by
+    moving a few soldiers.
     """
-    if before < 0 or x.tier.column_men[tier] > 0:
-        open_row(t, x, w, tier, row, side)
+    index = context.tiers
+    if before < 0 or index.tier.column_men[tier] > 0:
+        set_row(context, tier, row, side)
         return
-    head = w.cursor.head
+    head = context.cursor.head
     head[BASE] += row - before
-    head[RESIDUAL] = I64(x.row.residual[x.tier.meta_at[tier] + row])
+    head[RESIDUAL] = I64(index.row.residual[index.tier.meta_at[tier] + row])
     head[STAMP] += 1
-    combinations = advance(x.row.combination, x.tier.meta_at[tier])
-    row_men = x.tier.row_men[tier]
+    combinations = advance(index.row.combination, index.tier.meta_at[tier])
+    row_men = index.tier.row_men[tier]
     steps = I64(combinations[row]) - I64(combinations[before])
     if steps <= _STRIDE:
         for _ in range(steps):
-            next_column(t, w, row_men)
+            next_column(context, row_men)
     else:
-        close_column(t, w, row_men)
-        open_column(t, x, w, row_men, I64(combinations[row]))
+        clear_column(context, row_men)
+        put_column(context, row_men, I64(combinations[row]))
 
 
 @inlined
-def columns_of_row(x: TierTables, w: Workspace, column_men: int) -> int:
-    """Return the number of columns of the open row: the ways to place the column soldiers."""
-    return x.square.binomial[w.cursor.head[CELLS] * x.square.most + column_men]
+def columns_of_row(context: Context, column_men: int) -> int:
+    """Return the number of columns of the current row: the ways to place the column soldiers."""
+    return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + column_men]
 
 
 @inlined
-def open_column(t: Tables, x: TierTables, w: Workspace, column_men: int, column: int) -> None:
-    """Put the column soldiers of the open row on the cells of a column; O(cells)."""
+def put_column(context: Context, column_men: int, column: int) -> None:
+    """Put the column soldiers of the current row on the cells of a column; O(cells)."""
+    here = context.here
     if column_men > 0:
-        c, s = w.cursor, x.square
-        unrank_places(s.binomial, s.most, column, column_men, s.cells, c.numbers)
+        cursor, square = context.cursor, context.tiers.square
+        unrank_places(square.binomial, square.most, column, column_men, square.cells, cursor.numbers)
         for k in range(column_men):
-            w.here.black[k] = c.spot[c.numbers[k]]
-            toggle(t, w.here.board, I64(w.here.black[k]), 0)
+            here.black[k] = cursor.spot[cursor.numbers[k]]
+            toggle(context.rules, here.board, I64(here.black[k]), 0)
 
 
 @inlined
-def close_column(t: Tables, w: Workspace, column_men: int) -> None:
+def clear_column(context: Context, column_men: int) -> None:
     """Take the column soldiers off the board."""
     for k in range(column_men):
-        toggle(t, w.here.board, I64(w.here.black[k]), 0)
+        toggle(context.rules, context.here.board, I64(context.here.black[k]), 0)
 
 
 @inlined
-def next_column(t: Tables, w: Workspace, column_men: int) -> None:
-    """Move the column soldiers to the next column, which must exist; two of them move on average."""
-    c, board, black = w.cursor, w.here.board, w.here.black
+def next_column(context: Context, column_men: int) -> None:
+    """Move the column soldiers to the next column, which must exist. On average, two soldiers move."""
+    rules = context.rules
+    cursor, board, black = context.cursor, context.here.board, context.here.black
     k = I64(0)
-    while k + 1 < column_men and c.numbers[k] + 1 == c.numbers[k + 1]:
-        toggle(t, board, I64(black[k]), 0)
+    while k + 1 < column_men and cursor.numbers[k] + 1 == cursor.numbers[k + 1]:
+        toggle(rules, board, I64(black[k]), 0)
         k += 1
-    toggle(t, board, I64(black[k]), 0)
-    c.numbers[k] += 1
-    black[k] = c.spot[c.numbers[k]]
-    toggle(t, board, I64(black[k]), 0)
+    toggle(rules, board, I64(black[k]), 0)
+    cursor.numbers[k] += 1
+    black[k] = cursor.spot[cursor.numbers[k]]
+    toggle(rules, board, I64(black[k]), 0)
     for low in range(k):
-        c.numbers[low] = low
-        black[low] = c.spot[low]
-        toggle(t, board, I64(black[low]), 0)
+        cursor.numbers[low] = low
+        black[low] = cursor.spot[low]
+        toggle(rules, board, I64(black[low]), 0)
 
 
 @inlined
-def step_to(t: Tables, x: TierTables, w: Workspace, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of the open row from one column to a later one; ``at`` is -1 if none is open."""
+def step_to(context: Context, column_men: int, at: int, column: int) -> None:
+    """Move the column soldiers of the current row from one column to a later one; ``at`` is -1 if none is set."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
-            next_column(t, w, column_men)
+            next_column(context, column_men)
     else:
         if at >= 0:
-            close_column(t, w, column_men)
-        open_column(t, x, w, column_men, column)
+            clear_column(context, column_men)
+        put_column(context, column_men, column)
 
 
 @inlined
 def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the first choice of cells for the column soldiers; return the length of its run.
+    """Write the numbers of the first column's cells; return the length of its run.
 
-    A run consists of the columns that differ only in their lowest soldier.
+    A run consists of the columns that differ only in their lowest soldier. They are consecutive.
     """
     for k in range(column_men):
         numbers[k] = k
@@ -212,20 +220,21 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Move all column soldiers but the lowest to their next choice of cells; return the length of the run."""
-    k = I64(1)
-    while k + 1 < column_men and numbers[k] + 1 == numbers[k + 1]:
-        numbers[k] = k
-        k += 1
-    if k < column_men:
-        numbers[k] += 1
+    """Write the numbers of the cells of all column soldiers but the lowest in the next run; return its length."""
+    next_places(numbers, 1, column_men)
     return numbers[1] if column_men > 1 else width
 
 
+@inlined
+def _rank_men(context: Context, tier: int, king: int) -> int:
+    """Return the entry of a king's cell and the current lists of soldiers, or -1 if there is none."""
+    return entry_of(context.tiers, tier, king, context.here.black, context.here.white, context.scratch)
+
+
 @called
-def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
-    """Return whether the open position is ranked at another entry. This occurs only in rows with a residual group."""
-    return entry_of(x, tier, w.cursor.head[KING], w.here.black, w.here.white, w.scratch) != entry
+def is_alias(context: Context, tier: int, entry: int) -> bool:
+    """Return whether the current position is ranked at an entry other than the given one."""
+    return _rank_men(context, tier, context.cursor.head[KING]) != entry
 
 
 # -- symmetries ----------------------------------------------------------------------------
@@ -233,7 +242,7 @@ def is_alias(x: TierTables, w: Workspace, tier: int, entry: int) -> bool:
 
 @inlined
 def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
-    """Return whether a permutation maps a list of cells to the same cells."""
+    """Return whether a permutation maps a set of cells, given as a list, to itself."""
     for k in range(count):
         found = False
         for other in range(count):
@@ -244,13 +253,13 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
 
 
 @called
-def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
+def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
     """Return how many elements of the group leave a position unchanged; O(elements * men * men)."""
     count = I64(1)
-    for element in range(1, x.square.elements):
-        table = advance(x.square.image, element * x.square.cells)
-        if I64(table[king]) == king and _keeps(table, black, x.tier.attackers[tier]):
-            count += I64(_keeps(table, white, x.tier.defenders[tier]))
+    for element in range(1, index.square.elements):
+        table = advance(index.square.image, element * index.square.cells)
+        if I64(table[king]) == king and _keeps(table, black, index.tier.attackers[tier]):
+            count += I64(_keeps(table, white, index.tier.defenders[tier]))
     return count
 
 
@@ -258,19 +267,20 @@ def symmetry_order(x: TierTables, tier: int, king: int, black: NDArray[np.uint8]
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values in place of a base: there is no such entry; the row has aliases, so the rank must be found from all images."""
+"""Values in place of the first entry of a row: there is no such row; the row has aliases, so that the position must be
+ranked from its cells."""
 
 
 @inlined
-def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
-    """Write the terms that the other attackers contribute to a rank, for `attacker_entry`; O(men).
+def _prepare_attacker(context: Context, man: int, men: int) -> None:
+    """Prepare `entry_after` for the moves of one attacker: write the terms of the other attackers in the rank; O(men).
 
-    If j of the others are below the attacker, these contribute ``others[ROOM + j]``, and
-    the ones above it ``others[2 * ROOM + j]``.
+    If the moved attacker has j of the others below it, these contribute ``others[ROOM + j]`` to the rank, and those
+    above it contribute ``others[2 * ROOM + j]``.
     """
-    others, binomial, most = w.others, x.square.binomial, x.square.most
+    others, binomial, most = context.others, context.tiers.square.binomial, context.tiers.square.most
     for k in range(men - 1):
-        others[k] = w.cursor.numbers[k + (1 if k >= man else 0)]
+        others[k] = context.cursor.numbers[k + (1 if k >= man else 0)]
     total = I64(0)
     for k in range(men - 1):
         others[ROOM + k] = total
@@ -284,134 +294,169 @@ def prepare_attacker(x: TierTables, w: Workspace, man: int, men: int) -> None:
 
 
 @inlined
-def attacker_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one attacker moved to a cell, or -1 if there is none; O(men)."""
-    head, s = w.cursor.head, x.square
-    column_men, men = x.tier.column_men[tier], x.tier.attackers[tier]
+def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none; O(men)."""
+    index = context.tiers
+    head, square = context.cursor.head, index.square
+    column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
     if column_men > 0 and head[RESIDUAL] != 1:
-        return _moved_entry(x, w, tier, 1, man, target)
-    number = I64(w.cursor.number[target]) if column_men > 0 else I64(s.place[target])
+        return _moved_entry(context, tier, 1, man, target)
+    number = I64(context.cursor.number[target]) if column_men > 0 else I64(square.place[target])
     if number < 0:
         return I64(-1)
-    others = w.others
+    others = context.others
     below = I64(0)
     while below < men - 1 and others[below] < number:
         below += 1
-    rank = others[ROOM + below] + s.binomial[number * s.most + below + 1] + others[2 * ROOM + below]
+    rank = others[ROOM + below] + square.binomial[number * square.most + below + 1] + others[2 * ROOM + below]
     if column_men > 0:
         return head[BASE] + rank
     orbit = head[ORBIT]
-    row = I64(x.row.number[x.tier.rows_at[tier] + orbit * x.tier.row_space[tier] + rank])
-    return x.tier.base[tier * s.kings + orbit] + row if row >= 0 else I64(-1)
+    row = I64(index.row.number[index.tier.rows_at[tier] + orbit * index.tier.row_space[tier] + rank])
+    return index.tier.base[tier * square.kings + orbit] + row if row >= 0 else I64(-1)
 
 
 @inlined
-def white_entry(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> int:
-    """Return the entry of the open position with a defender or the king moved to a cell, else -1; O(men * men)."""
-    column_men = x.tier.column_men[tier]
+def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none; O(men * men)."""
+    index = context.tiers
+    column_men = index.tier.column_men[tier]
     if column_men == 0:
-        return _moved_entry(x, w, tier, 0, man, target)
-    key = man * x.square.cells + target
-    if w.hops.stamp[key] != w.cursor.head[STAMP]:
-        _find_hop(x, w, tier, man, target)
-    base = w.hops.base[key]
+        return _moved_entry(context, tier, 0, man, target)
+    key = man * index.square.cells + target
+    if context.row_moves.stamp[key] != context.cursor.head[STAMP]:
+        _find_row_move(context, tier, man, target)
+    base = context.row_moves.base[key]
     if base < 0:
-        return _moved_entry(x, w, tier, 0, man, target) if base == _GENERIC else I64(-1)
-    numbers = advance(w.hops.number, key * x.square.cells)
+        return _moved_entry(context, tier, 0, man, target) if base == _GENERIC else I64(-1)
+    numbers = advance(context.row_moves.number, key * index.square.cells)
     for k in range(column_men):
-        sort_in(w.scratch, k, I64(numbers[w.cursor.numbers[k]]))
-    return base + combination_rank(x.square.binomial, x.square.most, w.scratch, column_men)
+        sort_in(context.scratch, k, I64(numbers[context.cursor.numbers[k]]))
+    return base + rank_places(index.square.binomial, index.square.most, context.scratch, column_men)
+
+
+@inlined
+def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
+    """Prepare `entry_after` for the moves of one man; O(men)."""
+    if side == 1:
+        _prepare_attacker(context, man, men)
+
+
+@inlined
+def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry of the current position with one man of a side moved to a cell, or -1 if there is none."""
+    if side == 1:
+        return _attacker_entry(context, tier, man, target)
+    return _white_entry(context, tier, man, target)
 
 
 @called
-def _moved_entry(x: TierTables, w: Workspace, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the open position with one man of a side moved to a cell, from the lists of cells."""
-    black, white, king = w.here.black, w.here.white, w.cursor.head[KING]
-    if side == 0 and man == x.tier.defenders[tier]:
-        return entry_of(x, tier, target, black, white, w.scratch)
-    men = black if side == 1 else white
+def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
+    """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
+    if side == 0 and man == context.tiers.tier.defenders[tier]:
+        return _rank_men(context, tier, target)
+    men = context.here.black if side == 1 else context.here.white
     cell = men[man]
     men[man] = target
-    entry = entry_of(x, tier, king, black, white, w.scratch)
+    entry = _rank_men(context, tier, context.cursor.head[KING])
     men[man] = cell
     return entry
 
 
 @called
-def _find_hop(x: TierTables, w: Workspace, tier: int, man: int, target: int) -> None:
-    """Find the row that a move of a defender or the king reaches from the current row."""
-    key, c = man * x.square.cells + target, w.cursor
-    w.hops.stamp[key] = c.head[STAMP]
-    if man == x.tier.row_men[tier]:
-        _write_hop(x, w, tier, key, target)
+def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
+    """Find the row to which a move of a defender or the king leads from the current row, and store it in `RowMoves`."""
+    key, cursor = man * context.tiers.square.cells + target, context.cursor
+    context.row_moves.stamp[key] = cursor.head[STAMP]
+    if man == context.tiers.tier.row_men[tier]:
+        _write_row_move(context, tier, key, target)
         return
-    here = c.row_cells[man]
-    c.row_cells[man] = target
-    _write_hop(x, w, tier, key, c.head[KING])
-    c.row_cells[man] = here
+    here = cursor.row_cells[man]
+    cursor.row_cells[man] = target
+    _write_row_move(context, tier, key, cursor.head[KING])
+    cursor.row_cells[man] = here
 
 
 @inlined
-def _write_hop(x: TierTables, w: Workspace, tier: int, key: int, king: int) -> None:
-    """Write the hop to the row of a king and of the current row soldiers: its base, and its numbers of cells."""
-    s, h, c, row_men = x.square, w.hops, w.cursor, x.tier.row_men[tier]
-    h.base[key] = _MISSING
-    at = row_at(x, tier, king, c.row_cells, w.scratch)
+def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
+    """Store the first entry of the row of a king and the given row soldiers, and its numbers of the cells."""
+    index = context.tiers
+    square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
+    row_moves.base[key] = _MISSING
+    at = row_at(index, tier, king, cursor.row_cells, context.scratch)
     if at < 0:
         return
-    orbit, row = I64(s.king[king]), I64(x.row.number[at])
-    by_king = tier * s.kings + orbit
-    if x.row.residual[x.tier.meta_at[tier] + x.tier.first_row[by_king] + row] != 1:
-        h.base[key] = _GENERIC
+    orbit, row = I64(square.king[king]), I64(index.row.number[at])
+    by_king = tier * square.kings + orbit
+    if index.row.residual[index.tier.meta_at[tier] + index.tier.first_row[by_king] + row] != 1:
+        row_moves.base[key] = _GENERIC
         return
-    h.base[key] = x.tier.base[by_king] + row * x.tier.width[by_king]
-    element = I64(s.compose[(I64(x.row.element[at]) << 3) + I64(s.to_king[king])])
+    row_moves.base[key] = index.tier.base[by_king] + row * index.tier.width[by_king]
+    element = I64(square.compose[(I64(index.row.element[at]) << 3) + I64(square.to_king[king])])
     for k in range(row_men):
-        w.scratch[k] = I64(s.image[element * s.cells + c.row_cells[k]])
-    for cell in range(s.cells):
-        number = I64(c.number[cell])
+        context.scratch[k] = I64(square.image[element * square.cells + cursor.row_cells[k]])
+    for cell in range(square.cells):
+        number = I64(cursor.number[cell])
         if number >= 0:
-            there = place_of(x, orbit, w.scratch, row_men, I64(s.image[element * s.cells + cell]))
-            h.number[key * s.cells + number] = there & 0xFFFF
+            there = place_of(index, orbit, context.scratch, row_men, I64(square.image[element * square.cells + cell]))
+            row_moves.number[key * square.cells + number] = there & 0xFFFF
 
 
 # -- plies -----------------------------------------------------------------------------------
 
 
 @inlined
-def piece_of(t: Tables, w: Workspace, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return the cell of a man of the open position, and its table of slides."""
+def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
+    """Return the cell of a man of the current position, and the offsets of its slides."""
+    rules = context.rules
     if side == 1:
-        return I64(w.here.black[man]), t.attacker_slides
+        return I64(context.here.black[man]), rules.attacker_slides
     if man == men - 1:
-        return I64(w.cursor.head[KING]), t.king_slides
-    return I64(w.here.white[man]), t.defender_slides
+        return I64(context.cursor.head[KING]), rules.king_slides
+    return I64(context.here.white[man]), rules.defender_slides
+
+
+@inlined
+def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]:
+    """Return the cell of a man of the current position, and the targets of its moves as a cross."""
+    start, slides = piece_of(context, side, man, men)
+    along_rank, along_file = slides_from(context.rules, context.here.board, slides, start)
+    return start, cross_of(along_rank, along_file)
+
+
+@inlined
+def count_men(index: TierTables, tier: int, side: int) -> int:
+    """Return the number of men of a side in a tier, the king included."""
+    return index.tier.attackers[tier] if side == 1 else index.tier.defenders[tier] + 1
 
 
 @called
-def entry_on(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32]) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board; each is -1 if it does not exist."""
-    tier = tier_at(x, count_of(t, board, 1), count_of(t, board, 0))
+def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
+    """Return the tier and the entry of the position on a board, each -1 if it does not exist."""
+    rules = context.rules
+    tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:
         return tier, I64(-1)
-    men_of_board(t, board, w.below.black, w.below.white)
-    return tier, entry_of(x, tier, king_of(t, board), w.below.black, w.below.white, w.scratch)
+    men_of_board(rules, board, context.below.black, context.below.white)
+    return tier, entry_of(
+        context.tiers, tier, king_of(rules, board), context.below.black, context.below.white, context.scratch
+    )
 
 
 @inlined
-def capture_item(t: Tables, x: TierTables, w: Workspace, board: NDArray[np.uint32], lower: NDArray[np.int64]) -> int:
-    """Return the item of the position on a board after a capture, from a lower tier; -1 if there is no such entry."""
-    tier, entry = entry_on(t, x, w, board)
-    return I64(items_at(lower[2 * tier + side_of(t, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
+def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
+    """Look up, in a lower tier, the item of the position on a board after a capture; -1 if it has no entry."""
+    tier, entry = entry_on(context, board)
+    return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
 
 @inlined
-def may_return(t: Tables, board: NDArray[np.uint32], slides: NDArray[np.uint32], start: int, target: int) -> bool:
+def may_return(rules: Tables, board: BoardArray, slides: NDArray[np.uint32], start: int, target: int) -> bool:
     """Return whether a piece that moves to an empty cell without capturing could immediately move back."""
-    rank, file = coordinates(t, target)
-    along_row = I64(t.rank[start]) == rank
-    line = rank if along_row else t.size + file
+    rank, file = coordinates(rules, target)
+    along_row = I64(rules.rank[start]) == rank
+    line = rank if along_row else rules.size + file
     content = occupied(line_of(board, line))
-    home = I64(t.file[start]) if along_row else I64(t.rank[start])
-    back = slides_along(t, slides, line, file if along_row else rank, (content & ~(1 << home)))
+    home = I64(rules.file[start]) if along_row else I64(rules.rank[start])
+    back = slides_along(rules, slides, line, file if along_row else rank, (content & ~(1 << home)))
     return (back >> home) & 1 != 0

@@ -1,8 +1,8 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, mostly for many columns together.
-Columns that differ only in their lowest soldier are adjacent, and form a *run*. Within a row, the cell of a column
-soldier alone determines whether the soldier blocks the king's way to an escape, and whether it can be shut in.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a column
+soldier alone determines whether the soldier blocks the king's way to an escape, and whether the others can shut it in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
 Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
@@ -14,26 +14,35 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from retrograde.solver.kernels.context import ERRORS, FULL, KING, LOSSES, RESIDUAL, WINS, Context, Pass
 from retrograde.solver.kernels.cursor import (
     are_all_rows,
-    attacker_entry,
     capture_item,
-    close_column,
+    clear_column,
     columns_of_row,
+    count_men,
+    entry_after,
     first_run,
     is_alias,
     may_return,
+    moves_of,
     next_run,
-    open_column,
-    open_later_row,
     piece_of,
-    prepare_attacker,
+    prepare_moves,
+    put_column,
     rows_of_king,
+    set_later_row,
     step_to,
-    white_entry,
 )
-from retrograde.solver.kernels.rows import PENDING, is_spread, judge_king, judge_row, open_king, spread_out, take_in
-from retrograde.solver.kernels.workspace import ERRORS, FULL, KING, LOSSES, RESIDUAL, WINS, Desk, Pass, Workspace
+from retrograde.solver.kernels.rows import (
+    PENDING,
+    collect_classes,
+    evaluate_king,
+    evaluate_row,
+    expand_classes,
+    has_merged_choices,
+    set_king,
+)
 from tablut.engine.attacks import (
     beside,
     blocking_places,
@@ -46,7 +55,7 @@ from tablut.engine.attacks import (
 )
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import can_move, make, unmake
-from tablut.engine.layout import cell_on_cross, coordinates, cross_of, move_of, undo_captured
+from tablut.engine.layout import BoardArray, cell_on_cross, coordinates, cross_of, move_of, undo_captured
 from tablut.engine.records import flat, record_at
 from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, plies_of, won_in
 from tablut.indexing.values import ALIAS, CAPTURES, SAFE
@@ -55,46 +64,47 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Pass
+    from retrograde.solver.kernels.context import Pass
     from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
 
 
 @inlined
-def _has_move(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether the side to move has a legal move in the open position."""
-    if p.side == 0:
-        return can_move(t, w.here.board, 0)
-    for k in range(x.tier.attackers[p.tier]):
-        along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
-        if (along_rank | along_file) != 0:
+def _has_move(context: Context, task: Pass) -> bool:
+    """Return whether the side to move has a legal move in the current position."""
+    if task.side == 0:
+        return can_move(context.rules, context.here.board, 0)
+    men = count_men(context.tiers, task.tier, 1)
+    for man in range(men):
+        _, targets = moves_of(context, 1, man, men)
+        if targets != 0:
             return True
     return False
 
 
 @called
-def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as won the columns of the open row in which the king can escape; return their number."""
-    king = w.cursor.head[KING]
-    rank, file = coordinates(t, king)
-    west, east, south, north = escape_ways(t, w.here.board, king)
+def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
+    """Mark as won the columns of the current row in which the king can escape; return their number."""
+    rules = context.rules
+    king = context.cursor.head[KING]
+    rank, file = coordinates(rules, king)
+    west, east, south, north = escape_ways(rules, context.here.board, king)
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
     # The king's ways that a column soldier blocks, by the number of the soldier's cell.
-    closed = w.traits
-    for cell in range(x.square.cells):
-        number = I64(w.cursor.number[cell])
+    closed = context.traits
+    for cell in range(context.tiers.square.cells):
+        number = I64(context.cursor.number[cell])
         if number >= 0:
             found = I64(0)
-            if I64(t.rank[cell]) == rank:
-                place = I64(t.file[cell])
+            if I64(rules.rank[cell]) == rank:
+                place = I64(rules.file[cell])
                 found |= ((west >> place) & 1) | (((east >> place) & 1) << 1)
-            if I64(t.file[cell]) == file:
-                place = I64(t.rank[cell])
+            if I64(rules.file[cell]) == file:
+                place = I64(rules.rank[cell])
                 found |= (((south >> place) & 1) << 2) | (((north >> place) & 1) << 3)
             closed[number] = found
-    marked, numbers = I64(0), w.run
+    marked, numbers = I64(0), context.run
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         left = ways
@@ -111,20 +121,21 @@ def _mark_escapes(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint
 
 
 @called
-def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as lost the columns of the open row in which no column soldier can move; return their number."""
+def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
+    """Mark as lost the columns of the current row in which no column soldier can move; return their number."""
     # Each other column soldier blocks at most one direction. With `men` or more free directions, a soldier can always
     # move.
-    free = w.traits
-    for cell in range(x.square.cells):
-        number = I64(w.cursor.number[cell])
+    rules, here = context.rules, context.here
+    free = context.traits
+    for cell in range(context.tiers.square.cells):
+        number = I64(context.cursor.number[cell])
         if number >= 0:
-            along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, cell)
-            rank, file = coordinates(t, cell)
+            along_rank, along_file = slides_from(rules, here.board, rules.attacker_slides, cell)
+            rank, file = coordinates(rules, cell)
             ways = I64(along_rank >> file != 0) + I64(along_rank & ((1 << file) - 1) != 0)
             ways += I64(along_file >> rank != 0) + I64(along_file & ((1 << rank) - 1) != 0)
             free[number] = ways >= men
-    marked, numbers = I64(0), w.run
+    marked, numbers = I64(0), context.run
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
         moves = False
@@ -134,12 +145,12 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
             for low in range(run):
                 if free[low] != 0:
                     continue
-                open_column(t, x, w, men, column + low)
+                put_column(context, men, column + low)
                 moves = False
                 for k in range(men):
-                    along_rank, along_file = slides_from(t, w.here.board, t.attacker_slides, I64(w.here.black[k]))
-                    moves |= (along_rank | along_file) != 0
-                close_column(t, w, men)
+                    _, targets = moves_of(context, 1, k, men)
+                    moves |= targets != 0
+                clear_column(context, men)
                 if not moves:
                     items[column + low] = np.uint16(lost_in(0))
                     marked += 1
@@ -149,141 +160,152 @@ def _mark_stuck(t: Tables, x: TierTables, w: Workspace, items: NDArray[np.uint16
 
 
 @called
-def _mark_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> bool:
-    """Mark the rows of a king in a tier without defenders like columns; return whether nothing is left to do."""
-    if p.side == 0 and t.either_after_ply != 0:
+def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
+    """Treat all rows of a king in a tier without defenders as the columns of one row, and mark them.
+
+    Return whether the first pass is complete for them.
+    """
+    index = context.tiers
+    if task.side == 0 and context.rules.either_after_ply != 0:
         return False
-    open_king(t, x, w, p, orbit)
-    men, mine = x.tier.row_men[p.tier], advance(p.mine, x.tier.base[p.tier * x.square.kings + orbit])
-    width, spread = columns_of_row(x, w, men), is_spread(x, w, p)
-    items = w.judged.mine if spread else mine
-    if spread:
-        spread_out(x, w, p, mine, items)
-    marked = _mark_stuck(t, x, w, items, men, width) if p.side == 1 else _mark_escapes(t, x, w, items, men, width)
-    if spread:
-        take_in(x, w, p, mine, items)
+    set_king(context, task, orbit)
+    men, mine = (
+        index.tier.row_men[task.tier],
+        advance(task.mine, index.tier.base[task.tier * index.square.kings + orbit]),
+    )
+    width, merged = columns_of_row(context, men), has_merged_choices(context, task)
+    items = context.row_arrays.mine if merged else mine
+    if merged:
+        expand_classes(context, task, mine, items)
+    marked = _mark_stuck(context, items, men, width) if task.side == 1 else _mark_escapes(context, items, men, width)
+    if merged:
+        collect_classes(context, task, mine, items)
     else:
-        p.report[1 if p.side == 1 else 2] += marked
-    return p.side == 1
+        task.report[1 if task.side == 1 else 2] += marked
+    return task.side == 1
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values in place of a successor's item: the move captures nothing; the move ends the game as a loss for the mover."""
+"""Values in place of the item of a move's successor: the move is quiet; the move loses the game immediately."""
 
 
 @inlined
-def _sharp_places(t: Tables, board: NDArray[np.uint32], side: int, cell: int, royal: bool) -> int:
-    """Return the cross of the places next to an enemy around a piece of ``side``; for the king, include the escapes."""
-    rank, file = coordinates(t, cell)
-    row, column = beside(t, board, rank, side ^ 1), beside(t, board, t.size + file, side ^ 1)
+def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
+    """Return the places on the lines of a piece where its move would be tactical, as a cross.
+
+    These are the places next to an enemy and, if the piece is the king (``royal``), the escapes.
+    """
+    rank, file = coordinates(rules, cell)
+    row, column = beside(rules, board, rank, side ^ 1), beside(rules, board, rules.size + file, side ^ 1)
     if royal:
-        row |= I64(t.escapes_on[rank])
-        column |= I64(t.escapes_on[t.size + file])
+        row |= I64(rules.escapes_on[rank])
+        column |= I64(rules.escapes_on[rules.size + file])
     return cross_of(row, column)
 
 
 @inlined
-def _may_end_or_capture(t: Tables, board: NDArray[np.uint32], side: int, target: int, king: int, royal: bool) -> bool:
-    """Return whether a move to a target may escape or capture; ``royal`` if the king moves."""
-    return (royal and t.escapes[target] != 0) or may_capture(t, board, side, target, target if royal else king)
+def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int, royal: bool) -> bool:
+    """Return whether a move to a target may capture or is an escape of the king; ``royal`` if the king moves."""
+    return (royal and rules.escapes[target] != 0) or may_capture(rules, board, side, target, target if royal else king)
 
 
 @inlined
-def _item_after(t: Tables, x: TierTables, w: Workspace, p: Pass, move: int) -> int:
-    """Return the item of a move's successor outside the tier; -1 if it has no entry, `_QUIET` or `_ENDED_LOST`.
+def _item_after(context: Context, task: Pass, move: int) -> int:
+    """Make a move and return the item of the resulting position in a lower tier, `_QUIET` or `_ENDED_LOST`.
 
-    A move that wins the game gives the opponent the value of a position without a legal move: a loss in 0 plies.
+    The result is -1 if the position has no entry. After a move that wins the game, it is the item of a position without
+    a legal move, a loss in 0 plies.
     """
-    board, item = w.here.board, I64(_QUIET)
-    undo, outcome = make(t, board, move)
+    board, item = context.here.board, I64(_QUIET)
+    undo, outcome = make(context.rules, board, move)
     if outcome != UNDECIDED:
-        item = lost_in(0) if winner_of(outcome) == p.side else I64(_ENDED_LOST)
+        item = lost_in(0) if winner_of(outcome) == task.side else I64(_ENDED_LOST)
     elif undo_captured(undo) != 0:
-        item = capture_item(t, x, w, board, p.lower)
-    unmake(t, board, undo)
+        item = capture_item(context, board, task.lower)
+    unmake(context.rules, board, undo)
     return item
 
 
 @inlined
-def _wins_at_once(t: Tables, x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether white wins in one ply in the open position, by an escape or a capture.
+def _wins_at_once(context: Context, task: Pass) -> bool:
+    """Return whether white wins in one ply in the current position, by an escape or a capture.
 
     A capture also wins immediately if it leaves black without a legal move. Quiet moves that do so are not examined
     here, because the positions to which they lead are propagated to their parents.
     """
-    board, king = w.here.board, w.cursor.head[KING]
-    if t.either_after_ply == 0:
-        along_rank, along_file = escape_targets(t, board, king)
+    rules = context.rules
+    board, king = context.here.board, context.cursor.head[KING]
+    if rules.either_after_ply == 0:
+        along_rank, along_file = escape_targets(rules, board, king)
         if (along_rank | along_file) != 0:
             return True
-    men, afar = x.tier.defenders[p.tier] + 1, may_end_afar(t, board, I64(0))
+    men, afar = count_men(context.tiers, task.tier, 0), may_end_afar(rules, board, I64(0))
     for man in range(men):
         royal = man == men - 1
-        start, slides = piece_of(t, w, 0, man, men)
-        along_rank, along_file = slides_from(t, board, slides, start)
-        centre, targets = coordinates(t, start), cross_of(along_rank, along_file)
+        start, targets = moves_of(context, 0, man, men)
+        centre = coordinates(rules, start)
         if not afar:
-            targets &= _sharp_places(t, board, I64(0), start, royal)
+            targets &= _tactical_places(rules, board, I64(0), start, royal)
         while targets:
-            target = cell_on_cross(t, centre, trailing_zeros(targets))
+            target = cell_on_cross(rules, centre, trailing_zeros(targets))
             targets &= targets - 1
-            looked_at = afar or _may_end_or_capture(t, board, I64(0), target, king, royal)
-            if looked_at and _item_after(t, x, w, p, move_of(t, start, target)) == lost_in(0):
+            looked_at = afar or _may_end_or_capture(rules, board, I64(0), target, king, royal)
+            if looked_at and _item_after(context, task, move_of(rules, start, target)) == lost_in(0):
                 return True
     return False
 
 
 @kernel
-def immediate_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
+def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
     """Mark aliases, positions without a legal move, and white's wins in one ply, in the given rows of a tier."""
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    column_men = x.tier.column_men[p.tier]
-    w.cursor.head[ERRORS] = 0
-    for orbit in range(x.square.kings):
-        opened = I64(-1)
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
-        may_mark = column_men == 0 and x.tier.attackers[p.tier] <= w.judged.men
-        if may_mark and are_all_rows(x, p.tier, orbit, begin, end) and _mark_king(t, x, w, p, orbit):
+    context, task = record_at(directory, Context), flat(arguments)
+    index, cursor = context.tiers, context.cursor
+    column_men = index.tier.column_men[task.tier]
+    cursor.head[ERRORS] = 0
+    for orbit in range(index.square.kings):
+        before = I64(-1)
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
+        may_mark = column_men == 0 and index.tier.attackers[task.tier] <= context.row_arrays.men
+        if may_mark and are_all_rows(index, task.tier, orbit, begin, end) and _mark_king(context, task, orbit):
             continue
         for row in range(begin, end):
             base = at_begin + (row - begin) * width
-            if column_men == 0 and p.mine[base] != 0:
+            if column_men == 0 and task.mine[base] != 0:
                 continue
-            open_later_row(t, x, w, p.tier, row, opened, p.side)
-            opened = I64(row)
-            aliases = column_men > 0 and w.cursor.head[RESIDUAL] != 1
+            set_later_row(context, task.tier, row, before, task.side)
+            before = I64(row)
+            aliases = column_men > 0 and cursor.head[RESIDUAL] != 1
             if column_men > 0 and not aliases:
-                if p.side == 1:
-                    p.report[1] += _mark_stuck(t, x, w, advance(p.mine, base), column_men, width)
+                if task.side == 1:
+                    task.report[1] += _mark_stuck(context, advance(task.mine, base), column_men, width)
                     continue
-                if t.either_after_ply == 0:
-                    p.report[2] += _mark_escapes(t, x, w, advance(p.mine, base), column_men, width)
+                if context.rules.either_after_ply == 0:
+                    task.report[2] += _mark_escapes(context, advance(task.mine, base), column_men, width)
             at = I64(-1)
             for column in range(width):
-                if p.mine[base + column] != 0:
+                if task.mine[base + column] != 0:
                     continue
-                step_to(t, x, w, column_men, at, column)
+                step_to(context, column_men, at, column)
                 at = I64(column)
                 new = I64(0)
-                if aliases and is_alias(x, w, p.tier, base + column):
-                    p.mine[base + column] = np.uint16(ALIAS)
-                    p.report[ALIAS] += 1
+                if aliases and is_alias(context, task.tier, base + column):
+                    task.mine[base + column] = np.uint16(ALIAS)
+                    task.report[ALIAS] += 1
                     continue
-                if p.side == 0 and _wins_at_once(t, x, w, p):
+                if task.side == 0 and _wins_at_once(context, task):
                     new = won_in(1)
-                elif not _has_move(t, x, w, p):
+                elif not _has_move(context, task):
                     new = lost_in(0)
                 if new != 0:
-                    p.mine[base + column] = np.uint16(new)
-                    p.report[code_of(new)] += 1
-    return w.cursor.head[ERRORS]
+                    task.mine[base + column] = np.uint16(new)
+                    task.report[code_of(new)] += 1
+    return cursor.head[ERRORS]
 
 
 # -- the forward passes ----------------------------------------------------------------------
 
 
-_FIRST, _SHARP, _REST = range(3)
+_FIRST, _TACTICAL, _REST = range(3)
 """Steps of examining a position's moves.
 
 First come the moves that are clearly quiet, then those that may capture or end the game, some of which turn out to be
@@ -291,8 +313,8 @@ quiet, and last the remaining quiet moves.
 """
 
 
-class _MoveTally(NamedTuple):
-    """Summary of the moves of the open position that have been examined so far.
+class MoveSummary(NamedTuple):
+    """Results of the moves of the current position that have been examined so far.
 
     Attributes
     ----------
@@ -314,124 +336,131 @@ class _MoveTally(NamedTuple):
 
 
 @inlined
-def _blocking_places(t: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
+def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
     """Return the cross of the places in line with a cell that lie on the king's ways found by `blocking_places`."""
-    (rank, file), (king_rank, king_file) = coordinates(t, cell), coordinates(t, king)
+    (rank, file), (king_rank, king_file) = coordinates(rules, cell), coordinates(rules, king)
     row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
     return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))
 
 
 @inlined
-def _sort_targets(t: Tables, w: Workspace, p: Pass, men: int) -> bool:
-    """Write the targets of each man as two crosses, next to an enemy and quiet; return whether a move allows an escape.
+def _sort_targets(context: Context, task: Pass, men: int) -> bool:
+    """Write the targets of each man's tactical moves and of its quiet moves, as crosses.
 
-    While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. The
-    value of the successor is then known without a lookup, so these moves are left out.
+    While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. Such
+    moves are left out, because their value is known. Return whether there are any.
     """
-    board, side, king = w.here.board, p.side, w.cursor.head[KING]
-    lets_escape, all_sharp = False, t.either_after_ply != 0 or may_end_afar(t, board, side)
+    rules = context.rules
+    board, side, king = context.here.board, task.side, context.cursor.head[KING]
+    lets_escape, all_tactical = False, rules.either_after_ply != 0 or may_end_afar(rules, board, side)
     threatened, rank_way, file_way = False, I64(0), I64(0)
-    if side == 1 and t.either_after_ply == 0 and p.limit > 0:
-        threatened, rank_way, file_way = blocking_places(t, board, king)
+    if side == 1 and rules.either_after_ply == 0 and task.limit > 0:
+        threatened, rank_way, file_way = blocking_places(rules, board, king)
     for man in range(men):
-        start, slides = piece_of(t, w, side, man, men)
-        along_rank, along_file = slides_from(t, board, slides, start)
-        targets = cross_of(along_rank, along_file)
-        sharp = targets
-        if not all_sharp:
-            sharp &= _sharp_places(t, board, side, start, side == 0 and man == men - 1)
-        quiet = targets & ~sharp
+        start, targets = moves_of(context, side, man, men)
+        tactical = targets
+        if not all_tactical:
+            tactical &= _tactical_places(rules, board, side, start, side == 0 and man == men - 1)
+        quiet = targets & ~tactical
         if threatened:
-            useful = quiet & _blocking_places(t, king, start, rank_way, file_way)
+            useful = quiet & _blocking_places(rules, king, start, rank_way, file_way)
             lets_escape |= useful != quiet
             quiet = useful
-        w.sharp[man], w.quiet[man] = sharp, quiet
+        context.tactical[man], context.quiet[man] = tactical, quiet
     return lets_escape
 
 
 @inlined
-def _sharp_item(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, target: int) -> int:
-    """Return the result of `_item_after` for a move that ends next to an enemy or on an escape.
+def _tactical_item(context: Context, task: Pass, man: int, men: int, target: int) -> int:
+    """Return the result of `_item_after` for a tactical move.
 
     Most of these moves turn out to be quiet, and need not be made on the board.
     """
-    board = w.here.board
-    start, slides = piece_of(t, w, p.side, man, men)
+    rules = context.rules
+    board = context.here.board
+    start, slides = piece_of(context, task.side, man, men)
     if (
-        _may_end_or_capture(t, board, p.side, target, w.cursor.head[KING], p.side == 0 and man == men - 1)
-        or (t.either_after_ply != 0 and not may_return(t, board, slides, start, target))
-        or may_end_afar(t, board, p.side)
+        _may_end_or_capture(
+            rules, board, task.side, target, context.cursor.head[KING], task.side == 0 and man == men - 1
+        )
+        or (rules.either_after_ply != 0 and not may_return(rules, board, slides, start, target))
+        or may_end_afar(rules, board, task.side)
     ):
-        return _item_after(t, x, w, p, move_of(t, start, target))
+        return _item_after(context, task, move_of(rules, start, target))
     return I64(_QUIET)
 
 
 @inlined
-def _enough(t: Tables, p: Pass) -> int:
+def _enough(rules: Tables, task: Pass) -> int:
     """Return the distance of a win after which no further move has to be examined.
 
     A search for wins usually stops at any win that is not known yet. Otherwise it stops only at a win in one ply.
     """
-    return p.limit + 2 if p.mode == WINS and t.either_after_ply == 0 else I64(1)
+    return task.limit + 2 if task.mode == WINS and rules.either_after_ply == 0 else I64(1)
 
 
 @inlined
-def _try_sharp(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
-    """Return the tally with a man's moves that capture or end the game added; quiet moves are left for later."""
-    best, worst, left, settled = tally.best, tally.worst, tally.left, False
-    start, _ = piece_of(t, w, p.side, man, men)
-    centre, targets, quiet = coordinates(t, start), w.sharp[man], w.quiet[man]
+def _try_tactical(context: Context, task: Pass, man: int, men: int, summary: MoveSummary) -> MoveSummary:
+    """Examine the tactical moves of a man, and add the results to a summary.
+
+    Moves that turn out to be quiet are left for `_try_quiet`.
+    """
+    rules = context.rules
+    best, worst, left, settled = summary.best, summary.worst, summary.left, False
+    start, _ = piece_of(context, task.side, man, men)
+    centre, targets, quiet = coordinates(rules, start), context.tactical[man], context.quiet[man]
     while targets and not settled:
         place = trailing_zeros(targets)
         targets &= targets - 1
-        item = _sharp_item(t, x, w, p, man, men, cell_on_cross(t, centre, place))
+        item = _tactical_item(context, task, man, men, cell_on_cross(rules, centre, place))
         if item == _QUIET:
             quiet |= I64(1) << place
         elif item == _ENDED_LOST:
             worst = max(worst, I64(1))
         elif item < 0:
-            w.cursor.head[ERRORS] += 1
+            context.cursor.head[ERRORS] += 1
         elif not is_decided(item):
             left |= CAPTURES | SAFE
-            settled = p.mode == LOSSES
+            settled = task.mode == LOSSES
         elif is_loss(item):
             left |= CAPTURES
             best = _quicker(best, plies_of(item) + 1)
-            settled = best <= _enough(t, p)
+            settled = best <= _enough(rules, task)
         else:
             left |= CAPTURES
             worst = max(worst, plies_of(item) + 1)
-    w.quiet[man] = quiet
-    return _MoveTally(best, worst, left, settled)
+    context.quiet[man] = quiet
+    return MoveSummary(best, worst, left, settled)
 
 
 @inlined
-def _try_quiet(t: Tables, x: TierTables, w: Workspace, p: Pass, man: int, men: int, tally: _MoveTally) -> _MoveTally:
-    """Return the tally with all quiet moves of a man added; their successors are in the tier."""
-    best, worst, left, settled = tally.best, tally.worst, tally.left, False
-    start, _ = piece_of(t, w, p.side, man, men)
-    centre, targets = coordinates(t, start), w.quiet[man]
-    w.quiet[man] = 0
-    if p.side == 1 and targets != 0:
-        prepare_attacker(x, w, man, men)
+def _try_quiet(context: Context, task: Pass, man: int, men: int, summary: MoveSummary) -> MoveSummary:
+    """Examine the quiet moves of a man, and add the results to a summary."""
+    rules = context.rules
+    best, worst, left, settled = summary.best, summary.worst, summary.left, False
+    start, _ = piece_of(context, task.side, man, men)
+    centre, targets = coordinates(rules, start), context.quiet[man]
+    context.quiet[man] = 0
+    if targets != 0:
+        prepare_moves(context, task.side, man, men)
     while targets and not settled:
-        target = cell_on_cross(t, centre, trailing_zeros(targets))
+        target = cell_on_cross(rules, centre, trailing_zeros(targets))
         targets &= targets - 1
-        entry = attacker_entry(x, w, p.tier, man, target) if p.side == 1 else white_entry(x, w, p.tier, man, target)
+        entry = entry_after(context, task.tier, task.side, man, target)
         if entry < 0:
-            w.cursor.head[ERRORS] += 1
+            context.cursor.head[ERRORS] += 1
             continue
-        item = I64(p.theirs[entry])
-        if not is_decided(item) or (not is_loss(item) and plies_of(item) > p.limit):
+        item = I64(task.theirs[entry])
+        if not is_decided(item) or (not is_loss(item) and plies_of(item) > task.limit):
             # The successor is open, or a win of the opponent's that has yet to be propagated.
             left += 1
-            settled = p.mode == LOSSES
+            settled = task.mode == LOSSES
         elif is_loss(item):
             best = _quicker(best, plies_of(item) + 1)
-            settled = best <= _enough(t, p)
+            settled = best <= _enough(rules, task)
         else:
             worst = max(worst, plies_of(item) + 1)
-    return _MoveTally(best, worst, left, settled)
+    return MoveSummary(best, worst, left, settled)
 
 
 @inlined
@@ -441,82 +470,84 @@ def _quicker(best: int, plies: int) -> int:
 
 
 @inlined
-def _item_of(p: Pass, tally: _MoveTally) -> int:
-    """Return the item implied by a count of moves, or 0 if the pass does not look for items of this kind."""
-    best = tally.best
+def _item_of(task: Pass, summary: MoveSummary) -> int:
+    """Return the item that follows from the results of the moves, or 0 if this pass does not search for such items."""
+    best = summary.best
     if best != 0:
-        wanted = best == 1 or p.mode == FULL or (p.mode == WINS and best <= p.limit + 2)
+        wanted = best == 1 or task.mode == FULL or (task.mode == WINS and best <= task.limit + 2)
         return won_in(best) if wanted else I64(0)
-    if p.mode == WINS:
+    if task.mode == WINS:
         return I64(0)
-    if tally.left & ~CAPTURES == 0:
-        return lost_in(tally.worst)
-    return tally.left if p.mode == FULL else I64(0)
+    if summary.left & ~CAPTURES == 0:
+        return lost_in(summary.worst)
+    return summary.left if task.mode == FULL else I64(0)
 
 
 @inlined
-def _evaluate(t: Tables, x: TierTables, w: Workspace, p: Pass) -> int:
-    """Compute the work item of the current position from its moves.
+def _evaluate(context: Context, task: Pass) -> int:
+    """Compute the item of the current position from its moves.
 
-    In the modes `LOSSES` and `WINS`, return only items of these kinds, and 0 for anything else.
+    In the modes `LOSSES` and `WINS`, the result is 0 if the position is not known to be lost or won, respectively.
     """
-    men = x.tier.attackers[p.tier] if p.side == 1 else x.tier.defenders[p.tier] + 1
-    lets_escape = _sort_targets(t, w, p, men)
-    tally = _MoveTally(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # If a single move settles the item, it is mostly a quiet one. In mode `FULL`, each move is examined only once.
-    for step in range(_SHARP if p.mode == FULL else _FIRST, _REST + 1):
+    men = count_men(context.tiers, task.tier, task.side)
+    lets_escape = _sort_targets(context, task, men)
+    summary = MoveSummary(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
+    # Mode `FULL` examines each move once. In the other modes a single move, mostly a quiet one, often settles the item.
+    for step in range(_TACTICAL if task.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.
-            man = turn if p.side == 1 else men - 1 - turn
-            if step == _SHARP:
-                tally = _try_sharp(t, x, w, p, man, men, tally)
+            man = turn if task.side == 1 else men - 1 - turn
+            if step == _TACTICAL:
+                summary = _try_tactical(context, task, man, men, summary)
             else:
-                tally = _try_quiet(t, x, w, p, man, men, tally)
-            if tally.settled:
-                return _item_of(p, tally)
-    return _item_of(p, tally)
+                summary = _try_quiet(context, task, man, men, summary)
+            if summary.settled:
+                return _item_of(task, summary)
+    return _item_of(task, summary)
 
 
 @kernel
-def forward_pass(desk: NDArray[np.int64], task: Pass, first: int, last: int) -> int:
-    """Write the items of some rows of a tier that are not final; O(examined entries * moves)."""
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    column_men, items = x.tier.column_men[p.tier], p.mine
-    final = won_in(p.limit + 2)
-    men = x.tier.attackers[p.tier]
-    may_judge = p.by_rows != 0 and p.side == 1 and t.either_after_ply == 0 and men <= w.judged.men
-    may_judge = may_judge and t.distant.far == 0
-    w.cursor.head[ERRORS] = 0
-    for orbit in range(x.square.kings):
-        opened = I64(-1)
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
-        together = may_judge and column_men == 0 and are_all_rows(x, p.tier, orbit, begin, end)
+def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
+    """Examine the moves of all positions in some rows whose items are not final; O(examined entries * moves)."""
+    context, task = record_at(directory, Context), flat(arguments)
+    index = context.tiers
+    column_men, items = index.tier.column_men[task.tier], task.mine
+    final = won_in(task.limit + 2)
+    men = index.tier.attackers[task.tier]
+    by_rows = (
+        task.by_rows != 0 and task.side == 1 and context.rules.either_after_ply == 0 and men <= context.row_arrays.men
+    )
+    by_rows = by_rows and context.rules.distant.far == 0
+    context.cursor.head[ERRORS] = 0
+    for orbit in range(index.square.kings):
+        before = I64(-1)
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
+        together = by_rows and column_men == 0 and are_all_rows(index, task.tier, orbit, begin, end)
         if together:
-            judge_king(t, x, w, p, orbit)
+            evaluate_king(context, task, orbit)
         for row in range(begin, end):
             base = at_begin + (row - begin) * width
             at = I64(-1)
-            judged = together
-            if may_judge and column_men > 0 and x.row.residual[x.tier.meta_at[p.tier] + row] == 1:
-                open_later_row(t, x, w, p.tier, row, opened, p.side)
-                opened = I64(row)
-                judge_row(t, x, w, advance(items, base), advance(p.theirs, base), p.report, men, p.limit)
-                judged = True
+            evaluated = together
+            if by_rows and column_men > 0 and index.row.residual[index.tier.meta_at[task.tier] + row] == 1:
+                set_later_row(context, task.tier, row, before, task.side)
+                before = I64(row)
+                evaluate_row(context, advance(items, base), advance(task.theirs, base), task.report, men, task.limit)
+                evaluated = True
             for column in range(width):
                 item = I64(items[base + column])
                 if item == ALIAS or (is_decided(item) and (is_loss(item) or item <= final)):
                     continue
-                if judged and item != PENDING:
+                if evaluated and item != PENDING:
                     continue
-                if at < 0 and opened != row:
-                    open_later_row(t, x, w, p.tier, row, opened, p.side)
-                    opened = I64(row)
-                step_to(t, x, w, column_men, at, column)
+                if at < 0 and before != row:
+                    set_later_row(context, task.tier, row, before, task.side)
+                    before = I64(row)
+                step_to(context, column_men, at, column)
                 at = I64(column)
-                new = _evaluate(t, x, w, p)
+                new = _evaluate(context, task)
                 if new != item:
                     items[base + column] = np.uint16(new)
                     if is_decided(new):
-                        p.report[code_of(new)] += 1
-    return w.cursor.head[ERRORS]
+                        task.report[code_of(new)] += 1
+    return context.cursor.head[ERRORS]

@@ -1,4 +1,4 @@
-"""Marking the entries reachable from the start, and counting their values with and without symmetry.
+"""Marking the entries reachable from the start, counting their values (also without symmetry), and kernels for slices.
 
 Marks are bytes parallel to a tier's items: 0 for an entry that is not reached, `NEW` for one that is reached, `DONE`
 for one whose successors are marked as well.
@@ -10,22 +10,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from retrograde.solver.kernels.context import ERRORS, KING, Context
 from retrograde.solver.kernels.cursor import (
-    attacker_entry,
-    close_column,
+    clear_column,
+    count_men,
+    entry_after,
     entry_on,
-    open_column,
-    open_row,
-    prepare_attacker,
+    moves_of,
+    prepare_moves,
+    put_column,
     rows_of_king,
+    set_row,
     symmetry_order,
-    white_entry,
 )
-from retrograde.solver.kernels.workspace import ERRORS, KING, Desk, Workspace
-from tablut.engine.jit import I64, called, items_at, keep, kernel, pointer
-from tablut.engine.kernels import generate, make, unmake
-from tablut.engine.layout import start_of, target_of, undo_captured
+from tablut.engine.jit import I64, called, inlined, items_at, kernel, pointer, trailing_zeros
+from tablut.engine.kernels import make, unmake
+from tablut.engine.layout import cell_on_cross, coordinates, move_of, undo_captured
 from tablut.engine.records import flat, record_at
+from tablut.indexing.tier_kernels import row_at
 from tablut.indexing.tier_tables import code_of
 from tablut.indexing.values import ALIAS
 from tablut.rules.outcome import UNDECIDED
@@ -33,96 +35,73 @@ from tablut.rules.outcome import UNDECIDED
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Marking
-    from tablut.engine.tables import Tables
-    from tablut.indexing.tier_tables import TierTables
+    from retrograde.solver.kernels.context import Marking
 
 NEW: Final = 1
 DONE: Final = 2
 
 
 @called
-def _mark_one(t: Tables, x: TierTables, w: Workspace, marking: Marking, moves: NDArray[np.int32]) -> int:
-    """Mark the successors of the open position; return how many marks are new in this tier."""
-    board, king, side = w.here.board, w.cursor.head[KING], marking.side
-    count = generate(t, board, moves)
-    fresh = I64(0)
-    before = I64(-1)
-    man = I64(-1)
-    for number in range(count):
-        move = I64(moves[number])
-        start, target = start_of(t, move), target_of(t, move)
-        undo, outcome = make(t, board, move)
-        captured = undo_captured(undo) != 0
-        if outcome == UNDECIDED and captured:
-            below, entry = entry_on(t, x, w, board)
+def _mark_one(context: Context, marking: Marking) -> int:
+    """Mark the successors of the current position; return how many marks are new in this tier."""
+    rules, board, side = context.rules, context.here.board, marking.side
+    men, fresh = count_men(context.tiers, marking.tier, side), I64(0)
+    for man in range(men):
+        start, targets = moves_of(context, side, man, men)
+        prepare_moves(context, side, man, men)
+        while targets:
+            target = cell_on_cross(rules, coordinates(rules, start), trailing_zeros(targets))
+            targets &= targets - 1
+            undo, outcome = make(rules, board, move_of(rules, start, target))
+            quiet, entry, marks = undo_captured(undo) == 0, I64(0), marking.theirs
+            if outcome == UNDECIDED and not quiet:
+                below, entry = entry_on(context, board)
+                if entry >= 0:
+                    marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
+            unmake(rules, board, undo)
+            if outcome != UNDECIDED:
+                continue
+            if quiet:
+                entry = entry_after(context, marking.tier, side, man, target)
             if entry < 0:
-                w.cursor.head[ERRORS] += 1
-            else:
-                marks = items_at(marking.lower[2 * below + (side ^ 1)], np.uint8)
-                if marks[entry] == 0:
-                    marks[entry] = NEW
-        unmake(t, board, undo)
-        if outcome != UNDECIDED or captured:
-            continue
-        if start != before:
-            before = start
-            man = I64(0)
-            if side == 1:
-                while I64(w.here.black[man]) != start:
-                    man += 1
-                prepare_attacker(x, w, man, x.tier.attackers[marking.tier])
-            elif start == king:
-                man = x.tier.defenders[marking.tier]
-            else:
-                while I64(w.here.white[man]) != start:
-                    man += 1
-        entry = (
-            attacker_entry(x, w, marking.tier, man, target)
-            if side == 1
-            else white_entry(x, w, marking.tier, man, target)
-        )
-        if entry < 0:
-            w.cursor.head[ERRORS] += 1
-        elif marking.theirs[entry] == 0:
-            marking.theirs[entry] = NEW
-            fresh += 1
+                context.cursor.head[ERRORS] += 1
+            elif marks[entry] == 0:
+                marks[entry] = NEW
+                fresh += I64(quiet)
     return fresh
 
 
 @kernel
-def mark_successors(desk: NDArray[np.int64], task: Marking, first: int, last: int) -> int:
+def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
     """Mark the successors of all new entries in some rows; O(new entries * moves).
 
     Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
     """
-    d, p = record_at(desk, Desk), flat(task)
-    t, x, w = d.tables, d.tiers, d.workspace
-    scratch_moves = np.empty(4 * t.cells, dtype=np.int32)
-    column_men = x.tier.column_men[p.tier]
-    w.cursor.head[ERRORS] = 0
+    context, task = record_at(directory, Context), flat(arguments)
+    index = context.tiers
+    column_men = index.tier.column_men[task.tier]
+    context.cursor.head[ERRORS] = 0
     fresh = 0
-    for orbit in range(x.square.kings):
-        begin, end, at_begin, width = rows_of_king(x, p.tier, orbit, first, last)
+    for orbit in range(index.square.kings):
+        begin, end, at_begin, width = rows_of_king(index, task.tier, orbit, first, last)
         for row in range(begin, end):
             is_open = False
             entry = at_begin + (row - begin) * width
             for column in range(width):
-                if p.mine[entry + column] == NEW:
+                if task.mine[entry + column] == NEW:
                     if not is_open:
-                        open_row(t, x, w, p.tier, row, p.side)
+                        set_row(context, task.tier, row, task.side)
                         is_open = True
-                    p.mine[entry + column] = DONE
-                    open_column(t, x, w, column_men, column)
-                    fresh += _mark_one(t, x, w, p, pointer(scratch_moves))
-                    close_column(t, w, column_men)
-    keep(scratch_moves)
-    return fresh if w.cursor.head[ERRORS] == 0 else -1
+                    task.mine[entry + column] = DONE
+                    put_column(context, column_men, column)
+                    fresh += _mark_one(context, task)
+                    clear_column(context, column_men)
+    return fresh if context.cursor.head[ERRORS] == 0 else -1
 
 
 @kernel
 def count_values(
-    desk: NDArray[np.int64],
+    directory: NDArray[np.int64],
     tier: int,
     items: NDArray[np.uint16],
     marks: NDArray[np.uint8],
@@ -130,24 +109,120 @@ def count_values(
     positions: NDArray[np.int64],
 ) -> None:
     """Count the marked entries of a tier by their codes; O(entries)."""
-    d = record_at(desk, Desk)
-    t, x, w = d.tables, d.tiers, d.workspace
-    own, marked, column_men = pointer(items), pointer(marks), x.tier.column_men[tier]
-    for orbit in range(x.square.kings):
-        begin, end, at_begin, width = rows_of_king(x, tier, orbit, I64(0), I64(1) << 62)
+    context = record_at(directory, Context)
+    index = context.tiers
+    own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
+    for orbit in range(index.square.kings):
+        begin, end, at_begin, width = rows_of_king(index, tier, orbit, I64(0), I64(1) << 62)
         for row in range(begin, end):
             entry = at_begin + (row - begin) * width
-            residual = x.row.residual[x.tier.meta_at[tier] + row] != 1
+            residual = index.row.residual[index.tier.meta_at[tier] + row] != 1
             if residual:
-                open_row(t, x, w, tier, row, 0)
+                set_row(context, tier, row, 0)
             for column in range(width):
                 item = I64(own[entry + column])
                 if marked[entry + column] == 0 or item == ALIAS:
                     continue
-                code, weight = code_of(item), x.square.elements
+                code, weight = code_of(item), index.square.elements
                 if residual:
-                    open_column(t, x, w, column_men, column)
-                    weight //= symmetry_order(x, tier, w.cursor.head[KING], w.here.black, w.here.white)
-                    close_column(t, w, column_men)
+                    put_column(context, column_men, column)
+                    weight //= symmetry_order(
+                        index, tier, context.cursor.head[KING], context.here.black, context.here.white
+                    )
+                    clear_column(context, column_men)
                 classes[code] += 1
                 positions[code] += weight
+
+
+# -- for slices: the rows to which moves lead, and copying parts of arrays ----------------------
+
+
+@kernel
+def copy_runs(
+    source: NDArray[np.uint16],
+    at: int,
+    starts: NDArray[np.int64],
+    lengths: NDArray[np.int64],
+    targets: NDArray[np.int64],
+    out: NDArray[np.uint16],
+) -> None:
+    """Copy the entries of some runs that lie in one part of an array; O(copied + runs).
+
+    The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
+    """
+    end = at + len(source)
+    for run in range(len(starts)):
+        first, last = max(starts[run], at), min(starts[run] + lengths[run], end)
+        shift = targets[run] - starts[run]
+        for place in range(first, last):
+            out[place + shift] = source[place - at]
+
+
+@inlined
+def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) -> int:
+    """Return the row of a king and row soldiers, counted over all kings, or -1 if there is none; O(men * men)."""
+    index = context.tiers
+    at = row_at(index, tier, king, cells, context.scratch)
+    if at < 0:
+        return I64(-1)
+    return index.tier.first_row[tier * index.square.kings + I64(index.square.king[king])] + I64(index.row.number[at])
+
+
+@called
+def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
+    """Mark all rows to which one man's move along its rank or file leads from the current row, ignoring obstacles."""
+    rules = context.rules
+    cells, men, king = context.cursor.row_cells, context.tiers.tier.row_men[tier], context.cursor.head[KING]
+    start = king if man == men else cells[man]
+    rank, file = I64(rules.rank[start]), I64(rules.file[start])
+    for step in range(2 * rules.size):
+        target = rank * rules.size + step if step < rules.size else (step - rules.size) * rules.size + file
+        taken = target == king
+        for k in range(men):
+            taken |= cells[k] == target
+        if taken:
+            continue
+        if man == men:
+            row = _row_of(context, tier, target, cells)
+        else:
+            cells[man] = target
+            row = _row_of(context, tier, king, cells)
+            cells[man] = start
+        if row >= 0:
+            marks[row] = 1
+
+
+@kernel
+def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
+    """Mark some rows of a tier with defenders, and all rows to which white's quiet moves lead; O(rows * moves).
+
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
+    can come are marked, too.
+    """
+    context, near = record_at(directory, Context), pointer(marks)
+    for row in range(first, last):
+        near[row] = 1
+        set_row(context, tier, row, 0)
+        for man in range(context.tiers.tier.row_men[tier] + 1):
+            _mark_moved(context, tier, man, near)
+
+
+@kernel
+def mark_captured(
+    directory: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
+) -> None:
+    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
+    context, met = record_at(directory, Context), pointer(marks)
+    men, left = context.tiers.tier.row_men[tier], context.tiers.tier.row_men[below]
+    for row in range(first, last):
+        set_row(context, tier, row, 0)
+        for chosen in range(1 << men):
+            count = I64(0)
+            for k in range(men):
+                if (chosen >> k) & 1 != 0:
+                    context.others[count] = context.cursor.row_cells[k]
+                    count += 1
+            if count == left:
+                found = _row_of(context, below, context.cursor.head[KING], context.others)
+                if found >= 0:
+                    met[found] = 1

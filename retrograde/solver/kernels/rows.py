@@ -1,19 +1,20 @@
-"""Finding black's losses one row at a time, with masks of cells instead of moves.
+"""Evaluating whole rows with black to move, with bit masks of cells instead of single moves.
 
-Take one column soldier off the board: the cells of the others are a *choice*. For each choice, masks of the board's
-lines give the cells on which the missing soldier would make an open position (one in which white, to move, is not known
-to win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to any of
-these, for a whole line at a time. The result is a few *marks* for each choice and cell. The marks of all column
-soldiers together decide a position. Most positions are lost, and never have to be put on a board.
+Take one column soldier off the board and call the cells of the others a *choice*. For each choice, masks of the board's
+lines give the cells on which the missing soldier would make an open position (in which white, to move, is not known to
+win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to any of
+these, for a whole line at a time. The result is a few bits, the *marks*, for each choice and cell. The marks of all
+column soldiers together decide a position. Most positions are lost, and never have to be put on a board.
 
-Columns that differ only in their lowest soldier are adjacent, and form a *run*. If one of the other soldiers is
-removed, the remaining choices are adjacent as well. Marks are stored in that order, so the marks of a run are combined
-many at a time.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
+removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run are
+combined many at a time.
 
 In a tier without defenders the attackers are the row soldiers, and a row is one position. All rows of a king then
 correspond to the columns of a row without row soldiers: every choice of cells, in the same order. So the code that
-judges a whole row can judge all rows of a king together. A king on an axis has symmetries, and only one of each class
-of choices has a row. In that case, the items are *spread out*, one for each choice, and *taken in* again afterwards.
+evaluates a row also evaluates all rows of a king together. If the king has symmetries, only one choice of each class
+has a row. In this case the items are copied to an array with an item for every choice (`expand_classes`), and back
+afterwards (`collect_classes`).
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from retrograde.solver.kernels.cursor import close_column, columns_of_row, first_run, next_run, number_cells, open_row
-from retrograde.solver.kernels.workspace import CELLS, KING, ORBIT, STRIDE, Workspace
+from retrograde.solver.kernels.context import CELLS, KING, ORBIT, STRIDE
+from retrograde.solver.kernels.cursor import clear_column, columns_of_row, first_run, next_run, number_cells, set_row
 from tablut.engine.attacks import captures_at, king_falls_to
 from tablut.engine.jit import I64, advance, called, inlined, trailing_zeros
 from tablut.engine.kernels import toggle
@@ -33,12 +34,12 @@ from tablut.indexing.tier_tables import code_of, is_decided, is_loss, lost_in, w
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Pass
+    from retrograde.solver.kernels.context import Context, Pass
     from tablut.engine.tables import Tables
     from tablut.indexing.tier_tables import TierTables
 
 PENDING = 1
-"""Value in place of an item: the moves of the position must be examined."""
+"""Value in place of an item: the moves of the position have to be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
 """Masks of target cells: white has not won within the limit; a soldier is captured; the king is captured."""
@@ -47,55 +48,53 @@ _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 
 
 @inlined
-def _add_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
+def _add_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
     """Add a cell to the masks of its lines."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     masks[rank] |= np.uint16(1 << file)
-    masks[t.size + file] |= np.uint16(1 << rank)
+    masks[rules.size + file] |= np.uint16(1 << rank)
 
 
 @inlined
-def _remove_cell(t: Tables, masks: NDArray[np.uint16], cell: int) -> None:
+def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
     """Remove a cell from the masks of its lines."""
-    rank, file = coordinates(t, cell)
+    rank, file = coordinates(rules, cell)
     masks[rank] &= np.uint16(~(1 << file))
-    masks[t.size + file] &= np.uint16(~(1 << rank))
+    masks[rules.size + file] &= np.uint16(~(1 << rank))
 
 
 @inlined
-def _choices(x: TierTables, w: Workspace, men: int) -> int:
-    """Return the number of choices of the open row: the ways to place all column soldiers but one."""
-    return x.square.binomial[w.cursor.head[CELLS] * x.square.most + men - 1]
+def _choices(context: Context, men: int) -> int:
+    """Return the number of choices of the current row: the ways to place all column soldiers but one."""
+    return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + men - 1]
 
 
 @inlined
-def _exchanged(x: TierTables, rank: int, numbers: NDArray[np.int64], k: int) -> int:
-    """Return the rank of all column soldiers but number k, from ``rank``, that of all but number k - 1."""
-    binomial, most = x.square.binomial, x.square.most
-    return rank + binomial[numbers[k - 1] * most + k] - binomial[numbers[k] * most + k]
+def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
+    """Return the rank of all column soldiers except a given one, from the rank of all except the one before it."""
+    binomial, most = index.square.binomial, index.square.most
+    return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
 
 @inlined
-def _without_lowest(x: TierTables, numbers: NDArray[np.int64], men: int) -> int:
-    """Return the rank of all column soldiers but the lowest."""
+def _without_lowest(index: TierTables, numbers: NDArray[np.int64], men: int) -> int:
+    """Return the rank of all column soldiers except the lowest."""
     rank = I64(0)
     for k in range(1, men):
-        rank += x.square.binomial[numbers[k] * x.square.most + k]
+        rank += index.square.binomial[numbers[k] * index.square.most + k]
     return rank
 
 
 @called
-def _find_open_cells(
-    t: Tables, x: TierTables, w: Workspace, theirs: NDArray[np.uint16], men: int, limit: int, width: int
-) -> None:
-    """Write the `_OPEN` masks of all choices of the open row, from the items with white to move."""
-    lines, numbers = 2 * t.size, w.run
-    for place in range(_choices(x, w, men) * lines):
-        w.judged.masks[place] = np.uint16(0)
+def _find_open_cells(context: Context, theirs: NDArray[np.uint16], men: int, limit: int, width: int) -> None:
+    """Write the `_OPEN` masks of all choices of the current row, given its items with white to move."""
+    lines, numbers = 2 * context.rules.size, context.run
+    for place in range(_choices(context, men) * lines):
+        context.row_arrays.masks[place] = np.uint16(0)
     won = won_in(limit)
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        staying = _without_lowest(x, numbers, men)
+        staying = _without_lowest(context.tiers, numbers, men)
         for low in range(run):
             item = I64(theirs[column + low])
             if is_decided(item) and not is_loss(item) and item <= won:
@@ -104,150 +103,163 @@ def _find_open_cells(
             rank = staying
             for k in range(men):
                 if k > 0:
-                    rank = _exchanged(x, rank, numbers, k)
-                _add_cell(t, advance(w.judged.masks, rank * lines), I64(w.cursor.spot[numbers[k]]))
+                    rank = _exchanged(context.tiers, rank, numbers, k)
+                _add_cell(
+                    context.rules, advance(context.row_arrays.masks, rank * lines), I64(context.cursor.spot[numbers[k]])
+                )
         column += run
         run = next_run(numbers, men, width)
 
 
 @inlined
-def _add_marks(t: Tables, w: Workspace, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
-    """Mark the cells from which a soldier can slide to a target.
+def _add_marks(context: Context, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
+    """Mark the cells from which a soldier can slide to one of the target cells.
 
-    ``marks`` begins at the choice's mark for cell number 0; those of the other cells follow at the cursor's stride.
+    ``marks`` begins with the choice's mark for cell number 0. The marks of the other cells follow at intervals of the
+    cursor's stride.
     """
-    j, board, stride = w.judged, w.here.board, w.cursor.head[STRIDE]
-    for line in range(2 * t.size):
+    rules = context.rules
+    arrays, board, stride = context.row_arrays, context.here.board, context.cursor.head[STRIDE]
+    for line in range(2 * rules.size):
         wanted = I64(targets[line])
         if wanted == 0:
             continue
-        content = I64(t.ternary[occupied(line_of(board, line))]) + 2 * I64(t.ternary[wanted])
-        found = I64(j.sources.places[I64(j.sources.at[line]) + content])
+        content = I64(rules.ternary[occupied(line_of(board, line))]) + 2 * I64(rules.ternary[wanted])
+        found = I64(arrays.sources.places[I64(arrays.sources.at[line]) + content])
         while found:
             place = trailing_zeros(found)
             found &= found - 1
-            cell = line * t.size + place if line < t.size else place * t.size + line - t.size
-            at = I64(w.cursor.number[cell]) * stride
+            cell = line * rules.size + place if line < rules.size else place * rules.size + line - rules.size
+            at = I64(context.cursor.number[cell]) * stride
             marks[at] |= np.uint8(mark)
 
 
 @inlined
-def _find_captures(t: Tables, w: Workspace, beside: int, quiet: NDArray[np.uint16]) -> bool:
-    """Write the masks `_SOLDIER` and `_ROYAL` of the open choice, and remove their cells from the mask ``quiet``."""
-    lines, board, here, king = 2 * t.size, w.here.board, w.judged.lines, w.cursor.head[KING]
+def _find_captures(context: Context, beside: int, quiet: NDArray[np.uint16]) -> bool:
+    """Write the masks `_SOLDIER` and `_ROYAL` of the current choice, and remove their cells from the mask ``quiet``.
+
+    Return whether there are any such cells. Only the first ``beside`` cells in `Context.traits` are examined.
+    """
+    rules = context.rules
+    lines, board, here, king = 2 * rules.size, context.here.board, context.row_arrays.lines, context.cursor.head[KING]
     for place in range(lines, 3 * lines):
         here[place] = np.uint16(0)
     any_found = False
     for k in range(beside):
-        cell = I64(w.traits[k])
-        if is_occupied(t, board, cell):
+        cell = I64(context.traits[k])
+        if is_occupied(rules, board, cell):
             continue
         kind = I64(0)
-        if captures_at(t, board, 1, cell, king) != 0:
+        if captures_at(rules, board, 1, cell, king) != 0:
             kind = I64(_SOLDIER)
-        if t.facing[king * t.cells + cell] != 0:
-            toggle(t, board, cell, 0)
-            if king_falls_to(t, board, king, cell):
+        if rules.facing[king * rules.cells + cell] != 0:
+            toggle(rules, board, cell, 0)
+            if king_falls_to(rules, board, king, cell):
                 kind = I64(_ROYAL)
-            toggle(t, board, cell, 0)
+            toggle(rules, board, cell, 0)
         if kind != 0:
             any_found = True
-            _add_cell(t, advance(here, kind * lines), cell)
-            _remove_cell(t, quiet, cell)
+            _add_cell(rules, advance(here, kind * lines), cell)
+            _remove_cell(rules, quiet, cell)
     return any_found
 
 
 @inlined
-def _next_choice(t: Tables, w: Workspace, staying: int) -> None:
-    """Move the ``staying`` soldiers on the board to their next choice of cells; after the last, remove them."""
-    board, spot, numbers = w.here.board, w.cursor.spot, w.run
+def _next_choice(context: Context, staying: int) -> None:
+    """Move the ``staying`` soldiers on the board to their next choice of cells. After the last one, remove them."""
+    rules = context.rules
+    board, spot, numbers = context.here.board, context.cursor.spot, context.run
     k = I64(0)
     while k < staying:
-        toggle(t, board, I64(spot[numbers[k]]), 0)
-        if numbers[k] + 1 < (numbers[k + 1] if k + 1 < staying else w.cursor.head[CELLS]):
+        toggle(rules, board, I64(spot[numbers[k]]), 0)
+        if numbers[k] + 1 < (numbers[k + 1] if k + 1 < staying else context.cursor.head[CELLS]):
             break
         k += 1
     if k < staying:
         numbers[k] += 1
-        toggle(t, board, I64(spot[numbers[k]]), 0)
+        toggle(rules, board, I64(spot[numbers[k]]), 0)
         for low in range(k):
             numbers[low] = low
-            toggle(t, board, I64(spot[low]), 0)
+            toggle(rules, board, I64(spot[low]), 0)
 
 
 @called
-def _find_marks(t: Tables, x: TierTables, w: Workspace, men: int) -> None:
-    """Write the marks of the open row, one for each cell of the moving soldier and choice of the others."""
-    size, lines, board = t.size, 2 * t.size, w.here.board
-    cells, spot, here = w.cursor.head[CELLS], w.cursor.spot, w.judged.lines
-    choices = _choices(x, w, men)
-    w.cursor.head[STRIDE] = choices
+def _find_marks(context: Context, men: int) -> None:
+    """Write the marks of the current row, for each choice and each cell of the moving soldier."""
+    rules, cursor = context.rules, context.cursor
+    size, lines, board = rules.size, 2 * rules.size, context.here.board
+    cells, spot, here = cursor.head[CELLS], cursor.spot, context.row_arrays.lines
+    choices = _choices(context, men)
+    cursor.head[STRIDE] = choices
     for place in range(choices * cells):
-        w.judged.marks[place] = np.uint8(0)
+        context.row_arrays.marks[place] = np.uint8(0)
     # Captures occur only next to a white piece, and the white pieces do not move within a row.
     beside = I64(0)
     for number in range(cells):
         cell = I64(spot[number])
-        rank, file = coordinates(t, cell)
+        rank, file = coordinates(rules, cell)
         along_rank, along_file = (I64(board[rank]) >> 16) << 1, (I64(board[size + file]) >> 16) << 1
         if ((along_rank >> file) | (along_file >> rank)) & 5 != 0:
-            w.traits[beside] = cell
+            context.traits[beside] = cell
             beside += 1
     for k in range(men - 1):
-        w.run[k] = k
-        toggle(t, board, I64(spot[k]), 0)
+        context.run[k] = k
+        toggle(rules, board, I64(spot[k]), 0)
     for choice in range(choices):
-        masks, marks = advance(w.judged.masks, choice * lines), advance(w.judged.marks, choice)
-        if _find_captures(t, w, beside, masks):
-            _add_marks(t, w, advance(here, _SOLDIER * lines), marks, _TO_SOLDIER)
-            _add_marks(t, w, advance(here, _ROYAL * lines), marks, _TO_KING)
-        _add_marks(t, w, masks, marks, _TO_OPEN)
-        _next_choice(t, w, men - 1)
+        masks, marks = advance(context.row_arrays.masks, choice * lines), advance(context.row_arrays.marks, choice)
+        if _find_captures(context, beside, masks):
+            _add_marks(context, advance(here, _SOLDIER * lines), marks, _TO_SOLDIER)
+            _add_marks(context, advance(here, _ROYAL * lines), marks, _TO_KING)
+        _add_marks(context, masks, marks, _TO_OPEN)
+        _next_choice(context, men - 1)
 
 
 @inlined
-def _gather_marks(x: TierTables, w: Workspace, men: int, run: int) -> None:
-    """Combine the marks of all soldiers for each column of a run, and write them to ``found``."""
-    numbers, found, choices = w.run, w.judged.found, w.cursor.head[STRIDE]
-    binomial, most = x.square.binomial, x.square.most
-    rank = _without_lowest(x, numbers, men)
+def _gather_marks(context: Context, men: int, run: int) -> None:
+    """Combine the marks of all soldiers for each column of a run, and write them to `RowArrays.found`."""
+    index = context.tiers
+    numbers, found, choices = context.run, context.row_arrays.found, context.cursor.head[STRIDE]
+    binomial, most = index.square.binomial, index.square.most
+    rank = _without_lowest(index, numbers, men)
     for low in range(run):
-        found[low] = w.judged.marks[low * choices + rank]
+        found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
         # The rank of the others without the lowest soldier, whose number is added as the offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
-        marks = advance(w.judged.marks, numbers[k] * choices + rank)
+        marks = advance(context.row_arrays.marks, numbers[k] * choices + rank)
         for low in range(run):
             found[low] |= marks[low]
 
 
 @inlined
-def judge_row(
-    t: Tables,
-    x: TierTables,
-    w: Workspace,
+def evaluate_row(
+    context: Context,
     mine: NDArray[np.uint16],
     theirs: NDArray[np.uint16],
     report: NDArray[np.int64],
     men: int,
     limit: int,
 ) -> None:
-    """Write the items of the open row, black to move, that its marks decide; O(men * width + choices * lines).
+    """Write those items of the current row, with black to move, that its marks decide.
 
-    These are captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
-    soldier becomes `PENDING`; if ``limit`` is more than 1, so does one with a move to an open position. All of white's
-    wins in up to ``limit`` plies must be known, and all of black's quicker losses written already.
+    These are captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a soldier
+    becomes `PENDING`. If ``limit`` is more than 1, so does a position with a move to an open position. All of white's
+    wins in up to ``limit`` plies must be known, and black's quicker losses must have been written.
+
+    Notes
+    -----
+    O(men * width + choices * lines).
     """
-    width = columns_of_row(x, w, men)
-    _find_open_cells(t, x, w, theirs, men, limit, width)
-    _find_marks(t, x, w, men)
-    numbers, found = w.run, w.judged.found
+    width = columns_of_row(context, men)
+    _find_open_cells(context, theirs, men, limit, width)
+    _find_marks(context, men)
+    numbers, found = context.run, context.row_arrays.found
     unlost = I64(PENDING) if limit > 1 else I64(0)
     column, run = I64(0), first_run(numbers, men, width)
     while column < width:
-        _gather_marks(x, w, men, run)
+        _gather_marks(context, men, run)
         for low in range(run):
             if mine[column + low] != 0:
                 continue
@@ -270,87 +282,94 @@ def judge_row(
 
 
 @called
-def open_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Reset the workspace to a king alone on the board, in O(cells) time."""
-    open_row(t, x, w, p.tier, x.tier.first_row[p.tier * x.square.kings + orbit], p.side)
-    close_column(t, w, x.tier.row_men[p.tier])
-    number_cells(x, w, 0)
+def set_king(context: Context, task: Pass, orbit: int) -> None:
+    """Put a king alone on the board, in O(cells) time."""
+    index = context.tiers
+    set_row(context, task.tier, index.tier.first_row[task.tier * index.square.kings + orbit], task.side)
+    clear_column(context, index.tier.row_men[task.tier])
+    number_cells(context, 0)
 
 
 @inlined
-def is_spread(x: TierTables, w: Workspace, p: Pass) -> bool:
-    """Return whether the open king has fewer rows than choices of cells, because of its symmetries."""
-    rows = x.tier.row_count[p.tier * x.square.kings + w.cursor.head[ORBIT]]
-    return rows != columns_of_row(x, w, x.tier.row_men[p.tier])
+def has_merged_choices(context: Context, task: Pass) -> bool:
+    """Return whether the current king has fewer rows than there are choices of cells, because of its symmetries."""
+    index = context.tiers
+    rows = index.tier.row_count[task.tier * index.square.kings + context.cursor.head[ORBIT]]
+    return rows != columns_of_row(context, index.tier.row_men[task.tier])
 
 
 @inlined
-def _place_of_number(x: TierTables, w: Workspace, number: int) -> int:
+def _place_of_number(context: Context, number: int) -> int:
     """Return the number of a cell among all cells of attackers, given its number among those other than the king's."""
-    king = I64(x.square.king_place[w.cursor.head[ORBIT]])
+    king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
 
 @inlined
-def _combination_of_run(x: TierTables, w: Workspace, men: int) -> int:
+def _combination_of_run(context: Context, men: int) -> int:
     """Return the rank that the soldiers of a run contribute to a combination, without the lowest one."""
     rank = I64(0)
     for k in range(1, men):
-        rank += x.square.binomial[_place_of_number(x, w, w.run[k]) * x.square.most + k + 1]
+        rank += context.tiers.square.binomial[
+            _place_of_number(context, context.run[k]) * context.tiers.square.most + k + 1
+        ]
     return rank
 
 
 @called
-def spread_out(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king for every choice of cells: each choice gets the item of its class; O(choices)."""
-    men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
-    width = columns_of_row(x, w, men)
-    rows = advance(x.row.number, x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier])
-    column, run = I64(0), first_run(w.run, men, width)
+def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
+    """Write the item of every choice of cells, given the items of a king's rows; O(choices)."""
+    index = context.tiers
+    men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
+    width = columns_of_row(context, men)
+    rows = advance(index.row.number, index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier])
+    column, run = I64(0), first_run(context.run, men, width)
     while column < width:
-        combination = _combination_of_run(x, w, men)
+        combination = _combination_of_run(context, men)
         for low in range(run):
-            row = I64(rows[combination + _place_of_number(x, w, low)])
-            spread[column + low] = items[row]
+            row = I64(rows[combination + _place_of_number(context, low)])
+            every[column + low] = items[row]
         column += run
-        run = next_run(w.run, men, width)
+        run = next_run(context.run, men, width)
 
 
 @called
-def take_in(x: TierTables, w: Workspace, p: Pass, items: NDArray[np.uint16], spread: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows from those of every choice of cells, and count new ones; O(choices)."""
-    men, orbit = x.tier.row_men[p.tier], w.cursor.head[ORBIT]
-    width = columns_of_row(x, w, men)
-    at = x.tier.rows_at[p.tier] + orbit * x.tier.row_space[p.tier]
-    rows, elements = advance(x.row.number, at), advance(x.row.element, at)
-    column, run = I64(0), first_run(w.run, men, width)
+def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
+    """Write the items of a king's rows, given those of every choice of cells, and count the new ones; O(choices)."""
+    index = context.tiers
+    men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
+    width = columns_of_row(context, men)
+    at = index.tier.rows_at[task.tier] + orbit * index.tier.row_space[task.tier]
+    rows, elements = advance(index.row.number, at), advance(index.row.element, at)
+    column, run = I64(0), first_run(context.run, men, width)
     while column < width:
-        combination = _combination_of_run(x, w, men)
+        combination = _combination_of_run(context, men)
         for low in range(run):
-            place = combination + _place_of_number(x, w, low)
+            place = combination + _place_of_number(context, low)
             # Only the identity takes the row of a class to itself.
             if elements[place] != 0:
                 continue
-            row, item = I64(rows[place]), I64(spread[column + low])
+            row, item = I64(rows[place]), I64(every[column + low])
             if item != I64(items[row]):
                 items[row] = np.uint16(item)
                 if is_decided(item):
-                    p.report[code_of(item)] += 1
+                    task.report[code_of(item)] += 1
         column += run
-        run = next_run(w.run, men, width)
+        run = next_run(context.run, men, width)
 
 
 @called
-def judge_king(t: Tables, x: TierTables, w: Workspace, p: Pass, orbit: int) -> None:
-    """Write the items of all rows of a king, black to move, that `judge_row` can decide."""
-    open_king(t, x, w, p, orbit)
-    men, base = x.tier.row_men[p.tier], x.tier.base[p.tier * x.square.kings + orbit]
-    mine, theirs = advance(p.mine, base), advance(p.theirs, base)
-    if not is_spread(x, w, p):
-        judge_row(t, x, w, mine, theirs, p.report, men, p.limit)
+def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
+    """Write those items of all rows of a king, with black to move, that `evaluate_row` can decide."""
+    index = context.tiers
+    set_king(context, task, orbit)
+    men, base = index.tier.row_men[task.tier], index.tier.base[task.tier * index.square.kings + orbit]
+    mine, theirs = advance(task.mine, base), advance(task.theirs, base)
+    if not has_merged_choices(context, task):
+        evaluate_row(context, mine, theirs, task.report, men, task.limit)
         return
-    spread_out(x, w, p, mine, w.judged.mine)
-    spread_out(x, w, p, theirs, w.judged.theirs)
+    expand_classes(context, task, mine, context.row_arrays.mine)
+    expand_classes(context, task, theirs, context.row_arrays.theirs)
     # The report counts classes, so the counts of choices are written to scratch memory.
-    judge_row(t, x, w, w.judged.mine, w.judged.theirs, w.quiet, men, p.limit)
-    take_in(x, w, p, mine, w.judged.mine)
+    evaluate_row(context, context.row_arrays.mine, context.row_arrays.theirs, context.quiet, men, task.limit)
+    collect_classes(context, task, mine, context.row_arrays.mine)

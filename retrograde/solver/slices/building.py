@@ -19,37 +19,27 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, START, WHITE, describe_step, is_last, values_of
-from retrograde.solver.slices.files import (
-    WAY_OUT,
-    DamagedSliceError,
-    Number,
-    PackedItems,
-    SliceOwner,
-    SliceSource,
-    SliceStats,
-    check_blocks,
-    damaged,
-    open_slice,
-    record_path,
-)
 from retrograde.solver.slices.plan import SlicedTier, cut_tier
-from retrograde.solver.slices.tasks import SliceTask, forget_tier, run_slice, share_tier
-from retrograde.tablebase.records import TablebaseError
-from retrograde.tablebase.store import open_store, tier_name
-from tablut.errors import InputError, output_failure
-from tablut.indexing.values import ALIAS, code_of
+from retrograde.solver.slices.tasks import SliceStats, SliceTask, forget_tier, open_slice, share_tier
+from retrograde.tablebase.store import TablebaseError, open_store, tier_name
+from tablut.errors import InputError
+from tablut.indexing.values import ALIAS, ALIAS_CODE, code_of
 from tablut.position import SIDES
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import remove_temporaries
-from tablut.store.records import Digest, Part, Record, StoreError, digest_of, read_record, write_record
+from tablut.work.files import remove_temporaries
+from tablut.work.ledger import damaged, drop_files, read_made, writing
+from tablut.work.parts import BLOCK, Number, Owner, PartFile, PartSource
+from tablut.work.records import DamagedError, Digest, Part, Record, StoreError, digest_of, write_record
+from tablut.work.run import LocalScheduler, Mending, run_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from tablut.running.scheduling import Scheduler
+    from numpy.typing import NDArray
+
+    from tablut.work.run import Scheduler
 
 _CHECKPOINT: Final = re.compile(r"step-(\d{5})\.json")
-_SLICE: Final = re.compile(r"\d{5}-\d{6}\.(slice|json)")
+_SLICE: Final = re.compile(r"\d{5}-\d{6}\.slice")
 
 
 class SliceState(Part):
@@ -64,6 +54,7 @@ class Checkpoint(Record):
     """All slices after a step, and the cost of the tier so far; ``read`` and ``written`` are bytes."""
 
     FORMAT = "tablut-checkpoint-of-slices"
+    VERSION = 2
 
     plan: Digest
     step: Number
@@ -76,28 +67,26 @@ class Checkpoint(Record):
 class SliceFolder:
     """The scratch folder of a tier that is built in slices."""
 
-    def __init__(self, folder: Path, plan: str, count: int, tell: Callable[[str], None]) -> None:
-        self.folder, self.plan, self.count, self.tell = folder, plan, count, tell
+    def __init__(self, folder: Path, plan: str, count: int, mending: Mending) -> None:
+        self.folder, self.plan, self.count, self.mending = folder, plan, count, mending
 
     def path(self, step: int, number: int) -> Path:
         """Return the path of a slice's file after a step."""
         return self.folder / f"{step:05}-{number:06}.slice"
 
-    def source(self, checkpoint: Checkpoint, number: int) -> SliceSource:
-        """Return the path of a slice's file at a checkpoint, with the digest of its record."""
+    def source(self, checkpoint: Checkpoint, number: int) -> PartSource:
+        """Return the path of a slice's file at a checkpoint, with its digest."""
         state = checkpoint.slices[number]
-        return SliceSource(str(self.path(state.step, number)), state.digest)
+        return PartSource(self.path(state.step, number), state.digest)
 
     def open(self) -> Checkpoint | None:
         """Create the folder if it is missing, and return the checkpoint from which to continue; see `resume`."""
         shown = f"tablebase folder {str(self.folder)!r}"
-        try:
-            if self.folder.is_symlink():
-                raise TablebaseError("is a link", subject=shown, remedy="remove it")
+        if self.folder.is_symlink():
+            raise TablebaseError("is a link", subject=shown, remedy="remove it")
+        with writing(shown, "remove it"):
             self.folder.mkdir(exist_ok=True)
             remove_temporaries(self.folder)
-        except OSError as error:
-            raise output_failure(shown, error, "remove it") from error
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
@@ -105,25 +94,25 @@ class SliceFolder:
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
-        named = {self.path(state.step, number).stem for some in kept for number, state in enumerate(some.slices)}
-        for path in self.folder.iterdir():
-            step = _CHECKPOINT.fullmatch(path.name)
-            if (step and int(step[1]) not in steps) or (_SLICE.fullmatch(path.name) and path.stem not in named):
-                path.unlink(missing_ok=True)
+        named = {self.path(state.step, number) for some in kept for number, state in enumerate(some.slices)}
+        named |= {self.folder / f"step-{step:05}.json" for step in steps}
+        ours = (
+            path for path in self.folder.iterdir() if _CHECKPOINT.fullmatch(path.name) or _SLICE.fullmatch(path.name)
+        )
+        drop_files(path for path in ours if path not in named)
 
     def resume(self) -> Checkpoint | None:
-        """Return the last checkpoint whose files are all intact. Damaged files are reported and removed."""
+        """Return the last checkpoint whose files are all intact. Damaged files are named and removed."""
         found = sorted(
             (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
         )
         for step, path in reversed(found):
             try:
                 checkpoint = self._read(path, step)
-            except DamagedSliceError as error:
-                self.tell(str(error))
-                path.unlink(missing_ok=True)
+                whole = [self._is_whole(self.source(checkpoint, number)) for number in range(self.count)]
+            except DamagedError as error:
+                self.mending.remove(error, found=True)
                 continue
-            whole = [self._is_whole(self.source(checkpoint, number)) for number in range(self.count)]
             if all(whole):
                 return checkpoint
         return None
@@ -131,24 +120,22 @@ class SliceFolder:
     def _read(self, path: Path, step: int) -> Checkpoint:
         """Read and verify a checkpoint."""
         try:
-            checkpoint = read_record(path, Checkpoint, "scratch file", WAY_OUT)
-        except StoreError as error:
-            raise DamagedSliceError(str(error)) from error
+            checkpoint = read_made(path, Checkpoint)
+        except StoreError as error:  # a link, or a checkpoint of another version
+            raise damaged(path, error.problem) from error
         if checkpoint is None:
-            raise damaged(path, "is missing")
+            raise damaged(path, "it is missing")
         if checkpoint.plan != self.plan:
-            raise damaged(path, "belongs to other slices or to other tiers below")
+            raise damaged(path, "it belongs to other slices or to other tiers below")
         if checkpoint.step != step or len(checkpoint.slices) != self.count:
-            raise damaged(path, "is in the wrong place")
+            raise damaged(path, "it is in the wrong place")
         return checkpoint
 
-    def _is_whole(self, source: SliceSource) -> bool:
+    def _is_whole(self, source: PartSource) -> bool:
         try:
-            check_blocks(open_slice(source))
-        except DamagedSliceError as error:
-            self.tell(str(error))
-            for path in (Path(source.path), record_path(Path(source.path))):
-                path.unlink(missing_ok=True)
+            open_slice(*source).check()
+        except DamagedError as error:
+            self.mending.remove(error, found=True)
             return False
         return True
 
@@ -158,10 +145,6 @@ class SliceFolder:
 
 
 # -- the build ---------------------------------------------------------------------------------
-
-
-_TRIES: Final = 3
-"""Number of times that damage is repaired without progress before the disk is considered faulty."""
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
@@ -193,13 +176,11 @@ class SliceBuild:
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
         # Everything that the values in a slice's file depend on, apart from its input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
-        self.folder = SliceFolder(
-            scratch_folder(root, material), self.plan, self.count, lambda what: tell(f"{self.name}: {what}")
-        )
+        self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
+        self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)
         share_tier(str(self.root), self.plan, store, self.tier)
         self.near = [self._near(number) for number in range(self.count)]
-        # Number of times that damage was found since a new step was last completed.
-        self._failures, self._furthest = 0, -1
+        self._done: Checkpoint | None = None
 
     def _cut(self, memory: int) -> tuple[int, ...]:
         """Divide the tier into slices, for as many parallel tasks in a process as fit into memory."""
@@ -224,19 +205,21 @@ class SliceBuild:
 
     def solve(self) -> tuple[PackedItems, PackedItems, Checkpoint]:
         """Run all remaining steps; return the codes with white and with black to move, and the last checkpoint."""
-        done = self.folder.open()
+        done = self._done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: resuming {self.count} slices after step {done.step}")
-        while done is None or not self._finished(done):
+        while (done := self._done) is None or not self._finished(done):
             step = START if done is None else done.step + 1
-            try:
-                done = self._do(step, done)
-            except DamagedSliceError as error:
-                done = self._after_damage(error)
+            with self.mending.attempt(step, self.resume):
+                self._done = self._do(step, done)
         starts = self.tier.starts[np.array(self.cuts)]
-        files = [open_slice(self.folder.source(done, number)) for number in range(self.count)]
+        files = [open_slice(*self.folder.source(done, number)) for number in range(self.count)]
         white, black = (PackedItems(files, side, starts) for side in SIDES)
         return white, black, done
+
+    def resume(self) -> None:
+        """Return to the last checkpoint whose files are intact."""
+        self._done = self.folder.resume()
 
     def _finished(self, done: Checkpoint) -> bool:
         """Return whether no further value can follow after a checkpoint."""
@@ -260,14 +243,12 @@ class SliceBuild:
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
         left = len(tasks)
 
-        def _done(answer: dict[str, Any]) -> None:
+        def _done(_: dict[str, Any]) -> None:
             nonlocal left
             left -= 1
-            if answer["found"]:
-                self.tell(f"{self.name}: {answer['found']}")
             self.tell(f"{self.name}: {what}, {left} slices left")
 
-        answers = self.scheduler.run(run_slice, tasks, _done) if tasks else []
+        answers = run_parts(self.scheduler, tasks, lambda found: self.tell(f"{self.name}: {found}"), _done)
         slices: list[SliceState | None] = [None] * self.count if before is None else [*before.slices]
         for answer in answers:
             slices[answer["number"]] = SliceState(step=step, digest=answer["digest"], stats=answer["stats"])
@@ -277,12 +258,10 @@ class SliceBuild:
             step=step,
             slices=tuple(state for state in slices if state is not None),
             cpu_seconds=spent[0] + sum(answer["cpu"] for answer in answers),
-            read=spent[1] + sum(answer["read"] for answer in answers),
+            read=spent[1] + sum(answer["stats"].read for answer in answers),
             written=spent[2] + sum(answer["bytes"] for answer in answers),
         )
         self.folder.write(checkpoint, before)
-        if step > self._furthest:
-            self._furthest, self._failures = step, 0
         return checkpoint
 
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
@@ -302,8 +281,7 @@ class SliceBuild:
                 return None
         inputs = [source and source.digest for source in (own, *(source for _, source in near), *received)]
         plan = digest_of([self.plan, step, number, inputs])
-        owner = SliceOwner(game=self.game, tier=self.name, plan=plan, step=step, number=number)
-        target = str(self.folder.path(step, number))
+        owner, target = Owner(plan=plan, step=step, number=number), self.folder.path(step, number)
         return SliceTask(
             str(self.root), self.material, self.plan, self.cuts, owner, own, tuple(near), tuple(received), target
         )
@@ -314,22 +292,54 @@ class SliceBuild:
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
 
-    def _after_damage(self, error: DamagedSliceError) -> Checkpoint | None:
-        """Report damage, and return the checkpoint from which to continue."""
-        self.count_damage(error)
-        return self.folder.resume()
-
-    def count_damage(self, error: DamagedSliceError) -> None:
-        """Report damage; raise an error if it has occurred too often without progress."""
-        self._failures += 1
-        if self._failures > _TRIES:
-            raise DamagedSliceError(
-                str(error),
-                remedy=f"check the disk of {str(self.root)!r}: this happened {self._failures} times",
-            ) from error
-        self.tell(f"{self.name}: {error}")
-
     def remove(self) -> None:
         """Remove the scratch files and the tables shared by this process's tasks, once the tier is stored."""
         forget_tier()
         self.folder.remove()
+
+
+# -- the codes of a tier -----------------------------------------------------------------------
+
+
+_PART = 1 << 16
+"""Number of items that are turned into codes together.
+
+It is small enough for temporary arrays to fit into the cache.
+"""
+
+
+def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
+    """Convert a solver's items to codes for storage, in place, and return them; see `tablut.indexing.values`."""
+    for start in range(0, len(items), _PART):
+        part = items[start : start + _PART]
+        codes = code_of(part)
+        codes[part == ALIAS] = ALIAS_CODE
+        part[:] = codes
+    return items
+
+
+class PackedItems:
+    """The codes of a sliced tier with one side to move. A range of codes is unpacked when it is indexed."""
+
+    def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
+        self.files, self.side, self.starts = list(files), side, starts
+        self.dtype = np.dtype(np.uint16)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def __getitem__(self, part: slice) -> NDArray[np.uint16]:
+        """Return a range of codes after verifying each block."""
+        start, stop, _ = part.indices(len(self))
+        found = np.empty(max(stop - start, 0), dtype=np.uint16)
+        first = int(np.searchsorted(self.starts, start, side="right")) - 1
+        for number in range(first, len(self.files)):
+            begin, end = int(self.starts[number]), int(self.starts[number + 1])
+            if begin >= stop:
+                break
+            blocks = np.arange(-(-(end - begin) // BLOCK))
+            wanted = (begin + blocks * BLOCK < stop) & (begin + (blocks + 1) * BLOCK > start)
+            for at, items in self.files[number].blocks(self.side, wanted):
+                low, high = max(begin + at, start), min(begin + at + len(items), stop)
+                found[low - start : high - start] = items[low - begin - at : high - begin - at]
+        return to_codes(found)

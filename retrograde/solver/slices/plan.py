@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from retrograde.solver.kernels.slices import copy_runs, mark_captured, mark_near
-from retrograde.solver.kernels.workspace import judging_room
+from retrograde.solver.kernels.context import row_array_sizes
+from retrograde.solver.kernels.reach import copy_runs, mark_captured, mark_near
 from retrograde.solver.tier_solver import TierSolver
 from retrograde.solver.tiers import tier_graph, too_little
 from tablut.engine.records import directory
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk
+    from retrograde.solver.kernels.context import Context
     from tablut.variants import Variant
 
 _ITEM: Final = 2
@@ -92,12 +92,12 @@ class SlicedTier:
         )
 
     @cached_property
-    def _desk(self) -> Desk:
-        return self.solver.new_desk(self.material[1])
+    def _context(self) -> Context:
+        return self.solver.new_context(self.material[1])
 
     @cached_property
     def _directory(self) -> Any:
-        return directory(self._desk)
+        return directory(self._context)
 
     def _rows_of(self, material: tuple[int, int]) -> int:
         return self.solver.rows(self.solver.materials.index(material))
@@ -121,22 +121,24 @@ class SlicedTier:
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
         """Mark the rows of a lower tier whose king stands where it stands in some row of a slice."""
-        x, kings = self.solver.index, self.solver.index.square.kings
+        index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
-            begin = int(x.tier.first_row[self.number * kings + king])
-            if begin < last and begin + int(x.tier.row_count[self.number * kings + king]) > first:
-                start = int(x.tier.first_row[below * kings + king])
-                marks[start : start + int(x.tier.row_count[below * kings + king])] = 1
+            begin = int(index.tier.first_row[self.number * kings + king])
+            if begin < last and begin + int(index.tier.row_count[self.number * kings + king]) > first:
+                start = int(index.tier.first_row[below * kings + king])
+                marks[start : start + int(index.tier.row_count[below * kings + king])] = 1
 
     def memory(self, window: Window, first: int, last: int) -> int:
         """Return how many bytes of memory the arrays of a slice's task take."""
-        x = self.solver.index
+        index = self.solver.index
         entries = int(self.starts[last] - self.starts[first]) + self._entries(self.number, window.near)
         rows = int(np.count_nonzero(window.near))
         for count, material in enumerate(self.lower):
             entries += self._entries(count, window.below[material])
             rows += int(np.count_nonzero(window.below[material]))
-        return _ITEM * entries + x.row.number.nbytes + 16 * rows + judging_room(self.variant, self.material).bytes
+        return (
+            _ITEM * entries + index.row.number.nbytes + 16 * rows + row_array_sizes(self.variant, self.material).bytes
+        )
 
     def _entries(self, tier: int, rows: NDArray[np.bool_]) -> int:
         return int(np.diff(row_entries(self.solver.index, tier))[rows].sum())
@@ -206,64 +208,66 @@ class Runs(NamedTuple):
         return int(self.lengths.sum())
 
 
-def row_entries(x: TierTables, tier: int) -> NDArray[np.int64]:
+def row_entries(index: TierTables, tier: int) -> NDArray[np.int64]:
     """Return the first entry of each row of a tier, followed by the size of the tier."""
-    kings = slice(tier * x.square.kings, (tier + 1) * x.square.kings)
-    widths = np.repeat(x.tier.width[kings], x.tier.row_count[kings])
+    kings = slice(tier * index.square.kings, (tier + 1) * index.square.kings)
+    widths = np.repeat(index.tier.width[kings], index.tier.row_count[kings])
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(widths, dtype=np.int64)])
 
 
-def runs_of(x: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
+def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
     """Return the runs of entries that make up some rows."""
     steps = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(np.int8)))
-    places = row_entries(x, tier)[steps].reshape(-1, 2)
+    places = row_entries(index, tier)[steps].reshape(-1, 2)
     lengths = places[:, 1] - places[:, 0]
     return Runs(places[:, 0].copy(), lengths, np.cumsum(lengths) - lengths)
 
 
-def window_tables(x: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
+def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
     """Return the tables of a window: those of ``x``, reduced to the given rows of each tier."""
-    kings, tiers = x.square.kings, len(x.tier.size)
-    number = np.full_like(x.row.number, -1)
-    counts = np.zeros_like(x.tier.row_count)
+    kings, tiers = index.square.kings, len(index.tier.size)
+    number = np.full_like(index.row.number, -1)
+    counts = np.zeros_like(index.tier.row_count)
     kept: list[NDArray[np.int64]] = []
     for tier in range(tiers):
         if tier not in rows:
             kept.append(np.zeros(0, dtype=np.int64))
             continue
-        kept.append(x.tier.meta_at[tier] + np.flatnonzero(rows[tier]))
+        kept.append(index.tier.meta_at[tier] + np.flatnonzero(rows[tier]))
         for king in range(kings):
             by_king = tier * kings + king
-            first = int(x.tier.first_row[by_king])
-            own = rows[tier][first : first + int(x.tier.row_count[by_king])]
+            first = int(index.tier.first_row[by_king])
+            own = rows[tier][first : first + int(index.tier.row_count[by_king])]
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
             # Row -1, which does not exist, is mapped to the last place, which also holds -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
-            at = int(x.tier.rows_at[tier] + king * x.tier.row_space[tier])
-            part = slice(at, at + int(x.tier.row_space[tier]))
-            np.take(moved, x.row.number[part], out=number[part], mode="wrap")
-    return _with_rows(x, counts, kept, number)
+            at = int(index.tier.rows_at[tier] + king * index.tier.row_space[tier])
+            part = slice(at, at + int(index.tier.row_space[tier]))
+            np.take(moved, index.row.number[part], out=number[part], mode="wrap")
+    return _with_rows(index, counts, kept, number)
 
 
 def _with_rows(
-    x: TierTables, counts: NDArray[np.int64], kept: list[NDArray[np.int64]], number: NDArray[np.int32]
+    index: TierTables, counts: NDArray[np.int64], kept: list[NDArray[np.int64]], number: NDArray[np.int32]
 ) -> TierTables:
     """Return tables with the given number of rows for each tier and king."""
-    shape = (len(x.tier.size), x.square.kings)
+    shape = (len(index.tier.size), index.square.kings)
     counted = counts.reshape(shape)
-    entries = counted * x.tier.width.reshape(shape)
+    entries = counted * index.tier.width.reshape(shape)
     places = np.concatenate(kept)
-    tier = x.tier._replace(
+    tier = index.tier._replace(
         meta_at=_starts(np.array([len(rows) for rows in kept], dtype=np.int64)),
         size=entries.sum(axis=1),
         base=_starts(entries).ravel(),
         first_row=_starts(counted).ravel(),
         row_count=counts,
     )
-    row = x.row._replace(number=number, combination=x.row.combination[places], residual=x.row.residual[places])
-    return TierTables(x.square, tier, row)
+    row = index.row._replace(
+        number=number, combination=index.row.combination[places], residual=index.row.residual[places]
+    )
+    return TierTables(index.square, tier, row)
 
 
 def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,41 +8,34 @@ it that have moves to new black-to-move values. Black's moves stay within the ro
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import numpy as np
+from pydantic import Field
 
 from retrograde.solver.kernels.backward import backward_pass, receive
-from retrograde.solver.kernels.workspace import new_messages
+from retrograde.solver.kernels.context import new_messages
 from retrograde.solver.passes import BLACK, MOVES, QUICK_WINS, WHITE, SolverError, TierPasses, values_of
-from retrograde.solver.slices.files import (
-    BLOCK,
-    DamagedSliceError,
-    SliceOwner,
-    SliceSource,
-    SliceStats,
-    SliceWriter,
-    open_slice,
-    read_items,
-    record_path,
-)
 from retrograde.solver.slices.plan import SlicedTier, Window, before, gather, room, runs_of, window_tables
 from retrograde.tablebase.store import open_store
 from tablut.indexing.values import DECIDED, code_of, is_loss
 from tablut.position import SIDES
-from tablut.running.clocks import thread_clock
-from tablut.running.machine import return_memory
+from tablut.work.clocks import thread_clock
+from tablut.work.machine import return_memory
+from tablut.work.parts import BLOCK, Owner, PartFile, PartSource, PartWriter, open_part
+from tablut.work.records import Count, Part
+from tablut.work.run import PartTask
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-    from retrograde.solver.kernels.workspace import Desk
-    from retrograde.solver.slices.files import SliceFile
+    from retrograde.solver.kernels.context import Context
     from retrograde.tablebase.store import Store
 
 _lock = threading.Lock()
@@ -74,12 +67,12 @@ def forget_tier() -> None:
         _tiers.clear()
 
 
-def workspace_of(tier: SlicedTier) -> Desk:
+def workspace_of(tier: SlicedTier) -> Context:
     """Return this thread's tables and workspace for a tier."""
-    held: tuple[SlicedTier, Desk] | None = getattr(_own, "desk", None)
+    held: tuple[SlicedTier, Context] | None = getattr(_own, "context", None)
     if held is None or held[0] is not tier:
-        held = (tier, tier.solver.solving_desk(tier.material))
-        _own.desk = held
+        held = (tier, tier.solver.solving_context(tier.material))
+        _own.context = held
     return held[1]
 
 
@@ -90,53 +83,59 @@ _MESSAGES: Final = 1 << 18
 """Number of messages that are collected before they are written."""
 
 
-class SliceTask(NamedTuple):
+Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
+"""The number of items that were given each code."""
+
+
+class SliceStats(Part):
+    """Counts of a slice after a pass: its codes by side to move, and its messages by receiving slice.
+
+    ``entries`` and ``window`` are the numbers of items of the slice and of its window, and ``read`` is the number of
+    bytes that the pass has read.
+    """
+
+    white: Counts
+    black: Counts
+    wins: Counts
+    losses: Counts
+    entries: Count
+    window: Count
+    read: Count
+
+
+@dataclass(frozen=True)
+class SliceTask(PartTask):
     """One step of one slice: how the tier is divided, the input files, and the file to write."""
 
     root: str
     material: tuple[int, int]
     plan: str
     cuts: tuple[int, ...]
-    owner: SliceOwner
-    own: SliceSource | None
-    near: tuple[tuple[int, SliceSource], ...]
-    received: tuple[SliceSource, ...]
-    target: str
+    owner: Owner
+    own: PartSource | None
+    near: tuple[tuple[int, PartSource], ...]
+    received: tuple[PartSource, ...]
+    target: Path
+
+    def opened(self) -> PartFile[Any]:
+        """Open the slice."""
+        return open_slice(self.target)
+
+    def make(self, began: float) -> PartFile[Any]:
+        """Run the step."""
+        with PartWriter(self.target) as writer:
+            work = _Slice(self, writer)
+            work.receive()
+            work.run(self.owner.step)
+            part = work.write(began)
+        del work
+        return_memory()
+        return part
 
 
-def run_slice(task: SliceTask) -> dict[str, Any]:
-    """Run one step of one slice. If its file already exists and comes from the same plan, do nothing."""
-    began, found = thread_clock(), ""
-    target = Path(task.target)
-    if record_path(target).exists():
-        try:
-            done = open_slice(SliceSource(task.target, ""))
-            if done.record.owner == task.owner:
-                return _answer(done, 0)
-        except DamagedSliceError as error:
-            found = str(error)
-    with SliceWriter(target) as writer:
-        work = _Slice(task, writer)
-        work.receive()
-        work.run(task.owner.step)
-        file = work.write()
-    cpu = thread_clock() - began
-    answer = {**_answer(file, work.read, cpu), "entries": work.size, "window": work.total, "found": found}
-    del work
-    return_memory()
-    return answer
-
-
-def _answer(file: SliceFile, read: int, cpu: float = 0.0) -> dict[str, Any]:
-    return {
-        "found": "",
-        "number": file.record.owner.number,
-        "digest": file.digest,
-        "bytes": file.record.bytes,
-        "stats": file.record.stats,
-        "read": read,
-        "cpu": cpu,
-    }
+def open_slice(path: Path, digest: str = "") -> PartFile[Any]:
+    """Open the part of a slice. Its sections are its items with white and with black to move, and its messages."""
+    return open_part(path, SliceStats, digest)
 
 
 # -- one slice -----------------------------------------------------------------------------
@@ -145,7 +144,7 @@ def _answer(file: SliceFile, read: int, cpu: float = 0.0) -> dict[str, Any]:
 class _Slice(TierPasses):
     """A slice while one of its steps is running."""
 
-    def __init__(self, task: SliceTask, writer: SliceWriter) -> None:
+    def __init__(self, task: SliceTask, writer: PartWriter) -> None:
         self.task, self.writer, self.step, self.number = task, writer, task.owner.step, task.owner.number
         self.store, self.whole = shared_tier(task.root, task.material, task.plan)
         rows = task.cuts[self.number], task.cuts[self.number + 1]
@@ -204,26 +203,26 @@ class _Slice(TierPasses):
             self._white.fill(0)
             self._black[self.own].fill(0)
             return
-        file = open_slice(self.task.own)
+        file = open_slice(*self.task.own)
         for at, items in self._items(file, "white"):
             self._white[at : at + len(items)] = items
         if self.step not in (QUICK_WINS, MOVES):
             for at, items in self._items(file, "black"):
                 self._black[self.shift + at : self.shift + at + len(items)] = items
-        for side, counts in ((WHITE, file.record.stats.white), (BLACK, file.record.stats.black)):
+        for side, counts in ((WHITE, file.header.stats.white), (BLACK, file.header.stats.black)):
             for code, count in counts.items():
                 self.found[side, code] = count
         for number, source in self.task.near:
             first, last = (int(self.whole.starts[self.task.cuts[number + more]]) for more in (0, 1))
-            parts = partial(self._items, open_slice(source), "black")
+            parts = partial(self._items, open_slice(*source), "black")
             gather(self.runs, BLOCK, first, last, parts, self._black)
 
     def _items(
-        self, file: SliceFile, name: str, wanted: NDArray[np.bool_] | None = None
+        self, file: PartFile[Any], name: str, wanted: NDArray[np.bool_] | None = None
     ) -> Iterator[tuple[int, NDArray[Any]]]:
         """Yield the wanted blocks of a section, and count the bytes read."""
-        blocks = file.record.sections[name].blocks
-        for at, items in read_items(file, name, wanted):
+        blocks = file.header.sections[name].blocks
+        for at, items in file.blocks(name, wanted):
             self.read += blocks[at // BLOCK].bytes
             yield at, items
 
@@ -254,11 +253,11 @@ class _Slice(TierPasses):
     def receive(self) -> None:
         """Apply the messages that were written for this slice in the previous step."""
         values = values_of(self.step - 1, self.stride, BLACK)
-        for file in map(open_slice, self.task.received):
+        for file in (open_slice(*source) for source in self.task.received):
             for item in values:
                 kind = "losses" if is_loss(item) else "wins"
                 name = f"{kind}-{self.number}"
-                if name not in file.record.sections:
+                if name not in file.header.sections:
                     continue
                 # Apply them block by block, since all messages for a slice can take more memory than its items.
                 none = repeat((0, np.zeros(0, np.uint8)))
@@ -266,15 +265,16 @@ class _Slice(TierPasses):
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):
                     if int(entries.max()) >= self.size:
                         raise SolverError(f"{file.path}: its messages refer to entries outside the slice")
-                    desk, here = self.directories[0], self.pass_of(WHITE)
-                    self.check(receive(desk, here, entries, counted, self.shift, item))
+                    context, here = self.directories[0], self.pass_of(WHITE)
+                    self.check(receive(context, here, entries, counted, self.shift, item))
 
     # -- writing -----------------------------------------------------------------------
 
-    def write(self) -> SliceFile:
+    def write(self, began: float) -> PartFile[Any]:
         """Write the items of the slice and finish its file, which already contains the messages."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
-        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent)
+        about = {"entries": self.size, "window": self.total, "read": self.read}
+        stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent, **about)  # type: ignore[arg-type]
         self.writer.add("white", self._white)
         self.writer.add("black", self._black[self.own])
-        return self.writer.finish(self.task.owner, stats)
+        return self.writer.finish(self.task.owner, stats, cpu=thread_clock() - began)

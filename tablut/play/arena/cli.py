@@ -39,9 +39,9 @@ from tablut.play.options import Budget, budget, hash_option
 from tablut.play.players import PlayerOptions
 from tablut.position import Position
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import check_output, store_path
 from tablut.variants import Variant, load_variant
+from tablut.work.files import check_output, store_path
+from tablut.work.progress import plural
 
 Played = TypeVar("Played")
 

@@ -20,11 +20,11 @@ from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
 from tablut.results import Result
-from tablut.running.scheduling import LocalScheduler
-from tablut.store.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
-from tablut.store.folders import Kind, refuse_foreign
-from tablut.store.records import digest_of
 from tablut.variants import Variant
+from tablut.work.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
+from tablut.work.ledger import Kind, refuse_foreign
+from tablut.work.records import digest_of
+from tablut.work.run import LocalScheduler
 
 Number = TypeVar("Number", int, float)
 
@@ -424,6 +424,27 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
         raise InputError(
             str(error), subject=f"game record '{path}'", remedy="remove the file to play the game again"
         ) from error
+
+
+def match_faults(folder: Path) -> list[str]:
+    """Return what is wrong with the records of games in the folder of a match or of a tournament.
+
+    That they are those of a plan is checked when the match is continued.
+    """
+    faults = []
+    for path in sorted(folder.rglob("game-*.txt")):
+        try:
+            record = read_record(read_text(path, "game record", _BYTES))
+            tags = {name: record.tags[name] for name in record.tags if name != "Digest"}
+            digest = digest_of([tags, [str(said.move) for said in record.moves], record.result or "draw"])
+            problems = replay(record).problems
+            if digest != record.tags.get("Digest"):
+                faults.append(f"game record '{path}': has been changed since it was written")
+            elif problems:
+                faults.append(f"game record '{path}': {problems[0]}")
+        except InputError as error:
+            faults.append(f"game record '{path}': {error}")
+    return faults
 
 
 def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame:

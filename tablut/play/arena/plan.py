@@ -17,7 +17,7 @@ from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
 from tablut.play.search.limits import SearchLimits
-from tablut.store.files import brief, excerpt
+from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +78,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
 
     Return one line for each program whose protocol cannot express some of the rules.
     """
-    unsaid = []
+    unsupported = []
     for one in contestants:
         try:
             check_limits(one.player, one.limits)
@@ -88,9 +88,9 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         except InputError as error:
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
-        if rules := getattr(player, "unsaid", ()):
-            unsaid.append(f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match does")
-    return unsaid
+        if rules := getattr(player, "unsupported", ()):
+            unsupported.append(f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match does")
+    return unsupported
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:

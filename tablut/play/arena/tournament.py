@@ -20,9 +20,9 @@ from tablut.play.arena.match import EndedGame, MatchReport, MatchSummary, Scored
 from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
-from tablut.store.files import brief, child, write_bytes
-from tablut.store.folders import Kind, refuse_foreign
 from tablut.variants import Variant
+from tablut.work.files import brief, child, write_bytes
+from tablut.work.ledger import Kind, refuse_foreign
 
 
 class TournamentRow(Result):

@@ -6,18 +6,18 @@ The name of a player is a name in the registry, or a protocol and a command, suc
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from tablut.errors import InputError
 from tablut.play.players import Player, PlayerOptions, make_player
 from tablut.play.players.registry import ready_player
-from tablut.store.files import excerpt
+from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tablut.play.bridges.fronts import Front
     from tablut.play.bridges.programs import IdlePrograms, Words
+    from tablut.play.bridges.uci import Front
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
@@ -31,17 +31,16 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
         return None
     from tablut.play.bridges.htp import HtpWords
     from tablut.play.bridges.otep import OtepWords
-    from tablut.play.bridges.taflzero import TaflZeroWords
-    from tablut.play.bridges.uci import UciWords
+    from tablut.play.bridges.uci import TaflZeroWords, UciWords
 
     return dict(zip(PROTOCOLS, (UciWords, OtepWords, TaflZeroWords, HtpWords), strict=True))[protocol], command
 
 
-def front_of(protocol: Literal["otep", "taflzero", "htp"]) -> type[Front]:
+def front_of(protocol: str) -> type[Front]:
     """Return the class that implements a third-party protocol for our engine."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront
-    from tablut.play.bridges.taflzero import TaflZeroFront
+    from tablut.play.bridges.uci import TaflZeroFront
 
     return {"otep": OtepFront, "taflzero": TaflZeroFront, "htp": HtpFront}[protocol]
 
@@ -75,9 +74,9 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
         close_player(player)
 
 
-def name_of(player: Player, said: str) -> str:
+def name_of(player: Player, requested: str) -> str:
     """Return the name that an external program reports, or else the name by which the player was requested."""
-    return getattr(player, "name", "") or said
+    return getattr(player, "name", "") or requested
 
 
 def close_player(player: Player) -> None:

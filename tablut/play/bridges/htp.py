@@ -1,7 +1,9 @@
 """Hnefatafl Text Protocol of hnefatafl.org: programs that speak it as players, and a front for our engine.
 
-The source for the protocol is ``src/message.rs`` of https://github.com/dcampbell24/hnefatafl. It does not specify
-whether ``generate_move`` also makes the move, so the whole game is sent from its start for each request.
+The protocol and its moves, such as ``play attacker d11 d9``, follow ``src/message.rs`` and ``src/play.rs`` of
+https://github.com/dcampbell24/hnefatafl. The source does not specify whether ``generate_move`` also makes the move, so
+the whole game is sent from its start for each request. Squares are written in lower case on 11×11 and in upper case on
+13×13; both are read on every board.
 """
 
 from __future__ import annotations
@@ -13,16 +15,41 @@ from typing import ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.formats import htp
-from tablut.play.bridges.fronts import Front
-from tablut.play.bridges.programs import REFUSAL, Answer, Process, Words, bare, built_in
+from tablut.notation import parse_square, square_name
+from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Words, built_in
+from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
+from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
-from tablut.position import SIDES, SideName
-from tablut.store.files import excerpt
+from tablut.position import SIDES, Move, SideName
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _BOARDS: Final = (11, 13)
+_ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
+_SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "white", "defender": "white"}
+
+
+def _read_play(text: str, size: int) -> tuple[SideName, Move]:
+    """Parse the side and the move of a line ``play ROLE FROM TO``.
+
+    The role may be abbreviated to its first letter. Further words are ignored.
+    """
+    words = text.replace(",", " ").split()
+    if len(words) < 4 or words[0] != "play" or words[1].lower() not in _SIDES:
+        raise InputError("expected play ROLE FROM TO, such as play attacker d11 d9", subject=excerpt(text))
+    return _SIDES[words[1].lower()], Move(parse_square(words[2], size), parse_square(words[3], size), size)
+
+
+def _write_square(cell: int, size: int) -> str:
+    """Return the name of a square, in upper case on 13×13."""
+    name = square_name(cell, size)
+    return name.upper() if size == 13 else name
+
+
+def _write_play(side: SideName, move: Move) -> str:
+    """Return the protocol's line for a move."""
+    return f"play {_ROLES[side]} {_write_square(move.start, move.size)} {_write_square(move.target, move.size)}"
 
 
 class HtpWords(Words):
@@ -39,26 +66,26 @@ class HtpWords(Words):
             )
         return built_in(variant, own)
 
-    def hear(self, text: str) -> tuple[str, str]:
+    def receive(self, text: str) -> tuple[str, str]:
         """Process a line: distinguish answers from refusals."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
         """Request the name of the program."""
-        self.name = process.ask("name\n", "=", seconds).text[1:].strip()
+        self.name = process.request("name\n", "=", seconds).text[1:].strip()
 
-    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+    def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
         # All time on the clock is for this move, because the clock is set again before the next move.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
-        plays = [htp.write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
+        plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
         lines = [f"board_size {board.size}", f"time_settings {clock}", *plays, "generate_move"]
-        return process.ask("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
+        return process.request("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
 
-    def read(self, answer: Answer) -> Choice:
+    def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move. The answer of a program that resigns cannot be parsed as a move."""
-        return bare(htp.read_play(answer.text[1:], self.game.variant.size)[1])
+        return bare_choice(_read_play(answer.text[1:], self.game.variant.size)[1])
 
 
 # -- our engine with this protocol -------------------------------------------------------------
@@ -82,7 +109,7 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
-        self._session.handle("isready")  # load or compile now, so that this costs no move any time
+        self._session.handle("isready")  # load or compile now, so that no move loses time to it
 
     def handle(self, line: str) -> bool:
         """Execute a line. Text after a number sign is a comment."""
@@ -114,13 +141,13 @@ class HtpFront(Front):
             case ["name"]:
                 return "tablut"
             case ["play", *_]:
-                side, move = htp.read_play(" ".join(line), self._board.size)
+                side, move = _read_play(" ".join(line), self._board.size)
                 if side != self._board.turn:
                     if "position" in self._missing:  # the client assumes that the refused move has been made
                         self._missing["game"] = self._missing["position"]
-                    raise InputError(f"it is the {htp.ROLES[self._board.turn]}'s turn", subject="play")
+                    raise InputError(f"it is the {_ROLES[self._board.turn]}'s turn", subject="play")
                 self._board.push(move)
-                return " ".join(htp.write_square(cell, self._board.size) for cell in self._board.captured())
+                return " ".join(_write_square(cell, self._board.size) for cell in self._board.captured())
             case ["protocol_version"]:
                 return "1-beta"
             case ["show_board"]:
@@ -145,9 +172,9 @@ class HtpFront(Front):
         if not self._best:
             raise InputError(self._trouble)
         self._board.push_text(self._best)
-        return htp.write_play(side, self._board.peek())
+        return _write_play(side, self._board.peek())
 
-    def _said(self, line: str) -> None:
+    def _translate(self, line: str) -> None:
         if line.startswith("info string"):
             self._trouble = line.removeprefix("info string ")
         elif line != "bestmove none":

@@ -14,17 +14,25 @@ from typing import ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.formats.opentafl import read_position, write_move, write_position
+from tablut.formats.opentafl import (
+    begun_at,
+    read_position,
+    read_rules,
+    rules_start,
+    write_move,
+    write_position,
+    write_rules,
+)
 from tablut.formats.reading import read_move
-from tablut.play.bridges.fronts import Front, in_points, plain
-from tablut.play.bridges.programs import REFUSAL, Answer, Game, Process, Words, bare, opening_of, unlike
+from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, ProgramGame, Words, opening_of, unlike
+from tablut.play.bridges.uci import Front, in_points, plain
 from tablut.play.players import Choice
+from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
-from tablut.records.opentafl import begun_at, read_rules, rules_start, write_rules
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.model import Repetition
+from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
@@ -38,7 +46,7 @@ class OtepWords(Words):
     def __init__(self) -> None:
         super().__init__()
         self._full = False
-        self._told: tuple[Game, Position, list[Move]] | None = None
+        self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
         """Replies to the requests that the engine may send at any time."""
 
@@ -52,7 +60,7 @@ class OtepWords(Words):
         plain = replace(variant, rules=variant.rules.model_copy(update=history))
         return write_rules(plain), unlike(variant, plain)[1]
 
-    def hear(self, text: str) -> tuple[str, str]:
+    def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the engine. Return the kind of answer and the reply to a request.
 
         ``simple-moves off`` makes later moves include their captures.
@@ -65,9 +73,9 @@ class OtepWords(Words):
 
     def greet(self, process: Process, seconds: float) -> None:
         """Wait for ``hello``."""
-        process.ask("", "hello", seconds)
+        process.request("", "hello", seconds)
 
-    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+    def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the moves since the last request, or a new game, and wait for the engine's move."""
         before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
         last = before.pop() if moves else None
@@ -76,8 +84,8 @@ class OtepWords(Words):
             left = f"{max(1, int(1000 * limits.movetime))}*"
             self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
         clock = self._replies.get("clock", "")
-        told, self._told = self._told, (self.game, opening_of(board), moves)
-        if moves[1:] and told == (self.game, self._told[1], moves[:-2]):
+        sent, self._sent = self._sent, (self.game, opening_of(board), moves)
+        if moves[1:] and sent == (self.game, self._sent[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
             # A game that is already under way is sent as a game that begins at the current position, with the engine to
@@ -88,17 +96,17 @@ class OtepWords(Words):
             lines = f"hello\n{self._replies['rules']}{self._replies['side']}{clock}start\n"
         self._replies["position"] = f"position {write_position(board.position)}\n"
         if last is not None:
-            said = write_move(MoveText(last, frozenset(board.captured()) or None)) if self._full else str(last)
-            lines += f"opponent-move {said} {write_position(board.position)}\n"
-        return process.ask(f"{lines}play {side}\n{clock}", "move", seconds)
+            move = write_move(MoveText(last, frozenset(board.captured()) or None)) if self._full else str(last)
+            lines += f"opponent-move {move} {write_position(board.position)}\n"
+        return process.request(f"{lines}play {side}\n{clock}", "move", seconds)
 
-    def read(self, answer: Answer) -> Choice:
+    def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move, which may be written with or without its captures."""
-        return bare(read_move(answer.text.split()[1], self.game.variant.size).said.move)
+        return bare_choice(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
         """Send the result of the game."""
-        process.tell(f"finish {_FINISH[winner]}\n")
+        process.send(f"finish {_FINISH[winner]}\n")
 
 
 # -- our engine in OpenTafl --------------------------------------------------------------------
@@ -119,7 +127,7 @@ class OtepFront(Front):
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
-        self._session.handle("isready")  # load or compile now, so that this costs no move any time
+        self._session.handle("isready")  # load or compile now, so that no move loses time to it
         self._write("hello")
 
     def _refuse(self, command: str, why: str) -> None:
@@ -146,10 +154,10 @@ class OtepFront(Front):
             case "position":
                 self._set_up(rest)
             case "clock":
-                said = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
+                clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
                 for side, place in zip(_SIDES, (1, 3), strict=True):
-                    left = int(said[place]) / 1000
-                    self._clocks[side] = (None if left < 0 else left, bool(said[place + 1]))
+                    left = int(clock[place]) / 1000
+                    self._clocks[side] = (None if left < 0 else left, bool(clock[place + 1]))
             case "move" | "opponent-move":
                 *moves, record = rest.split(" ")
                 self._go_on(" ".join(moves).replace("|", " ").split(), record)
@@ -180,13 +188,13 @@ class OtepFront(Front):
         If the result is not the position received, set that position instead.
         """
         own, self._own = [self._own] * bool(self._own), ""
-        told = read_position(record, "b", self._board.size).cells
+        cells = read_position(record, "b", self._board.size).cells
         for made in (own + moves, []) if "position" not in self._missing else ():
             board = self._board.copy()
             with suppress(InputError):
                 for move in made:
                     board.push_text(move)
-                if board.position.cells == told:
+                if board.position.cells == cells:
                     self._board = board
                     return
         self._set_up(record)
@@ -197,7 +205,7 @@ class OtepFront(Front):
         self._analysing, self._silent, self._score = analysing, False, "0"
         self._search(left, one_move=one_move)
 
-    def _said(self, line: str) -> None:
+    def _translate(self, line: str) -> None:
         word, _, rest = line.partition(" ")
         words = rest.split()
         if self._silent:

@@ -25,13 +25,13 @@ from tablut.errors import InputError, MachineError
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
 from tablut.play.search.limits import SearchLimits
-from tablut.position import Move, Position
-from tablut.running.clocks import alarm
-from tablut.running.one_caller import OneCaller, alone
-from tablut.store.files import excerpt
+from tablut.position import Position
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
 from tablut.variants.model import rule_fields
+from tablut.work.clocks import alarm
+from tablut.work.files import excerpt
+from tablut.work.one_caller import OneCaller, alone
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
@@ -57,15 +57,15 @@ class UnreadableMoveError(InputError):
     """A player's answer cannot be parsed as a move. It counts like an illegal move."""
 
 
-class Answer(NamedTuple):
-    """Answer of a program: its kind, its text, and the last line of information about the search."""
+class ProgramAnswer(NamedTuple):
+    """ProgramAnswer of a program: its kind, its text, and the last line of information about the search."""
 
     kind: str
     text: str
     info: str
 
 
-class Game(NamedTuple):
+class ProgramGame(NamedTuple):
     """Rules and options of a game."""
 
     variant: Variant
@@ -79,8 +79,8 @@ class Game(NamedTuple):
 class Words(ABC):
     """Protocol of a program, with the state of one session."""
 
-    game: Game
-    """Game that the program is playing."""
+    game: ProgramGame
+    """ProgramGame that the program is playing."""
 
     limits: ClassVar[tuple[str, ...]] = ("movetime",)
     """Names of the `SearchLimits` that the protocol supports."""
@@ -105,7 +105,7 @@ class Words(ABC):
         """
 
     @abstractmethod
-    def hear(self, text: str) -> tuple[str, str]:
+    def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program; return the kind of answer and the immediate reply, or empty strings."""
 
     @abstractmethod
@@ -116,11 +116,11 @@ class Words(ABC):
         """Announce a new game to the program."""
 
     @abstractmethod
-    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+    def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Request a move."""
 
     @abstractmethod
-    def read(self, answer: Answer) -> Choice:
+    def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move in an answer, with the score and statistics that the program reported."""
 
     def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
@@ -131,9 +131,10 @@ class Words(ABC):
         """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
         if elsewhere and not cls.anywhere:
             raise InputError("its protocol cannot set another start position", remedy="use the start of the rules")
-        if unsaid := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
+        if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
             raise InputError(
-                f"its protocol does not support {' or '.join(unsaid)}", remedy=f"use {' or '.join(cls.limits)} instead"
+                f"its protocol does not support {' or '.join(unsupported)}",
+                remedy=f"use {' or '.join(cls.limits)} instead",
             )
 
 
@@ -153,11 +154,6 @@ def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
     return found
 
 
-def bare(move: Move) -> Choice:
-    """Return a choice that consists of a move only, without a score or statistics."""
-    return Choice(move, None, None, 0, 0, (move,))
-
-
 def opening_of(board: Board) -> Position:
     """Return the start position of the game on a board."""
     walk = board.copy()
@@ -173,13 +169,13 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
     these.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
-    other, unsaid = unlike(variant, plays)
+    other, unsupported = unlike(variant, plays)
     if other:
         raise InputError(
             (f"its protocol does not support {', '.join(other)}; by default such programs play {plays.name}"),
             remedy="if it plays other rules, add option.variant=NAME",
         )
-    return "", unsaid
+    return "", unsupported
 
 
 class Process:
@@ -208,9 +204,9 @@ class Process:
             way = f"; a script needs its interpreter: python3 {excerpt(line[0])}" * line[0].endswith(".py")
             why = f"{error.strerror or error}{way}"
             raise InputError(f"cannot be started: {why}", subject=f"program {excerpt(command)}") from error
-        self._answers: queue.Queue[Answer | None] = queue.Queue()
+        self._answers: queue.Queue[ProgramAnswer | None] = queue.Queue()
         """Unread answers, with None after the last one."""
-        self._unasked = 0
+        self._unrequested = 0
         self._writing = threading.Lock()
         self._fault = ""
         self._ended = False
@@ -219,7 +215,7 @@ class Process:
         assert self._popen.stderr is not None
         self._threads = [
             threading.Thread(target=self._listen, args=(self._popen.stdout,), daemon=True, name="program"),
-            threading.Thread(target=self._overhear, args=(self._popen.stderr,), daemon=True, name="program errors"),
+            threading.Thread(target=self._drain_errors, args=(self._popen.stderr,), daemon=True, name="program errors"),
         ]
         for thread in self._threads:
             thread.start()
@@ -234,20 +230,20 @@ class Process:
                     self._fault = f"wrote a line of more than {_LONGEST_LINE:,} bytes"
                     break
                 text = line.decode("utf-8", "replace").strip()
-                kind, reply = self.words.hear(text)
+                kind, reply = self.words.receive(text)
                 if kind:
-                    self._answers.put(Answer(kind, text, self.words.info))
+                    self._answers.put(ProgramAnswer(kind, text, self.words.info))
                     self.words.info = ""
-                self._unasked += bool(kind or reply)
-                if self._unasked > _MOST_ANSWERS:
+                self._unrequested += bool(kind or reply)
+                if self._unrequested > _MOST_ANSWERS:
                     self._fault = f"sent more than {_MOST_ANSWERS} unrequested answers"
                     break
-                if reply:  # without a reply, do not wait for the lock of `tell`, which would delay reading
-                    self.tell(reply)
+                if reply:  # without a reply, do not wait for the lock of `send`, which would delay reading
+                    self.send(reply)
         self._ended = True
         self._answers.put(None)
 
-    def _overhear(self, stream: IO[bytes]) -> None:
+    def _drain_errors(self, stream: IO[bytes]) -> None:
         """Read the error stream of the program and keep the last part of it."""
         with stream:
             while piece := stream.readline(1 << 12):
@@ -255,14 +251,14 @@ class Process:
 
     # -- requests ----------------------------------------------------------------------
 
-    def tell(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, they are lost, and the next `ask` reports the exit."""
+    def send(self, lines: str) -> None:
+        """Write lines to the program. If it has exited, they are lost, and the next `request` reports the exit."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
             self._popen.stdin.flush()
 
-    def ask(self, lines: str, answer: str, seconds: float, times: int = 1) -> Answer:
+    def request(self, lines: str, answer: str, seconds: float, times: int = 1) -> ProgramAnswer:
         """Write lines and return the answer to them, or the last of several answers (``times``).
 
         Without lines, an answer that the program gave earlier also counts.
@@ -274,10 +270,10 @@ class Process:
                 while self._answers.get_nowait() is not None:
                     pass
                 self._answers.put(None)
-        self._unasked = -times
+        self._unrequested = -times
         # If the program does not read its input, writing could block for ever, so the alarm kills it.
         with alarm(seconds, self.kill), suppress(queue.Empty):
-            self.tell(lines)
+            self.send(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
                 if found.kind == REFUSAL:
                     raise ProgramError(f"replied {excerpt(found.text)}", subject=f"program {excerpt(self._command)}")
@@ -299,8 +295,8 @@ class Process:
         self._threads[1].join(_LEAVE)
         code = self._popen.returncode
         how = "closed its output" if code is None else f"exited with code {code}"
-        said = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
-        return f"the program {how}" + (f": {said}" if said else "")
+        message = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        return f"the program {how}" + (f": {message}" if message else "")
 
     @property
     def usable(self) -> bool:
@@ -313,7 +309,7 @@ class Process:
         """Ask the program to exit, and kill it if it does not."""
         if self.usable:
             with alarm(_LEAVE, self.kill):
-                self.tell(self.words.farewell)
+                self.send(self.words.farewell)
                 self._close()
                 with suppress(subprocess.TimeoutExpired):
                     self._popen.wait(_LEAVE)
@@ -430,14 +426,14 @@ class ProgramPlayer(OneCaller):
         patience = options._replace(settings=tuple(pair for pair in options.settings if pair[0] == _PATIENCE))
         self._patience = float(read_settings("program", patience, _SETTINGS)[_PATIENCE])
         with _naming(command):
-            rules, self.unsaid = words.rules(variant, own)
+            rules, self.unsupported = words.rules(variant, own)
             extra = sorted(own) + ["threads"] * (options.threads != 1)
             if extra and not words.options_known:
                 raise InputError(f"its protocol does not support options, such as {excerpt(extra[0])}")
         self._own_idle = idle is None
         self._idle = IdlePrograms() if idle is None else idle
         self._process, new = self._idle.take(command, words)
-        self._process.words.game = Game(variant, rules, options, own)
+        self._process.words.game = ProgramGame(variant, rules, options, own)
         self._winner: str | None = None
         self._good = False
         try:
@@ -463,7 +459,7 @@ class ProgramPlayer(OneCaller):
             words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
         seconds = self._patience if limits.movetime is None else limits.movetime + _LATE
         self._good = False
-        answer = words.ask(self._process, board, limits, seconds)
+        answer = words.request_move(self._process, board, limits, seconds)
         try:
             choice = words.read(answer)
         except (InputError, IndexError):

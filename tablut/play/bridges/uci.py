@@ -1,22 +1,31 @@
-"""UCI-like protocol for players given as ``program:COMMAND``, a subset of the protocol of `tablut engine`."""
+"""The engine's UCI-like protocol and TaflZero's variant of it, for programs as players; and fronts for our engine.
+
+A player ``program:COMMAND`` speaks a subset of the protocol of `tablut engine`. A front is another protocol that our
+engine speaks: it translates lines for an `EngineSession`, and its responses. The source for TaflZero's protocol, which
+has a different FEN, is ``README.md`` of https://github.com/sovelin/taflzero.
+"""
 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
+from collections.abc import Callable
 from itertools import pairwise
 from typing import ClassVar, Final
 
 from tablut.board import Board
+from tablut.cli.streams import one_line
 from tablut.errors import InputError
-from tablut.formats.reading import read_move
-from tablut.play.bridges.programs import Answer, Process, Words, opening_of
+from tablut.formats.reading import read_move, write_fen, write_fen_move
+from tablut.play.bridges.programs import Process, ProgramAnswer, Words, built_in, opening_of
 from tablut.play.players import Choice
 from tablut.play.players.registry import once
+from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
 from tablut.play.search.limits import MATE, SearchLimits
 from tablut.position import Move, Position
-from tablut.store.files import excerpt
 from tablut.variants import Variant
 from tablut.variants.library import shipped_name
+from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
@@ -53,7 +62,7 @@ class UciWords(Words):
             remedy="give its name for them with option.variant=NAME",
         )
 
-    def hear(self, text: str) -> tuple[str, str]:
+    def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program: store names, options and scores, and return the keyword of an answer."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
@@ -67,7 +76,7 @@ class UciWords(Words):
 
     def greet(self, process: Process, seconds: float) -> None:
         """Send ``uci`` and wait for ``uciok``."""
-        process.ask("uci\n", "uciok", seconds)
+        process.request("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
         """Return the options to send. Raise InputError for a player's setting that the program has not announced.
@@ -93,31 +102,31 @@ class UciWords(Words):
 
     def begin(self, process: Process, seconds: float) -> None:
         """Send the rule set and the options."""
-        said = {"variant": self.game.rules} | self.settings()
-        process.ask("".join([*map(option_line, said.items()), "ucinewgame\nisready\n"]), "readyok", seconds)
+        options = {"variant": self.game.rules} | self.settings()
+        process.request("".join([*map(option_line, options.items()), "ucinewgame\nisready\n"]), "readyok", seconds)
 
-    def ask(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> Answer:
+    def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and wait for the program's move."""
         start = opening_of(board)
         known = str(start) == self.game.variant.start_position
-        words = ["position", "startpos" if known else self.said(start)]
+        words = ["position", "startpos" if known else self.text_of(start)]
         if board.ply:
-            words += ["moves", *map(self.said, board.move_stack)]
-        return process.ask(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
+            words += ["moves", *map(self.text_of, board.move_stack)]
+        return process.request(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
 
-    def said(self, one: Position | Move) -> str:
+    def text_of(self, one: Position | Move) -> str:
         """Return a position or a move in the notation of the protocol."""
         return str(one)
 
-    def read(self, answer: Answer) -> Choice:
+    def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move with the score and statistics of the last ``info`` line, as far as they can be parsed."""
-        move = read_move(answer.text.split()[1], self.game.variant.size).said.move
-        said: dict[str, int] = {}
+        move = read_move(answer.text.split()[1], self.game.variant.size).move
+        reported: dict[str, int] = {}
         for name, value in pairwise(answer.info.split()):
             if name in ("depth", "nodes", "tbhits", "cp", "mate") and _NUMBER.fullmatch(value):
-                said.setdefault(name, int(value))
-        depth, nodes, tbhits = (max(said.get(name, 0), 0) for name in ("depth", "nodes", "tbhits"))
-        mate, score = said.get("mate"), said.get("cp")
+                reported.setdefault(name, int(value))
+        depth, nodes, tbhits = (max(reported.get(name, 0), 0) for name in ("depth", "nodes", "tbhits"))
+        mate, score = reported.get("mate"), reported.get("cp")
         if mate is not None and 0 < abs(mate) < MATE:
             score = MATE - mate if mate > 0 else -MATE - mate
         else:
@@ -125,6 +134,120 @@ class UciWords(Words):
         return Choice(move, score, mate, depth, nodes, (move,), tbhits)
 
 
-def option_line(said: tuple[str, str]) -> str:
-    """Return the line that sets an option."""
-    return f"setoption name {said[0]} value {' '.join(said[1].split())}\n"
+def option_line(option: tuple[str, str]) -> str:
+    """Return the line that sets an option, given by its name and value."""
+    name, value = option
+    return f"setoption name {name} value {' '.join(value.split())}\n"
+
+
+class TaflZeroWords(UciWords):
+    """UCI without rules and without ``ucinewgame``, and with a single limit for a move."""
+
+    limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
+
+    @classmethod
+    def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
+        """Raise InputError if the rules differ from those of the program."""
+        return built_in(variant, own)
+
+    @classmethod
+    def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
+        """Raise InputError for limits that the protocol cannot express, such as two limits together."""
+        super().check(limits, elsewhere=elsewhere)
+        if limits.nodes and limits.movetime:
+            raise InputError("its protocol does not support nodes and movetime together", remedy="use only one of them")
+
+    def begin(self, process: Process, seconds: float) -> None:
+        """Send the options, which the program announces only after ``uciok``."""
+        process.request("isready\n", "readyok", seconds)
+        process.request(f"{''.join(map(option_line, self.settings().items()))}isready\n", "readyok", seconds)
+
+    def text_of(self, one: Position | Move) -> str:
+        """Return a position as FEN, or a move without a dash."""
+        return write_fen_move(one) if isinstance(one, Move) else f"fen {write_fen(one)}"
+
+
+# -- fronts: other protocols that our engine speaks ----------------------------------------
+
+
+UNTIMED: Final = 2.0
+"""Time in seconds for a move if no clock is given."""
+_MOVES_LEFT: Final = 20
+"""Number of moves into which the time left on a clock is divided."""
+_LEAST: Final = 0.01
+_OF_PERIOD: Final = 0.9
+"""Largest share of the remaining time that is used for one move."""
+
+
+def in_points(line: str) -> str:
+    """Return an ``info`` line with ``score mate`` converted to ``score cp``, for protocols without ``mate``."""
+    return re.sub(r"score mate (-?)(\d+)", lambda found: f"score cp {found[1]}{MATE - int(found[2])}", line)
+
+
+def plain(text: str) -> str:
+    """Return a message as one line of ASCII, which every protocol can transmit."""
+    return one_line(text).encode("ascii", "backslashreplace").decode()
+
+
+class Front(LineProtocol):
+    """Base class of the fronts, each of which is another protocol that the engine speaks."""
+
+    refusal: ClassVar[str]
+    """Format of the line with the reason why a line was refused."""
+
+    def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
+        super().__init__()
+        self._write, self._limits = write, limits
+        self._session = EngineSession(self._translate, options)
+        self.finish, self.leave = self._session.finish, self._session.leave
+        self._board = self._session.board
+        self._greet()
+
+    def _greet(self) -> None:
+        """Write the first line, in protocols where the engine starts the exchange."""
+
+    def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (used by some protocols)
+        self._write(self.refusal.format(plain(why)))
+
+    @abstractmethod
+    def _translate(self, line: str) -> None:
+        """Translate a line of the engine and write it. The search thread may call this."""
+
+    def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
+        """Start a search of the current board.
+
+        The limits are those given to the front. Otherwise they are derived from the seconds left on the clock
+        (``left``) and the increment per move (``more``).
+        """
+        self._need()
+        limits = self._limits
+        if limits is None:
+            share = 1.0 if left is None or one_move else 1 / _MOVES_LEFT + more / 2 / max(left, _LEAST)
+            limits = SearchLimits(max(_LEAST, UNTIMED if left is None else left * min(share, _OF_PERIOD)))
+        self._session.place(self._board)
+        self._session.handle(go(limits))
+
+
+class TaflZeroFront(Front):
+    """Front that speaks the engine's usual protocol with FEN and moves in TaflZero's notation."""
+
+    refusal: ClassVar[str] = "info string {}"
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {}
+
+    def handle(self, line: str) -> bool:
+        """Execute a line. The engine session itself keeps track of refused lines and checks the length of lines."""
+        return self._obey(*(*line.split(None, 1), "", "")[:2])
+
+    def _obey(self, command: str, rest: str) -> bool:
+        if command == "quit":
+            self._write("bye")
+            return False
+        return self._session.handle(f"{command} {rest.removeprefix('fen ') if command == 'position' else rest}")
+
+    def _translate(self, line: str) -> None:
+        if line.startswith("bestmove"):
+            line = line.replace("-", "").replace(" none", " (none)")
+        elif line.startswith("info depth"):
+            info, pv, moves = in_points(line).partition(" pv ")
+            line = re.sub(r"nps (\d+) time (\d+) tbhits \d+", r"time \2 speed \1", info) + pv + moves.replace("-", "")
+        self._write(line)

@@ -1,7 +1,7 @@
 """Bologna competition: a client that plays on its server, and a server with the same protocol.
 
-`wire` encodes and decodes messages, `client` plays a game within the server's time, and `referee` runs games between
-two clients and enforces the rules.
+`client` plays a game within the server's time, and `referee` runs games between two clients and enforces the rules.
+`tablut.formats.bologna` encodes and decodes the messages.
 """
 
 from tablut.play.competition.cli import write_player_script

@@ -16,24 +16,24 @@ from tablut.cli.options import file_option, variant_option, warn
 from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, TablutError
+from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.competition.wire import PORTS
 from tablut.play.options import complete_player, hash_option, nodes_option, settings_option
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
-from tablut.running.progress import plural
-from tablut.store.files import write_text
 from tablut.variants import Variant, load_variant
+from tablut.work.files import write_text
+from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
 """Time in seconds in which our own players must receive the end of the last game."""
 
 
-class _LoggedGame(Result):
+class _RefereedGame(Result):
     white: str
     black: str
     result: str | None
@@ -51,7 +51,7 @@ class _Refereed(Result):
     result: str | None
     termination: str | None
     moves: list[str]
-    games: list[_LoggedGame]
+    games: list[_RefereedGame]
 
 
 def _own_player(side: str) -> Decorator:
@@ -166,7 +166,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
     games = [
-        _LoggedGame(
+        _RefereedGame(
             white=game.white,
             black=game.black,
             result=None if game.verdict is None else game.verdict.result,

@@ -21,14 +21,13 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
-from tablut.formats.bologna import BolognaState
-from tablut.play.competition.wire import PORTS, FrameReader, encode_frame
+from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
 from tablut.play.search.limits import SearchLimits, said_score
-from tablut.position import Move, Side
+from tablut.position import OTHER_SIDE, Move, Side
 from tablut.rules.outcome import GameResult
-from tablut.store.files import excerpt
 from tablut.variants import Variant
+from tablut.work.files import excerpt
 
 _FIRST_STATE: Final = 900.0
 """Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""
@@ -216,7 +215,7 @@ def play_on_server(
     """
     settings = settings.checked()
     where = f"server {settings.host}:{settings.port or PORTS[settings.role]}"
-    game = _Game(Thinker(player), variant, settings, tell, complain or tell)
+    game = _ClientGame(Thinker(player), variant, settings, tell, complain or tell)
     with _connected(settings, where) as connection:
         line = _Line(connection)
         problem, interrupted = None, False
@@ -260,7 +259,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
         return connection
 
 
-class _Game:
+class _ClientGame:
     """State of the game in the client."""
 
     def __init__(
@@ -271,10 +270,10 @@ class _Game:
         tell: Callable[[str], None],
         complain: Callable[[str], None],
     ) -> None:
-        # There are two boards: the game as played (`record`), and the board that the player gets (`asked`). The latter
+        # There are two boards: the game as played (`record`), and the board that the player gets (`view`). The latter
         # has a shorter history if the server continued a game that is decided by our rules.
         self.record: Board | None = None
-        self.asked: Board | None = None
+        self.view: Board | None = None
         self.result: GameResult | None = None
         self._thinker = thinker
         self._variant = variant
@@ -312,8 +311,8 @@ class _Game:
 
     def _follow(self, state: BolognaState) -> None:
         """Update the boards to a state, with a legal move from the previous state if one leads there."""
-        record, asked = self.record, self.asked
-        if record is None or asked is None:
+        record, view = self.record, self.view
+        if record is None or view is None:
             self._begin_at(state, "w")
             return
         now = record.position
@@ -325,27 +324,27 @@ class _Game:
             return
         self._answered = None
         self._refused = set()
-        move = _move_to(asked, state)
+        move = _move_to(view, state)
         if move is None:
             self._complain("the state does not follow from the previous one; continuing from it")
-            self._begin_at(state, "b" if now.side == "w" else "w")
+            self._begin_at(state, OTHER_SIDE[now.side])
             return
-        self._tell(f"{asked.turn} {move}")
+        self._tell(f"{view.turn} {move}")
         record.push(move)
-        asked.push(move)
-        if state.side is not None and asked.outcome() is not None:
-            self.asked = Board(self._variant, state.position())
+        view.push(move)
+        if state.side is not None and view.outcome() is not None:
+            self.view = Board(self._variant, state.position())
 
     def _begin_at(self, state: BolognaState, side: Side) -> None:
         """Start a new history at a state. ``side`` is the side to move if the state ends the game."""
         board = Board(self._variant, state.position(side))
         if state.side is not None:
             board.outcome()  # rejects invalid positions, except at the end of a game, where the king may be missing
-        self.record, self.asked = board, board.copy()
+        self.record, self.view = board, board.copy()
 
     def _answer(self, line: _Line, began: float) -> None:
-        assert self.asked is not None
-        over = self.asked.outcome()
+        assert self.view is not None
+        over = self.view.outcome()
         if over is not None:
             # The competition's server does not notice that a side has no moves, and waits until our time is up.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
@@ -357,10 +356,10 @@ class _Game:
         # Half of the margin is reserved in case the player exceeds its time.
         patience = max(timeout - margin / 2 - spent, seconds)
         limits = self._settings.limits._replace(movetime=seconds)
-        answer = self._thinker.choose(self.asked, limits, patience, self._refused)
-        line.send(bologna.write_move(answer.move, self._settings.role))
-        self._answered = answer.move
-        (self._tell if answer.trouble is None else self._complain)(_told(answer, time.monotonic() - began))
+        sent = self._thinker.choose(self.view, limits, patience, self._refused)
+        line.send(bologna.write_move(sent.move, self._settings.role))
+        self._answered = sent.move
+        (self._tell if sent.trouble is None else self._complain)(_summary(sent, time.monotonic() - began))
 
 
 def _move_to(board: Board, state: BolognaState) -> Move | None:
@@ -382,12 +381,12 @@ def _move_to(board: Board, state: BolognaState) -> Move | None:
     return lenient
 
 
-def _told(answer: Answer, seconds: float) -> str:
-    if answer.choice is None:
-        return f"sent {answer.move} after {seconds:.2f} s: {answer.trouble}"
-    choice = answer.choice
+def _summary(sent: SentMove, seconds: float) -> str:
+    if sent.choice is None:
+        return f"sent {sent.move} after {seconds:.2f} s: {sent.trouble}"
+    choice = sent.choice
     parts = [said_score(choice.score, choice.mate), f"depth {choice.depth}" if choice.depth else ""]
-    return ", ".join([f"sent {answer.move} after {seconds:.2f} s", *filter(None, parts)])
+    return ", ".join([f"sent {sent.move} after {seconds:.2f} s", *filter(None, parts)])
 
 
 # -- moves within the server's time, whatever the player does ------------------------------
@@ -430,7 +429,7 @@ def _adjacent(one: int, other: int, size: int) -> bool:
     return abs(one // size - other // size) + abs(one % size - other % size) == 1
 
 
-class Answer(NamedTuple):
+class SentMove(NamedTuple):
     """Move to send, with the player's choice or with the problem that made a plain move necessary."""
 
     move: Move
@@ -445,7 +444,7 @@ class Thinker:
         self._player = player
         self._thread: threading.Thread | None = None
 
-    def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> Answer:
+    def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> SentMove:
         """Return the player's move, or a plain one if the player does not return a usable move in time.
 
         ``patience`` is the time in seconds to wait for the player.
@@ -453,13 +452,13 @@ class Thinker:
         until = time.monotonic() + patience
         spare = plain_move(board.copy(), unwanted)
         if self._thread is not None and self._thread.is_alive():
-            return Answer(spare, None, "the player is still searching an earlier position")
+            return SentMove(spare, None, "the player is still searching an earlier position")
         found: list[Choice] = []
         failed: list[Exception] = []
 
-        def _think(asked: Board) -> None:
+        def _think(position: Board) -> None:
             try:
-                found.append(self._player.choose(asked, limits))
+                found.append(self._player.choose(position, limits))
             except Exception as error:
                 # The error is reported below. A single failure of the player must not lose the game.
                 failed.append(error)
@@ -468,11 +467,11 @@ class Thinker:
         self._thread.start()
         self._thread.join(max(until - time.monotonic(), 0.0))
         if failed:
-            return Answer(spare, None, f"the player failed ({type(failed[0]).__name__}: {failed[0]})")
+            return SentMove(spare, None, f"the player failed ({type(failed[0]).__name__}: {failed[0]})")
         if not found:
-            return Answer(spare, None, "the player did not choose a move in time")
+            return SentMove(spare, None, "the player did not choose a move in time")
         if found[0].move not in board.legal_moves:
-            return Answer(spare, None, f"the player chose {found[0].move}, which is not legal")
+            return SentMove(spare, None, f"the player chose {found[0].move}, which is not legal")
         if found[0].move in unwanted:
-            return Answer(spare, None, f"the server has already refused {found[0].move}")
-        return Answer(found[0].move, found[0], None)
+            return SentMove(spare, None, f"the server has already refused {found[0].move}")
+        return SentMove(found[0].move, found[0], None)

@@ -17,7 +17,7 @@ import socket
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Callable, Coroutine
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -26,16 +26,14 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
-from tablut.formats.bologna import Turn
+from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
 from tablut.notation import square_name
-from tablut.play.competition.wire import PORTS, Connection, FrameError
-from tablut.position import Move, Position, Side, SideName
-from tablut.records.bologna import LogWriter
+from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side
 from tablut.rules.outcome import GameResult
-from tablut.running.machine import listen
-from tablut.running.one_caller import OneCaller
-from tablut.store.files import check_output, child, write_text
 from tablut.variants import Variant, shipped_name
+from tablut.work.files import check_output, child, write_text
+from tablut.work.machine import listen
+from tablut.work.one_caller import OneCaller
 
 _GOODBYE: Final = 1.0
 """Time in seconds for the players to read the result."""
@@ -375,6 +373,73 @@ class Referee(OneCaller):
         return path
 
 
+# -- the connection to a player; all buffers are limited -----------------------------------
+
+
+_PIECE: Final = 1 << 14
+_MOST_UNSENT: Final = 1 << 16
+"""Number of unsent bytes (about forty states) at which the connection is closed because the player does not read."""
+
+
+class Connection:
+    """Connection to a player. ``since`` is the time, by the referee's clock, at which the player connected."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
+        self.name: str | None = None
+        self.since = since
+        self._reader, self._writer = reader, writer  # the connection ends with its writer
+        self._frames = bologna.FrameReader()
+
+    async def receive(self) -> str | None:
+        """Return the next message, or None if the player has disconnected."""
+        while (text := self._frames.take()) is None:
+            if not await self._read():
+                return None
+        return text
+
+    async def overhear(self) -> bool:
+        """Read input that arrives before the game. Return True if it is too much, False when the player disconnects."""
+        while self._frames.held <= _PIECE:
+            if not await self._read():
+                return False
+        return True
+
+    async def _read(self) -> bool:
+        try:
+            data = await self._reader.read(_PIECE)
+        except OSError:
+            return False
+        self._frames.feed(data)
+        return bool(data)
+
+    def send(self, text: str) -> None:
+        """Send a message, which is buffered until the player reads it."""
+        if not self._writer.is_closing():
+            self._writer.write(bologna.encode_frame(text))
+            if self._writer.transport.get_write_buffer_size() > _MOST_UNSENT:
+                self.close()
+
+    def close(self) -> None:
+        """Close the connection immediately."""
+        self._writer.transport.abort()
+
+    async def leave(self, seconds: float) -> None:
+        """Close the connection after the last messages have arrived, at most after the given time in seconds.
+
+        A connection that is closed with unread input is reset, and the other end may then lose the result of the game
+        if it has not read it yet. Therefore only the sending direction is closed first, and input is read and dropped
+        until the other end closes too.
+        """
+        try:
+            with suppress(OSError, TimeoutError):
+                async with asyncio.timeout(seconds):
+                    self._writer.write_eof()
+                    while await self._reader.read(_PIECE):
+                        pass
+        finally:
+            self.close()
+
+
 @asynccontextmanager
 async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
     """Run coroutines concurrently with the context, and cancel them at its end."""
@@ -418,9 +483,6 @@ ENDS: Final = {
     "disconnected": "left the game",
 }
 """Terminations caused by a player outside the rules of the game, with texts for people."""
-
-_OTHER: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
-SIDE_NAMES: Final[dict[Side, SideName]] = {"w": "white", "b": "black"}
 
 
 class Ruling(NamedTuple):
@@ -490,7 +552,7 @@ class Match:
             return
         if claimed not in (None, side):
             # Only note it, since the competition's server ignores this field too.
-            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[_OTHER[side]]}")
+            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[OTHER_SIDE[side]]}")
         try:
             self.board.push(move)
         except IllegalMoveError as error:
@@ -519,10 +581,10 @@ class Match:
         """End the game as lost for a side, with a termination from `ENDS`."""
         if self.verdict is not None:
             return
-        self.verdict = Ruling(termination, SIDE_NAMES[_OTHER[side]])
-        told = f"{SIDE_NAMES[side]} {ENDS[termination]}"
+        self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])
+        fault = f"{SIDE_NAMES[side]} {ENDS[termination]}"
         # Do not copy a player's text into the log, where a reader could mistake it for the server's own lines.
-        self._note(told + (f": {reason}" if reason else ""), told)
+        self._note(fault + (f": {reason}" if reason else ""), fault)
         self.log.state(self.board.position, self.turn)
 
     def _note(self, text: str, logged: str | None = None) -> None:

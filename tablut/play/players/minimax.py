@@ -25,14 +25,21 @@ from tablut.engine.kernels import can_move, generate, key_change, make, position
 from tablut.engine.layout import count_of, king_of, new_board, side_of, start_of
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.play.players.budget import NODES, STOPPED, UNLIMITED, is_spent, new_budget, spending
-from tablut.play.players.registry import PlayerOptions, Setting, read_settings
+from tablut.play.players.base import (
+    NODES,
+    STOPPED,
+    UNLIMITED,
+    ReproducedPlayer,
+    is_spent,
+    new_budget,
+    spending,
+)
+from tablut.play.players.registry import PlayerOptions, Setting, bare_choice
 from tablut.play.players.simple import central_squares
-from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits, moves_asked_about
+from tablut.play.search.limits import RECURRENCES, Choice, SearchLimits
 from tablut.play.search.searcher import reversible_keys
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-from tablut.running.one_caller import OneCaller
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
@@ -97,7 +104,7 @@ class MinimaxState(NamedTuple):
     counters : ndarray of int64
         Settings and results.
     budget : ndarray of int64
-        Budget for the move; see `tablut.play.players.budget`.
+        Budget for the move; see `tablut.play.players.base`.
     """
 
     board: NDArray[np.uint32]
@@ -254,60 +261,39 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
 _INFINITY: Final = 1 << 40
 
 
-class _AlphaBeta(OneCaller):
+class _AlphaBeta(ReproducedPlayer):
     """Base class of both players: alpha-beta without move ordering. The first of equally good moves is kept."""
 
-    name: ClassVar[str]
     kind: ClassVar[int]
-    declared: ClassVar[Mapping[str, Setting]]
     deepens: ClassVar[bool]
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        settings = read_settings(self.name, options, self.declared)
-        self.variant = variant
+        super().__init__(variant, options)
         self._engine = engine_for(variant)
-        self._depth = int(settings.pop("depth"))
-        weights = [int(weight) for weight in settings.values()]
+        self._depth, *weights = (int(value) for value in self.settings.values())
         end = weights[3] if len(weights) == 4 else _INFINITY
         # Bound on the value of an undecided position. A larger value proves an end of the game, if the end has enough
         # weight.
-        pieces = 1 + sum(row.count(piece) for row in variant.start for piece in "bw")
+        pieces = 1 + variant.attackers + variant.defenders
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
         self._evaluation = new_evaluation(variant, self.kind, [*weights[:3], end])
-        array = self._engine.start()
-        if moves := self._engine.legal_moves(array).tolist():
-            # Load or compile the kernel here, so that this costs no move any time.
-            self._search(array, moves, [], 0, SearchLimits(nodes=1), time.perf_counter())
+        board = Board(variant)
+        if moves := list(board.legal_moves):
+            # Load or compile the kernel now, so that no move loses time to it.
+            self._choice(board, moves, SearchLimits(nodes=1), time.perf_counter())
 
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits."""
-        began = time.perf_counter()
-        limits.checked("movetime", "nodes", "depth")
-        moves = [move.code for move in moves_asked_about(board, self.variant)]
-        past = [] if self.variant.rules.repetition.result == "none" else reversible_keys(board)
-        array = self._engine.board(board.position.cells, board.position.side)
-        code, mate, depth, nodes = self._search(array, moves, past, board.ply, limits, began)
-        move = Move.from_code(code, self.variant.size)
-        return Choice(move, score=None, mate=mate, depth=depth, nodes=nodes, pv=(move,))
-
-    def _search(
-        self,
-        array: NDArray[np.uint32],
-        moves: list[int],
-        past: list[int],
-        plies: int,
-        limits: SearchLimits,
-        began: float,
-    ) -> tuple[int, int | None, int, int]:
+    def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
         """Return the best move, the number of plies to a proven end, the completed depth and the number of nodes."""
+        rules = self.variant.rules
+        past = [] if rules.repetition.result == "none" else reversible_keys(board)
         state = new_minimax(self.variant.size, len(past))
-        counters, rules = state.counters, self.variant.rules
-        state.board[:] = array
-        state.root_moves[: len(moves)] = moves
+        counters = state.counters
+        state.board[:] = self._engine.board(board.position.cells, board.position.side)
+        state.root_moves[: len(moves)] = [move.code for move in moves]
         state.keys[: len(past)] = np.array(past, dtype=np.uint64)
         counters[ROOT_MOVES] = len(moves)
-        counters[LIMIT_PLY] = UNLIMITED if rules.move_limit is None else rules.move_limit - plies
+        counters[LIMIT_PLY] = UNLIMITED if rules.move_limit is None else rules.move_limit - board.ply
         counters[REPETITION_RULE] = RECURRENCES[rules.repetition.result]
         counters[BASE] = len(past)
         last = min(limits.depth or self._depth, MOST_DEPTH)
@@ -318,7 +304,7 @@ class _AlphaBeta(OneCaller):
                 stopped = state.budget[STOPPED] != 0
                 # Ignore the result of an interrupted iteration, unless it is the only one.
                 if counters[ROOT_MOVE] >= 0 and not (stopped and completed):
-                    best = int(counters[ROOT_MOVE])
+                    best = Move.from_code(int(counters[ROOT_MOVE]), self.variant.size)
                 if stopped:
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
@@ -326,7 +312,7 @@ class _AlphaBeta(OneCaller):
                     # With iterative deepening, the first depth at which the end is found is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
-        return best, mate, completed, int(state.budget[NODES])
+        return bare_choice(best)._replace(mate=mate, depth=completed, nodes=int(state.budget[NODES]))
 
 
 class PayoffPlayer(_AlphaBeta):

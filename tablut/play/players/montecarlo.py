@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping, Sequence
-from random import Random
 from typing import ClassVar, Final, NamedTuple
 
 import numpy as np
@@ -24,13 +23,12 @@ from tablut.engine.records import flat
 from tablut.engine.splitmix import random_below
 from tablut.engine.tables import Tables
 from tablut.errors import InputError
-from tablut.play.players.budget import NODES, UNLIMITED, is_spent, new_budget, spending
-from tablut.play.players.registry import PlayerOptions, Setting, read_settings
+from tablut.play.players.base import NODES, UNLIMITED, ReproducedPlayer, is_spent, new_budget, spending
+from tablut.play.players.registry import PlayerOptions, Setting, bare_choice
 from tablut.play.players.simple import WIN_FIRST, MoveScores, PathTables, path_tables, victory_path
-from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.play.search.limits import Choice, SearchLimits
 from tablut.position import Move
 from tablut.rules.outcome import UNDECIDED
-from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 # ------------------------------------------------------------------------------------------
@@ -104,7 +102,7 @@ class Tree(NamedTuple):
     counters : ndarray of int64, shape (COUNTERS,)
         Settings and results.
     budget : ndarray of int64
-        Budget for the move; see `tablut.play.players.budget`.
+        Budget for the move; see `tablut.play.players.base`.
     random : ndarray of uint64, shape (1,)
         State of the random number generator.
     exploration : ndarray of float64, shape (1,)
@@ -353,7 +351,7 @@ class MoveStatistics(NamedTuple):
     losses: int
 
 
-class MonteCarloPlayer(OneCaller):
+class MonteCarloPlayer(ReproducedPlayer):
     """``mcts``: traditional Monte Carlo player of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
     It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
@@ -364,16 +362,13 @@ class MonteCarloPlayer(OneCaller):
     (``keep=yes`` keeps them). A single legal move is played without any simulation.
     """
 
-    name: ClassVar[str] = "mcts"
-    defaults: ClassVar[Mapping[str, str]] = {}
+    name = "mcts"
+    declared = SETTINGS
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        said = options._replace(settings=tuple({**self.defaults, **dict(options.checked().settings)}.items()))
-        self.settings = read_settings(self.name, said, SETTINGS)
-        self.variant = variant
+        super().__init__(variant, options)
         self._engine = engine_for(variant)
         self._paths = path_tables(variant)
-        self._random = Random(options.seed)
         self._tree = new_tree(variant.size, options.hash_mib, options.seed)
         self._tree.exploration[0] = self.settings["c"]
         self._scores: MoveScores | None = None
@@ -382,7 +377,7 @@ class MonteCarloPlayer(OneCaller):
         self._warm_up(options.seed)
 
     def _warm_up(self, seed: int) -> None:
-        """Load or compile the kernels, so that this costs the first move no time."""
+        """Load or compile the kernels now, so that the first move loses no time to it."""
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
             self._prepare(array, moves, plies_left=None)
@@ -398,26 +393,19 @@ class MonteCarloPlayer(OneCaller):
         tree.keys[tree.taken[: tree.counters[FILLED]]] = 0
         tree.counters[FILLED] = 0
 
-    @alone
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+    def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
         """Return the move with the highest objective after as many playouts as the limits allow."""
-        began = time.perf_counter()
-        limits.checked("movetime", "nodes", "playouts")
-        moves = moves_asked_about(board, self.variant)
         if self._scores is not None:
             moves = self._scores.best(board, moves, int(self.settings["margin"]))
         if len(moves) == 1:
-            return Choice(moves[0], score=None, mate=None, depth=0, nodes=0, pv=(moves[0],))
+            return bare_choice(moves[0])
         found = self.statistics(board, moves, limits, began)
         chosen = self._chosen(found)
         counters = self._tree.counters
-        return Choice(
-            chosen.move,
+        return bare_choice(chosen.move)._replace(
             score=_centi_logits(chosen),
-            mate=None,
             depth=int(counters[DEEPEST]),
             nodes=int(self._tree.budget[NODES]),
-            pv=(chosen.move,),
             playouts=int(counters[PLAYOUTS]),
         )
 

@@ -9,9 +9,10 @@ from typing import Final, NamedTuple, Protocol
 from tablut.board import Board
 from tablut.errors import InputError, did_you_mean
 from tablut.play.search.limits import Choice, LimitKind, SearchLimits
+from tablut.position import Move
 from tablut.results import Result
-from tablut.store.files import excerpt
 from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
 
 
 class BestMoveResult(Result):
@@ -30,15 +31,20 @@ class BestMoveResult(Result):
     playouts: int
 
 
+def bare_choice(move: Move) -> Choice:
+    """Return a choice that consists of a move only, without a score or statistics."""
+    return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
+
+
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
     """Return the result of a command for a player's choice; raise InputError if the move is illegal."""
     try:
         board.copy().push(choice.move)  # an external program may return any move
     except InputError as error:
         raise InputError(str(error), subject=f"player {excerpt(player)}") from error
-    said = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
-    said |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
-    return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **said)
+    values = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
+    values |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
+    return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **values)
 
 
 class Player(Protocol):

@@ -24,7 +24,6 @@ twice that to one that wins immediately. With `Scheme.first` = 0 the table alone
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from random import Random
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -58,13 +57,13 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.play.players.registry import SHIPPED_TABLE_MIB, PlayerOptions, Setting, read_settings
-from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.play.players.base import ReproducedPlayer
+from tablut.play.players.registry import SHIPPED_TABLE_MIB, PlayerOptions, Setting, bare_choice, read_settings
+from tablut.play.search.limits import Choice, SearchLimits
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move
 from tablut.prober import find_prober
 from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
-from tablut.running.one_caller import OneCaller, alone
 from tablut.variants import Variant
 
 FIRST: Final = 10_000
@@ -307,26 +306,20 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
 # -- the random player: a baseline that every other player should beat -------------------
 
 
-class RandomPlayer(OneCaller):
+class RandomPlayer(ReproducedPlayer):
     """Player that makes uniformly random moves. The same seed gives the same moves."""
 
-    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        read_settings("random", options, {})
-        self.variant = variant
-        self._random = Random(options.seed)
+    name = "random"
 
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a random legal move. There is no search, so the limits are only validated."""
-        limits.checked()
-        move = self._random.choice(moves_asked_about(board, self.variant))
-        return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
+    def _choice(self, _board: Board, moves: list[Move], _limits: SearchLimits, _began: float) -> Choice:
+        return bare_choice(self._random.choice(moves))
 
 
 # ------------------------------------------------------------------------------------------
 # The greedy player of the McGill player paper, section II
 
 
-class GreedyPlayer(OneCaller):
+class GreedyPlayer(ReproducedPlayer):
     """The greedy player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
 
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
@@ -338,19 +331,16 @@ class GreedyPlayer(OneCaller):
     nearer, the move is random. Where escapes are not corners, the nearest escape replaces the nearest corner.
     """
 
-    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        read_settings("greedy", options, {})
-        self.variant = variant
-        self._engine = engine_for(variant)
-        self._random = Random(options.seed)
+    name = "greedy"
 
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move. The player looks only one ply ahead, so the limits are only validated."""
-        limits.checked()
-        moves = moves_asked_about(board, self.variant)
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        super().__init__(variant, options)
+        self._engine = engine_for(variant)
+
+    def _choice(self, board: Board, moves: list[Move], _limits: SearchLimits, _began: float) -> Choice:
+        """Return a move. The player looks only one ply ahead, so no limit can end its move."""
         wanted = self._captures(board, moves) or self._towards_escape(board, moves) or moves
-        move = self._random.choice(wanted)
-        return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
+        return bare_choice(self._random.choice(wanted))
 
     def _captures(self, board: Board, moves: Sequence[Move]) -> list[Move]:
         array = self._engine.board(board.position.cells, board.position.side)
@@ -390,7 +380,7 @@ class MoveScores:
         self._scheme = new_scheme(variant, FIRST if win_first else 0)
         array = self._engine.start()
         moves = self._engine.legal_moves(array)[:1]
-        # Load or compile the kernel here, so that this costs no move any time.
+        # Load or compile the kernel now, so that no move loses time to it.
         score_moves(self._engine.tables, self._scheme, array, moves, np.zeros(len(moves), dtype=np.int64))
 
     def of(self, board: Board, moves: Sequence[Move]) -> list[int]:
@@ -408,7 +398,7 @@ class MoveScores:
         return [move for move, score in zip(moves, scores, strict=True) if score >= least]
 
 
-class HeuristicPlayer(OneCaller):
+class HeuristicPlayer(ReproducedPlayer):
     """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
     The legal moves are scored by the table of section III-B (see `tablut.play.players.simple`), and one of the moves
@@ -418,18 +408,16 @@ class HeuristicPlayer(OneCaller):
     ``win=first``, the default, it is taken. With ``win=table`` the table alone decides.
     """
 
-    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
-        settings = read_settings("heuristic", options, WIN_FIRST)
-        self.variant = variant
-        self._scores = MoveScores(variant, win_first=settings["win"] == "first")
-        self._random = Random(options.seed)
+    name = "heuristic"
+    declared = WIN_FIRST
 
-    @alone
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return one of the moves with the best score. The player looks two plies ahead and only validates limits."""
-        limits.checked()
-        move = self._random.choice(self._scores.best(board, moves_asked_about(board, self.variant)))
-        return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        super().__init__(variant, options)
+        self._scores = MoveScores(variant, win_first=self.settings["win"] == "first")
+
+    def _choice(self, board: Board, moves: list[Move], _limits: SearchLimits, _began: float) -> Choice:
+        """Return one of the moves with the best score. The player looks two plies ahead, so no limit can end it."""
+        return bare_choice(self._random.choice(self._scores.best(board, moves)))
 
 
 # -- the alpha-beta player: `tablut.play.search` with the protocol of players --------------

@@ -16,10 +16,20 @@ from tablut.engine.attacks import attackers_beside, king_slides, open_way, piece
 from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import line_content, moves_by_slides
-from tablut.engine.layout import coordinates, is_wide, king_of, line_of, occupied, own_pieces
-from tablut.engine.lines import board_lines, slide_masks
+from tablut.engine.layout import (
+    BoardArray,
+    board_items,
+    coordinates,
+    count_of,
+    is_wide,
+    king_of,
+    line_of,
+    occupied,
+    own_pieces,
+    side_of,
+)
 from tablut.engine.records import flat
-from tablut.engine.tables import build_tables
+from tablut.engine.tables import board_lines, build_tables, slide_masks
 from tablut.errors import InputError
 from tablut.play.search.net import net_rows, net_score
 from tablut.play.search.weights import (
@@ -49,8 +59,23 @@ if TYPE_CHECKING:
     from tablut.play.search.weights import Patterns
     from tablut.variants import Variant
 
+(
+    _ATTACKERS,
+    _DEFENDERS,
+    _KING_RAYS,
+    _KING_PATHS,
+    _KING_HAS_PATH,
+    _KING_MOVES,
+    _KING_RING,
+    _ATTACKERS_BESIDE,
+    _DEFENDERS_BESIDE,
+    _CAPTURE_SIDES,
+    _TEMPO,
+    _FORT_WALL,
+) = range(len(POSITION_TERMS))
+"""Indices of the weights of `POSITION_TERMS`."""
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
-_PATHS = 4
+_MOST_PATHS = 4
 """Largest number of the king's ways to threaten an escape that is counted. Further ways are ignored."""
 
 
@@ -62,141 +87,147 @@ def _rays(targets: int, place: int) -> int:
 
 
 @inlined
-def open_places(t: Tables, e: EvaluationTables, line: int, occupancy: int) -> int:
+def open_places(rules: Tables, evaluation: EvaluationTables, board: BoardArray, line: int) -> int:
     """Return the places of a line from which a king could slide to an escape along it."""
-    at = I64(e.way_open_at[line])
-    if not is_wide(t.exposed):
-        return I64(e.way_open[at + occupancy])
-    found, escapes = I64(0), I64(t.escapes_on[line]) & ~occupancy
+    at, occupancy = I64(evaluation.way_open_at[line]), occupied(line_of(board, line))
+    if not is_wide(rules.exposed):
+        return I64(evaluation.way_open[at + occupancy])
+    found, escapes = I64(0), I64(rules.escapes_on[line]) & ~occupancy
     while escapes:
         place = trailing_zeros(escapes)
         escapes &= escapes - 1
-        found |= I64(e.way_open[at + place]) & open_way(occupancy, place)
+        found |= I64(evaluation.way_open[at + place]) & open_way(occupancy, place)
     return found
 
 
 @inlined
-def _king_paths(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], king: int, row: int, column: int) -> int:
-    """Return how many of the king's moves, given as masks, would let a move at right angles reach an escape."""
-    rank, file = coordinates(t, king)
+def _king_paths(
+    rules: Tables, evaluation: EvaluationTables, board: BoardArray, king: int, row: int, column: int
+) -> int:
+    """Return after how many of the king's moves, given as masks, a second move at right angles could be an escape."""
+    rank, file = coordinates(rules, king)
     paths = 0
     while row:
         place = I64(trailing_zeros(row))
         row &= row - 1
-        paths += (open_places(t, e, t.size + place, occupied(line_of(board, t.size + place))) >> rank) & 1
+        paths += (open_places(rules, evaluation, board, rules.size + place) >> rank) & 1
     while column:
         place = I64(trailing_zeros(column))
         column &= column - 1
-        paths += (open_places(t, e, place, occupied(line_of(board, place))) >> file) & 1
+        paths += (open_places(rules, evaluation, board, place) >> file) & 1
     return paths
 
 
 @inlined
-def king_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def king_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the part of the evaluation that depends on the king, scaled."""
-    w = e.weights
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    attackers = attackers_beside(t, board, king)
-    defenders = pieces_beside(t, board, king, I64(0))
-    score = w[6] * I64(e.ring[king]) + w[7] * popcount(attackers) + w[8] * popcount(defenders)
-    sides = I64(t.capture_sides[king * 16 + attackers]) & ~defenders
-    score += w[9] * popcount(sides)
-    row, column = king_slides(t, board, king)
+    weights = evaluation.weights
+    king = king_of(rules, board)
+    rank, file = coordinates(rules, king)
+    attackers = attackers_beside(rules, board, king)
+    defenders = pieces_beside(rules, board, king, I64(0))
+    sides = I64(rules.capture_sides[king * 16 + attackers]) & ~defenders
+    score = weights[_KING_RING] * I64(evaluation.ring[king]) + weights[_CAPTURE_SIDES] * popcount(sides)
+    score += weights[_ATTACKERS_BESIDE] * popcount(attackers) + weights[_DEFENDERS_BESIDE] * popcount(defenders)
+    row, column = king_slides(rules, board, king)
     if (row | column) != 0:
-        escapes_row, escapes_column = row & I64(t.escapes_on[rank]), column & I64(t.escapes_on[t.size + file])
-        paths = min(_king_paths(t, e, board, king, row, column), _PATHS)
-        score += w[2] * (_rays(escapes_row, file) + _rays(escapes_column, rank))
-        score += w[3] * paths + w[4] * I64(paths != 0)
-        score += w[5] * (popcount(row) + popcount(column))
-    if is_far(t.distant) and t.distant.fort != 0 and e.ring[king] <= 1:
-        score += w[11] * _near_defenders(t, board, rank, file)
+        rays = _rays(row & I64(rules.escapes_on[rank]), file)
+        rays += _rays(column & I64(rules.escapes_on[rules.size + file]), rank)
+        paths = min(_king_paths(rules, evaluation, board, king, row, column), _MOST_PATHS)
+        score += weights[_KING_RAYS] * rays + weights[_KING_MOVES] * (popcount(row) + popcount(column))
+        score += weights[_KING_PATHS] * paths + weights[_KING_HAS_PATH] * I64(paths != 0)
+    if is_far(rules.distant) and rules.distant.fort != 0 and evaluation.ring[king] <= 1:
+        score += weights[_FORT_WALL] * _near_defenders(rules, board, rank, file)
     return score
 
 
 @inlined
-def _near_defenders(t: Tables, board: NDArray[np.uint32], rank: int, file: int) -> int:
+def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> int:
     """Return the number of defenders at most two ranks and two files from the king."""
     count = I64(-1)
-    for near in range(max(rank - 2, 0), min(rank + 3, t.size)):
+    for near in range(max(rank - 2, 0), min(rank + 3, rules.size)):
         count += popcount(((own_pieces(line_of(board, near), 0) << 2) >> file) & 31)
     return count
 
 
 @inlined
-def _corner_patterns(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], rows: int) -> int:
+def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardArray, rows: int) -> int:
     """Return the scaled sum of the scores of the four corners, from white's side; see `tablut.play.search.weights`."""
     score = I64(0)
     for corner in range(4):
-        first, step = (I64(0), I64(1)) if corner < 2 else (I64(t.size - 1), I64(-1))
+        first, step = (I64(0), I64(1)) if corner < 2 else (I64(rules.size - 1), I64(-1))
         attackers, whites = I64(0), I64(0)
         for row in range(rows):
             # The rows of a triangle have 3 (the corner itself is left out), 3, 2 and 1 cells.
             width = CORNER if rows == CORNER else min(rows - row, CORNER)
             inset = 1 if row == 0 and rows != CORNER else 0
-            shift = t.size - width - inset if corner & 1 else inset
+            shift = rules.size - width - inset if corner & 1 else inset
             content, mask = line_of(board, first + step * row), (1 << width) - 1
             attackers |= ((own_pieces(content, 1) >> shift) & mask) << (CORNER * row)
             whites |= ((own_pieces(content, 0) >> shift) & mask) << (CORNER * row)
-        content = I64(e.corner_ternary[attackers]) + 2 * I64(e.corner_ternary[whites])
-        score += I64(e.corner_score[corner * _CORNER_CONTENTS + content])
+        content = I64(evaluation.corner_ternary[attackers]) + 2 * I64(evaluation.corner_ternary[whites])
+        score += I64(evaluation.corner_score[corner * _CORNER_CONTENTS + content])
     return score
 
 
 @called
-def _line_terms(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the scaled part of the evaluation that is a sum over lines and cells, for a wide board."""
-    size, factors = t.size, 2 * t.cells
-    score = e.line_score[factors] * moves_by_slides(t, board, I64(1), I64(-1))
-    score += e.line_score[factors + 1] * moves_by_slides(t, board, I64(0), I64(-1))
+    size, factors = rules.size, 2 * rules.cells
+    score = evaluation.line_score[factors] * moves_by_slides(rules, board, I64(1), I64(-1))
+    score += evaluation.line_score[factors + 1] * moves_by_slides(rules, board, I64(0), I64(-1))
     for line in range(2 * size):
         occupancy = occupied(line_of(board, line))
-        standing = I64(e.way_open[I64(e.way_open_at[line]) + size])
-        score += e.line_score[factors + 2] * popcount(open_places(t, e, line, occupancy) & standing & ~occupancy)
+        standing = I64(evaluation.way_open[I64(evaluation.way_open_at[line]) + size])
+        free = open_places(rules, evaluation, board, line) & standing & ~occupancy
+        score += evaluation.line_score[factors + 2] * popcount(free)
         black, white = own_pieces(line_of(board, line), 1), own_pieces(line_of(board, line), 0)
         if white != 0:
             closed = I64(black > white) + I64(black != 0 and (black & -black) < (white & -white))
-            score += e.line_score[factors + 3] * closed + e.line_score[factors + 4] * (2 - closed)
+            score += evaluation.line_score[factors + 3] * closed + evaluation.line_score[factors + 4] * (2 - closed)
     for side in range(2):
         for rank in range(size):
             own = own_pieces(line_of(board, rank), side)
             while own:
-                score += e.line_score[(1 - side) * t.cells + rank * size + trailing_zeros(own)]
+                score += evaluation.line_score[(1 - side) * rules.cells + rank * size + trailing_zeros(own)]
                 own &= own - 1
     return I64(score)
 
 
 @inlined
-def evaluate(t: Tables, e: EvaluationTables, board: NDArray[np.uint32]) -> int:
+def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
     """Return the evaluation of an undecided position from white's side, in centi-logits."""
-    lines = 2 * t.size
-    score = e.weights[0] * I64(board[lines + 2]) + e.weights[1] * I64(board[lines + 3])
-    score += king_terms(t, e, board)
-    of_king = king_of(t, board) * lines
+    lines = 2 * rules.size
+    weights = evaluation.weights
+    score = weights[_ATTACKERS] * count_of(rules, board, 1) + weights[_DEFENDERS] * count_of(rules, board, 0)
+    score += king_terms(rules, evaluation, board)
+    of_king = king_of(rules, board) * lines
     if is_wide(board):
-        score += _line_terms(t, e, board)
+        score += _line_terms(rules, evaluation, board)
     for line in range(0 if is_wide(board) else lines):
-        score += I64(e.line_score[I64(e.line_score_at[of_king + line]) + line_content(t, I64(board[line]))])
-    if e.corners == CORNER:
-        score += _corner_patterns(t, e, board, CORNER)
-    if is_far(t.distant) and e.corners > CORNER:
-        score += _corner_patterns(t, e, board, CORNER + 1)
-    if not is_wide(board) and e.has_net != 0:
-        score += net_score(t, e.net, board)
+        score += I64(
+            evaluation.line_score[I64(evaluation.line_score_at[of_king + line]) + line_content(rules, I64(board[line]))]
+        )
+    if evaluation.corners == CORNER:
+        score += _corner_patterns(rules, evaluation, board, CORNER)
+    if is_far(rules.distant) and evaluation.corners > CORNER:
+        score += _corner_patterns(rules, evaluation, board, CORNER + 1)
+    if not is_wide(board) and evaluation.has_net != 0:
+        score += net_score(rules, evaluation.net, board)
     # The tempo term counts for the side to move.
-    score += e.weights[10] * (1 - 2 * I64(board[lines + 1]))
+    score += weights[_TEMPO] * (1 - 2 * side_of(rules, board))
     return score >> SCALE_BITS
 
 
 @kernel
 def evaluate_boards(
-    tables: Tables, evaluation: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
+    tables: Tables, terms: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
     """Write the evaluations of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
-    t, e = flat(tables), flat(evaluation)
-    width = 2 * t.size + 4
+    rules, evaluation = flat(tables), flat(terms)
+    items = board_items(rules.size)
     for index in range(len(boards)):
-        scores[index] = evaluate(t, e, pointer(boards[index, :width]))
+        scores[index] = evaluate(rules, evaluation, pointer(boards[index, :items]))
 
 
 # -- tables of the evaluation: the score of every line by its content, and data for the king ---
@@ -204,7 +235,7 @@ def evaluate_boards(
 
 # The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, which is
 # invariant under the symmetries of the board. The terms of soldiers are a sum over lines, stored in one table by the
-# content of a line in base 3 (see `tablut.engine.lines`). The terms of the king are computed at run time
+# content of a line in base 3 (see `tablut.engine.tables`). The terms of the king are computed at run time
 # (`king_terms`).
 
 

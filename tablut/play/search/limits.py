@@ -9,7 +9,7 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
-from tablut.store.files import brief
+from tablut.work.files import brief
 
 if TYPE_CHECKING:
     from tablut.board import Board
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LimitKind = Literal["movetime", "nodes", "depth", "playouts"]
 
-_SAID: Final[dict[str, str]] = {
+_NAMES: Final[dict[str, str]] = {
     "movetime": "a time",
     "nodes": "a number of nodes",
     "depth": "a depth",
@@ -74,10 +74,12 @@ class SearchLimits(NamedTuple):
         tablut.errors.InputError: limits: none given that this player observes; give a time or a number of playouts
         """
         if all(getattr(self, kind) is None for kind in kinds or self._fields):
-            *first, last = (_SAID[kind] for kind in kinds or _SAID)
-            asked = " that this player observes" if any(value is not None for value in self) else ""
+            *first, last = (_NAMES[kind] for kind in kinds or _NAMES)
+            observed = " that this player observes" if any(value is not None for value in self) else ""
             raise InputError(
-                f"none given{asked}", subject="limits", remedy=f"give {', '.join(first)}{' or ' if first else ''}{last}"
+                f"none given{observed}",
+                subject="limits",
+                remedy=f"give {', '.join(first)}{' or ' if first else ''}{last}",
             )
         if self.movetime is not None and not 0 < self.movetime < float("inf"):
             raise InputError("expected a positive number of seconds", parameter="movetime", value=self.movetime)
@@ -207,13 +209,13 @@ def said_score(score: int | None, mate: int | None) -> str:
     """Return a score as text for people, for example ``wins in 3 plies``; empty if score and mate are None."""
     if score is None and mate is None:
         return ""
-    told = "wins" if (mate or score or 0) > 0 else "loses"
+    verb = "wins" if (mate or score or 0) > 0 else "loses"
     if mate is not None:
-        return f"{told} in {said_plies(abs(mate))}"
+        return f"{verb} in {said_plies(abs(mate))}"
     assert score is not None
     for most, below, why in ((TABLEBASE, REPETITION, "tablebase"), (REPETITION, EVALUATION_LIMIT, "repetition")):
         if below < abs(score) <= most:
-            return f"{told} by the {why} in {said_plies(most - abs(score))}"
+            return f"{verb} by the {why} in {said_plies(most - abs(score))}"
     return f"{score:+d} centi-logits ({100 * chance_of(score):.0f} %)"
 
 

@@ -26,7 +26,7 @@ from numba.extending import intrinsic
 
 from symmetry import dihedral
 from tablut.engine.jit import I64, inlined
-from tablut.engine.layout import king_of, line_of, side_of
+from tablut.engine.layout import BoardArray, king_of, line_of, side_of
 from tablut.errors import InputError
 from tablut.play.search.transposition import own_lines
 
@@ -118,22 +118,22 @@ def _weighted(builder: Any, units: Any, weights: Any) -> Any:
 
 
 @inlined
-def _men(t: Tables, board: NDArray[np.uint32], rank: int) -> int:
+def _men(rules: Tables, board: BoardArray, rank: int) -> int:
     """Return the men of three ranks as one word."""
     word = I64(0)
     for number in range(_RANKS):
-        if rank + number < t.size:
+        if rank + number < rules.size:
             line = I64(line_of(board, rank + number))
             word |= ((line & 0x3FF) | (line >> 16 << _HALF)) << (2 * _HALF * number)
     return word
 
 
 @inlined
-def net_score(t: Tables, net: NDArray[np.int16], board: NDArray[np.uint32]) -> int:
+def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
     """Return the scaled score of a net from white's side, on a board of size 9 or less."""
-    low, middle, high = _men(t, board, I64(0)), _men(t, board, I64(_RANKS)), _men(t, board, I64(2 * _RANKS))
-    king, more = I64(_KING_AT) + king_of(t, board), I64(_KING_AT) + t.cells
-    return _output(net, low, middle, high, king, more + side_of(t, board), more + 2) >> OUTPUT_BITS
+    low, middle, high = _men(rules, board, I64(0)), _men(rules, board, I64(_RANKS)), _men(rules, board, I64(2 * _RANKS))
+    king, more = I64(_KING_AT) + king_of(rules, board), I64(_KING_AT) + rules.cells
+    return _output(net, low, middle, high, king, more + side_of(rules, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
@@ -144,9 +144,7 @@ def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):
         raise InputError(
-            f"does not have eight units for a board of side {size}",
-            subject="net",
-            remedy=f"use at most side {LARGEST}",
+            f"does not have eight units for a board of side {size}", subject="net", remedy=f"use at most side {LARGEST}"
         )
     largest = np.abs(net.astype(np.int64))
     sums = np.maximum(largest[:cells], largest[cells : 2 * cells]).sum(axis=0)

@@ -18,32 +18,7 @@ from tablut.play.search import transposition
 from tablut.play.search.evaluation import evaluate
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, MAX_PLY, PROVEN, REPETITION
 from tablut.play.search.probing import table_value
-from tablut.play.search.state import (
-    BASE,
-    CLOCK_ADDRESS,
-    CLOCK_NUMBER,
-    DEADLINE,
-    FLAGS,
-    GENERATION,
-    LAST_LOOK,
-    LIMIT_PLY,
-    LONGEST_GAP,
-    NEXT_LOOK,
-    NODE_LIMIT,
-    NODES,
-    RECURRENCE,
-    REPETITION_RULE,
-    ROOT_DEPTH,
-    SECONDS,
-    SELECTIVE,
-    STOPPED,
-    TABLE_MASK,
-    TABLE_SOLDIERS,
-    TRANSPOSITIONS,
-    SearchState,
-    recurs,
-    seen_place,
-)
+from tablut.play.search.state import SELECTIVE, TRANSPOSITIONS, SearchState, recurs, seen_place
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,113 +36,115 @@ WAITS = 2
 
 
 @called
-def _look_at_clock(s: SearchState) -> None:
+def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its time is up.
 
     The search reserves time for waits: for each of the `WAITS` still to come, the length of the longest wait so far. It
     always searches a little, even if it is late, because a move played without any search loses games.
     """
-    counters = s.counters
-    counters[NEXT_LOOK] = counters[NODES] + _LOOK_EVERY
-    read_clock(I64(counters[CLOCK_ADDRESS]), I64(counters[CLOCK_NUMBER]), advance(counters, I64(SECONDS)))
-    now = counters[SECONDS] * 1_000_000_000 + counters[SECONDS + 1]
-    if counters[LAST_LOOK] != 0:
-        counters[LONGEST_GAP] = max(counters[LONGEST_GAP], now - counters[LAST_LOOK])
-    counters[LAST_LOOK] = now
-    feared = WAITS * counters[LONGEST_GAP] if counters[NODES] >= ASSURED else 0
-    if now + feared >= counters[DEADLINE]:
-        counters[STOPPED] = 1
+    counters = state.counters
+    counters.next_reading = counters.nodes + _LOOK_EVERY
+    read_clock(counters.clock_address, counters.clock_number, state.time)
+    now = state.time[0] * 1_000_000_000 + state.time[1]
+    if counters.last_reading != 0:
+        counters.longest_gap = max(counters.longest_gap, now - counters.last_reading)
+    counters.last_reading = now
+    expected = WAITS * counters.longest_gap if counters.nodes >= ASSURED else 0
+    if now + expected >= counters.deadline:
+        counters.stopped = 1
 
 
 @inlined
-def out_of_limits(s: SearchState) -> bool:
+def out_of_limits(state: SearchState) -> bool:
     """Return whether a limit or the stop flag ends the search, and record this in the counters."""
-    counters = s.counters
-    if counters[STOPPED] != 0:
+    counters = state.counters
+    if counters.stopped != 0:
         return True
-    if s.stop[0] != 0 or counters[NODES] >= counters[NODE_LIMIT]:
-        counters[STOPPED] = 1
-    elif counters[NODES] >= counters[NEXT_LOOK]:
-        _look_at_clock(s)
-    return counters[STOPPED] != 0
+    if state.stop[0] != 0 or counters.nodes >= counters.node_limit:
+        counters.stopped = 1
+    elif counters.nodes >= counters.next_reading:
+        _look_at_clock(state)
+    return counters.stopped != 0
 
 
 @called
-def estimate(t: Tables, s: SearchState) -> int:
+def estimate(rules: Tables, state: SearchState) -> int:
     """Return the evaluation for the side to move, clipped to `EVALUATION_LIMIT`."""
-    score = evaluate(t, s.evaluation, s.board)
+    score = evaluate(rules, state.evaluation, state.board)
     score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, score))
-    return -score if side_of(t, s.board) != 0 else score
+    return -score if side_of(rules, state.board) != 0 else score
 
 
 @inlined
-def settle(t: Tables, s: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Judge a position below the root by the rules, the history, immediate wins and tablebases.
+def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
+    """Find the value of a position below the root if rules, history, an immediate win or a tablebase decides it.
 
-    Return whether it is settled, its value, whether the opponent threatens to win immediately, and the masks of the
-    king's escapes in its row and column.
+    Return whether the value is decided, the value, whether the opponent threatens to win immediately, and the masks of
+    the king's escapes in its row and column.
     """
-    board = s.board
-    side = side_of(t, board)
-    s.line_length[ply] = 0
-    rule, draw = I64(s.counters[REPETITION_RULE]), I64(s.counters[RECURRENCE])
-    again = rule != 0 and (ply > 1 or draw == 0) and recurs(s, key, ply)
+    board = state.board
+    side = side_of(rules, board)
+    state.line_length[ply] = 0
+    rule, draw = state.counters.repetition_rule, state.counters.recurrence
+    again = rule != 0 and (ply > 1 or draw == 0) and recurs(state, key, ply)
     again_value = draw if (ply & 1) == 0 else -draw
     if rule != 1:
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
-    # Where only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
-    # missed it earlier can make it now. After a root move the position is searched normally, see `goes_back`.
+    # If only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
+    # missed it earlier can make it now. After a root move the position is searched normally, see `most_after`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
-    if ply >= s.counters[LIMIT_PLY]:
-        lost = not can_move(t, board, side)
+    if ply >= state.counters.limit_ply:
+        lost = not can_move(rules, board, side)
         return True, I64(ply - MATE) if lost else I64(0), False, I64(0), I64(0)
-    row, column = escape_targets(t, board, king_of(t, board))
-    capture = king_capture(t, board)
+    row, column = escape_targets(rules, board, king_of(rules, board))
+    capture = king_capture(rules, board)
     winning = I64(NO_MOVE)
     if side == 1:
         winning = capture
         endangered = (row | column) != 0
     else:
         if (row | column) != 0:
-            winning = escape_of_king(t, board, row, column)
+            winning = escape_of_king(rules, board, row, column)
         endangered = capture != NO_MOVE
     if winning != NO_MOVE:
-        s.line[ply * MAX_PLY] = np.int32(winning)
-        s.line_length[ply] = 1
+        state.line[ply * MAX_PLY] = np.int32(winning)
+        state.line_length[ply] = 1
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
     # Tables ignore the history, which no longer matters after a capture.
-    if s.reversible[ply] == 0:
-        soldiers = count_of(t, board, 1) + count_of(t, board, 0)
-        if soldiers <= s.counters[TABLE_SOLDIERS]:
-            known, value = table_value(t, s, ply)
+    if state.reversible[ply] == 0:
+        soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
+        if soldiers <= state.counters.tablebase_soldiers:
+            known, value = table_value(rules, state, ply)
             if known:
                 return True, value, False, row, column
     return False, I64(0), endangered, row, column
 
 
 @inlined
-def goes_back(s: SearchState, ply: int, child: np.uint64) -> bool:
-    """Return whether a root move repeats an earlier position of the game in a variant without a repetition rule.
+def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
+    """Return an upper bound of the value of a move: `INFINITE`, or the score of a recurrence.
 
-    The position is searched like any other, because the opponent may choose a better move than the last time. The move
-    is worth at most the score of a recurrence.
+    The bound applies to a root move that repeats an earlier position of the game in a variant without a repetition
+    rule. The position is still searched like any other, because the opponent may choose a better move than the last
+    time.
     """
-    return ply == 0 and s.counters[RECURRENCE] != 0 and recurs(s, child, I64(1))
+    repeats = ply == 0 and state.counters.recurrence != 0 and recurs(state, child, I64(1))
+    return state.counters.recurrence if repeats else I64(INFINITE)
 
 
 @inlined
-def moves_at(t: Tables, s: SearchState, ply: int) -> NDArray[np.int32]:
+def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
     """Return the array of the moves at a ply."""
-    return advance(s.moves, I64(ply * 4 * t.cells))
+    return advance(state.moves, I64(ply * 4 * rules.cells))
 
 
 @called
 def parries(
-    t: Tables, s: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
+    rules: Tables, state: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:
     """Write the moves of a position; return their number, and the number of moves omitted because the king escapes.
 
@@ -175,28 +152,28 @@ def parries(
     recreate an earlier position, because that may end the game. Every other move loses in exactly two plies, or in at
     most two where a ply may leave either side without a move. In all other positions every legal move is written.
     """
-    board = s.board
-    count = generate(t, board, moves)
-    side, king = side_of(t, board), king_of(t, board)
-    if side == 0 or (row | column) == 0 or ply + 1 >= s.counters[LIMIT_PLY]:
+    board = state.board
+    count = generate(rules, board, moves)
+    side, king = side_of(rules, board), king_of(rules, board)
+    if side == 0 or (row | column) == 0 or ply + 1 >= state.counters.limit_ply:
         return count, I64(0)
     # Where a side without a move loses immediately, an escaped king must have a move. If it did not come from the
     # castle, it can move back.
-    if t.either_after_ply != 0 and (king == t.castle or (s.counters[FLAGS] & SELECTIVE) == 0):
+    if rules.either_after_ply != 0 and (king == rules.castle or (state.counters.flags & SELECTIVE) == 0):
         return count, I64(0)
-    king_rank, king_file = coordinates(t, king)
-    _, block_row, block_column = blocking_places(t, board, king)
-    rule = I64(s.counters[REPETITION_RULE])
+    king_rank, king_file = coordinates(rules, king)
+    _, block_row, block_column = blocking_places(rules, board, king)
+    rule = state.counters.repetition_rule
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        start, target = start_of(t, move), target_of(t, move)
-        rank, file = coordinates(t, target)
+        start, target = start_of(rules, move), target_of(rules, move)
+        rank, file = coordinates(rules, target)
         blocks = (rank == king_rank and (block_row >> file) & 1 != 0) or (
             file == king_file and (block_column >> rank) & 1 != 0
         )
         if not blocks and rule != 0:
-            blocks = s.seen[seen_place(key ^ t.keys[start] ^ t.keys[target] ^ t.side_key[0])] != 0
+            blocks = state.seen[seen_place(key ^ rules.keys[start] ^ rules.keys[target] ^ rules.side_key[0])] != 0
         if blocks:
             moves[kept] = np.int32(move)
             kept += 1
@@ -204,37 +181,42 @@ def parries(
 
 
 @inlined
-def arrive(t: Tables, s: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
+def arrive(rules: Tables, state: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
     """After a move has been made, add the new position to the path and return its Zobrist key."""
-    side = side_of(t, s.board) ^ 1
-    child = U64(key ^ key_change(t, side, is_king, undo))
-    s.keys[I64(s.counters[BASE]) + ply + 1] = child
-    s.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else s.reversible[ply] + 1
-    s.seen[seen_place(child)] += np.uint16(1)
+    side = side_of(rules, state.board) ^ 1
+    child = U64(key ^ key_change(rules, side, is_king, undo))
+    state.keys[state.counters.before_root + ply + 1] = child
+    state.reversible[ply + 1] = 0 if undo_captured(undo) != 0 else state.reversible[ply] + 1
+    state.seen[seen_place(child)] += np.uint16(1)
     return child
 
 
 @inlined
-def leave(s: SearchState, child: np.uint64) -> None:
+def leave(state: SearchState, child: np.uint64) -> None:
     """Remove a position from the path."""
-    s.seen[seen_place(child)] -= np.uint16(1)
+    state.seen[seen_place(child)] -= np.uint16(1)
 
 
 @inlined
-def extend_line(s: SearchState, ply: int, move: int) -> None:
-    """Set the principal variation of a ply to a move followed by the principal variation of the next ply."""
+def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
+    """Set the principal variation of a ply to a move followed by that of the next ply.
+
+    At the root, also record the move and its value as the best.
+    """
+    if ply == 0:
+        state.counters.root_move, state.counters.root_score = move, value
     here, below = ply * MAX_PLY, (ply + 1) * MAX_PLY
-    length = I64(s.line_length[ply + 1])
-    s.line[here] = np.int32(move)
+    length = I64(state.line_length[ply + 1])
+    state.line[here] = np.int32(move)
     for index in range(length):
-        s.line[here + 1 + index] = s.line[below + index]
-    s.line_length[ply] = length + 1
+        state.line[here + 1 + index] = state.line[below + index]
+    state.line_length[ply] = length + 1
 
 
 # -- a node of the full search: entry, early cut-offs and storage --------------------------
 
 
-# A node is first judged by rules, history and tables (`open_node`). It may be cut off early by its estimate or by a
+# Rules, history and tables are checked first (`open_node`). A node may be cut off early by its estimate or by a
 # null move (`trusts_estimate`, `may_pass`). At the end its value is stored (`store_node`). Its moves are ordered in
 # `tablut.play.search.ordering`; the recursion is in `tablut.play.search.tree`.
 #
@@ -261,7 +243,7 @@ Such a node is not cut off by its estimate or by a null move.
 """
 
 
-class Node(NamedTuple):
+class SearchNode(NamedTuple):
     """Data of a node before its moves are tried. Kernels create it and never change it."""
 
     depth: int
@@ -282,25 +264,26 @@ class Node(NamedTuple):
 
 
 @inlined
-def value_of_end(outcome: int, side: int, ply: int) -> int:
-    """Return the value of a move that ended the game, for the side that moved."""
+def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
+    """Return the value of a move that ended the game, for the side that moved; no line follows the move."""
+    state.line_length[ply + 1] = 0
     return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
 
 @inlined
 def _settle_node(
-    t: Tables, s: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
+    rules: Tables, state: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, but also settle nodes at the maximum ply and nodes with an empty window.
+    """Return the results of `settle`; nodes at the maximum ply and nodes with an empty window are decided as well.
 
-    The root is never settled.
+    The root is never decided.
     """
     if ply == 0:
         return False, I64(0), False, I64(0), I64(0)
-    settled, value, endangered, row, column = settle(t, s, ply, key)
+    settled, value, endangered, row, column = settle(rules, state, ply, key)
     if not settled:
         if ply >= MAX_PLY - 2:
-            return True, estimate(t, s), endangered, row, column
+            return True, estimate(rules, state), endangered, row, column
         low, high = _within_reach(alpha, beta, ply)
         if low >= high:
             return True, low, endangered, row, column
@@ -319,27 +302,28 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 
 @inlined
 def open_node(
-    t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
-) -> tuple[bool, int, Node]:
+    rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
+) -> tuple[bool, int, SearchNode]:
     """Enter a node: return whether it is settled before any move is tried, its value if so, and its data."""
-    selective = (I64(s.counters[FLAGS]) & SELECTIVE) != 0
-    settled, value, endangered, row, column = _settle_node(t, s, ply, key, alpha, beta)
+    state.line_length[ply] = 0
+    selective = (state.counters.flags & SELECTIVE) != 0
+    settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
     remembered, stand = I64(0), I64(0)
     if not settled:
         if ply != 0:
             alpha, beta = _within_reach(alpha, beta, ply)
-        if endangered and selective and ply < 2 * s.counters[ROOT_DEPTH]:
+        if endangered and selective and ply < 2 * state.counters.root_depth:
             depth += 1
-        settled, value, remembered, stand = _recall(t, s, key, depth, ply, alpha, beta)
-    s.stands[ply + 2] = stand
-    n = Node(
+        settled, value, remembered, stand = _recall(rules, state, key, depth, ply, alpha, beta)
+    state.stands[ply + 2] = stand
+    node = SearchNode(
         depth=depth,
         alpha=alpha,
         beta=beta,
         ply=ply,
         key=key,
-        side=side_of(t, s.board),
-        king=king_of(t, s.board),
+        side=side_of(rules, state.board),
+        king=king_of(rules, state.board),
         row=row,
         column=column,
         endangered=endangered,
@@ -347,9 +331,9 @@ def open_node(
         selective=selective,
         remembered=remembered,
         stand=stand,
-        improving=stand > s.stands[ply],
+        improving=stand > state.stands[ply],
     )
-    return settled, value, n
+    return settled, value, node
 
 
 # -- the transposition table ---------------------------------------------------------------
@@ -357,19 +341,19 @@ def open_node(
 
 @inlined
 def _recall(
-    t: Tables, s: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
+    rules: Tables, state: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
 ) -> tuple[bool, int, int, int]:
     """Look a node up in the table; return whether its entry cuts it off, the value, the stored move and the estimate.
 
     The move is 0 if none is stored.
     """
-    flags = I64(s.counters[FLAGS])
+    flags = state.counters.flags
     data = U64(0)
     if (flags & TRANSPOSITIONS) != 0:
-        data = transposition.look_up(s.table, I64(s.counters[TABLE_MASK]), key)
+        data = transposition.look_up(state.table, state.counters.table_mask, key)
     if data == U64(0):
-        return False, I64(0), I64(0), estimate(t, s)
-    usable, score, bound = _value_in_table(s, data, depth, ply, (flags & SELECTIVE) != 0)
+        return False, I64(0), I64(0), estimate(rules, state)
+    usable, score, bound = _value_in_table(state, data, depth, ply, (flags & SELECTIVE) != 0)
     ends = False
     if usable and beta - alpha <= 1:
         ends = (score >= beta and (bound & transposition.LOWER) != 0) or (
@@ -379,84 +363,93 @@ def _recall(
 
 
 @inlined
-def _value_in_table(s: SearchState, data: np.uint64, depth: int, ply: int, selective: bool) -> tuple[bool, int, int]:
+def _value_in_table(
+    state: SearchState, data: np.uint64, depth: int, ply: int, selective: bool
+) -> tuple[bool, int, int]:
     """Return whether a stored score may be used at a ply, the score relative to the root, and its bound."""
     score, bound = transposition.score_of(data), transposition.bound_of(data)
     usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
     if abs(score) >= PROVEN:
         # In another game the same line may repeat earlier positions or exceed the move limit.
         usable = usable or selective
-        usable = usable and transposition.generation_of(data) == (s.counters[GENERATION] & 0xFF)
-        usable = usable and ply + MATE - abs(score) <= s.counters[LIMIT_PLY]
+        usable = usable and transposition.generation_of(data) == (state.counters.generation & 0xFF)
+        usable = usable and ply + MATE - abs(score) <= state.counters.limit_ply
         score += -ply if score > 0 else ply
     return usable, score, bound
 
 
 @inlined
-def store_node(s: SearchState, n: Node, best: int, best_move: int) -> None:
+def store_node(state: SearchState, node: SearchNode, best: int, best_move: int) -> None:
     """Store the value of a node in the table, with proven scores relative to the node itself."""
-    if (I64(s.counters[FLAGS]) & TRANSPOSITIONS) == 0:
+    if (state.counters.flags & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
-    if best >= n.beta:
+    if best >= node.beta:
         bound = transposition.LOWER
-    elif best <= n.alpha:
+    elif best <= node.alpha:
         bound = transposition.UPPER
     score = best
     if abs(best) >= PROVEN:
-        score += n.ply if best > 0 else -n.ply
-    entry = transposition.Entry(best_move, score, min(n.depth, 255), bound, I64(s.counters[GENERATION]) & 0xFF, n.stand)
-    transposition.store(s.table, I64(s.counters[TABLE_MASK]), n.key, entry)
+        score += node.ply if best > 0 else -node.ply
+    entry = transposition.Entry(
+        best_move, score, min(node.depth, 255), bound, state.counters.generation & 0xFF, node.stand
+    )
+    transposition.store(state.table, state.counters.table_mask, node.key, entry)
 
 
 # -- early cut-offs ------------------------------------------------------------------------
 
 
 @inlined
-def may_end_early(t: Tables, s: SearchState, n: Node) -> bool:
+def may_end_early(rules: Tables, state: SearchState, node: SearchNode) -> bool:
     """Return whether a node may be cut off by its estimate or by a null move."""
-    wanted = n.selective and not n.principal and not n.endangered and n.ply != 0 and abs(n.beta) < PROVEN
-    if not wanted or n.side != 0 or count_of(t, s.board, 0) > _FEW_SOLDIERS:
+    wanted = node.selective and not node.principal and not node.endangered and node.ply != 0 and abs(node.beta) < PROVEN
+    if not wanted or node.side != 0 or count_of(rules, state.board, 0) > _FEW_SOLDIERS:
         return wanted
-    row, column = king_slides(t, s.board, n.king)
+    row, column = king_slides(rules, state.board, node.king)
     return popcount(row) + popcount(column) > _FEW_MOVES
 
 
 @inlined
-def trusts_estimate(n: Node) -> bool:
+def trusts_estimate(node: SearchNode) -> bool:
     """Return whether the estimate exceeds beta by enough to cut off the node."""
-    return n.depth <= _TRUST_DEPTH and n.stand - _TRUST_MARGIN * n.depth >= n.beta
+    return node.depth <= _TRUST_DEPTH and node.stand - _TRUST_MARGIN * node.depth >= node.beta
 
 
 @inlined
-def may_pass(s: SearchState, n: Node, after_null: int) -> bool:
+def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
     """Return whether to try a null move.
 
     It is tried if the estimate reaches beta. If the value still reaches beta after the turn is passed, the node is cut
     off.
     """
-    return n.depth >= _NULL_DEPTH and after_null == 0 and n.stand >= n.beta and n.ply + 1 < s.counters[LIMIT_PLY]
+    return (
+        node.depth >= _NULL_DEPTH
+        and after_null == 0
+        and node.stand >= node.beta
+        and node.ply + 1 < state.counters.limit_ply
+    )
 
 
 @inlined
-def depth_after_pass(n: Node) -> int:
+def depth_after_pass(node: SearchNode) -> int:
     """Return the depth in plies of the search after a null move."""
-    return n.depth - 3 - n.depth // 4 - min((n.stand - n.beta) // _NULL_MARGIN, 3)
+    return node.depth - 3 - node.depth // 4 - min((node.stand - node.beta) // _NULL_MARGIN, 3)
 
 
 @inlined
-def pass_turn(t: Tables, s: SearchState, n: Node) -> np.uint64:
+def pass_turn(rules: Tables, state: SearchState, node: SearchNode) -> np.uint64:
     """Make a null move and return the key of the resulting position."""
-    put_side(t, s.board, n.side ^ 1)
-    child = U64(n.key ^ t.side_key[0])
-    s.keys[I64(s.counters[BASE]) + n.ply + 1] = child
-    s.reversible[n.ply + 1] = s.reversible[n.ply] + 1
-    s.seen[seen_place(child)] += 1
+    put_side(rules, state.board, node.side ^ 1)
+    child = U64(node.key ^ rules.side_key[0])
+    state.keys[state.counters.before_root + node.ply + 1] = child
+    state.reversible[node.ply + 1] = state.reversible[node.ply] + 1
+    state.seen[seen_place(child)] += 1
     return child
 
 
 @inlined
-def take_turn_back(t: Tables, s: SearchState, n: Node, child: np.uint64) -> None:
+def take_turn_back(rules: Tables, state: SearchState, node: SearchNode, child: np.uint64) -> None:
     """Take back a null move."""
-    s.seen[seen_place(child)] -= np.uint16(1)
-    put_side(t, s.board, n.side)
+    state.seen[seen_place(child)] -= np.uint16(1)
+    put_side(rules, state.board, node.side)

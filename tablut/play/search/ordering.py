@@ -10,6 +10,7 @@ from tablut.engine.attacks import is_legal, king_slides, slides_along, slides_of
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
 from tablut.engine.kernels import generate
 from tablut.engine.layout import (
+    BoardArray,
     coordinates,
     king_of,
     line_of,
@@ -19,11 +20,13 @@ from tablut.engine.layout import (
     side_of,
     start_of,
     target_of,
+    undo_captured,
+    undo_of,
 )
 from tablut.engine.perft import mark_threats
-from tablut.play.search.limits import PROVEN
-from tablut.play.search.node import MARGIN, MARGIN_DEPTH, Node, moves_at, parries
-from tablut.play.search.state import HISTORY, ROOT_MOVES, SearchState
+from tablut.play.search.limits import MATE, PROVEN
+from tablut.play.search.node import MARGIN, MARGIN_DEPTH, SearchNode, moves_at, parries
+from tablut.play.search.state import HISTORY, SearchState
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -38,15 +41,15 @@ _HISTORY_LIMIT = 1 << 14
 
 
 @inlined
-def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArray[np.uint32]) -> int:
+def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
     Return 0 if there is no such place. ``threats`` has 4N masks; the first 2N are the result. Each cell is marked in
     the masks of both its row and its column, regardless of the line along which the capture happens.
     """
-    lines = 2 * t.size
+    lines = 2 * rules.size
     scratch = advance(threats, I64(lines))
-    mark_threats(t, board, side, scratch)
+    mark_threats(rules, board, side, scratch)
     every = I64(0)
     for line in range(lines):
         every |= I64(scratch[line])
@@ -55,28 +58,28 @@ def mark_targets(t: Tables, board: NDArray[np.uint32], side: int, threats: NDArr
         return I64(0)
     for line in range(lines):
         places = I64(scratch[line])
-        own = line if line < t.size else line - t.size
-        across = t.size if line < t.size else 0
+        own = line if line < rules.size else line - rules.size
+        across = rules.size if line < rules.size else 0
         while places:
             place = trailing_zeros(places)
             places &= places - 1
             # For a soldier on the edge, a mask has a bit beyond the edge. No piece can arrive there.
-            if place < t.size:
+            if place < rules.size:
                 threats[across + place] |= np.uint32(1 << own)
     return every
 
 
 @inlined
-def is_threatened(t: Tables, threats: NDArray[np.uint32], cell: int) -> bool:
+def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool:
     """Return whether a move to a cell may capture."""
-    return (I64(threats[I64(t.rank[cell])]) >> I64(t.file[cell])) & 1 != 0
+    return (I64(threats[I64(rules.rank[cell])]) >> I64(rules.file[cell])) & 1 != 0
 
 
 @inlined
-def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
     """Write the moves of the side to move that may capture; return their number."""
-    size = t.size
-    side, king = side_of(t, board), king_of(t, board)
+    size = rules.size
+    side, king = side_of(rules, board), king_of(rules, board)
     count = 0
     for line in range(2 * size):
         wanted = I64(threats[line])
@@ -89,29 +92,29 @@ def capturing_moves(t: Tables, board: NDArray[np.uint32], threats: NDArray[np.ui
             place = trailing_zeros(own)
             own &= own - 1
             start = first + place * step
-            slides_at = slides_of(t, side, start, king)
-            targets = slides_along(t, slides_at, line, place, occupied(content)) & wanted
+            slides_at = slides_of(rules, side, start, king)
+            targets = slides_along(rules, slides_at, line, place, occupied(content)) & wanted
             while targets:
                 end = trailing_zeros(targets)
                 targets &= targets - 1
-                moves[count] = np.int32(move_of(t, start, first + end * step))
+                moves[count] = np.int32(move_of(rules, start, first + end * step))
                 count += 1
     return count
 
 
 @inlined
-def king_moves(t: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the moves of the king; return their number."""
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    row, column = king_slides(t, board, king)
+    king = king_of(rules, board)
+    rank, file = coordinates(rules, king)
+    row, column = king_slides(rules, board, king)
     count = 0
     while row:
-        moves[count] = np.int32(move_of(t, king, rank * t.size + trailing_zeros(row)))
+        moves[count] = np.int32(move_of(rules, king, rank * rules.size + trailing_zeros(row)))
         row &= row - 1
         count += 1
     while column:
-        moves[count] = np.int32(move_of(t, king, trailing_zeros(column) * t.size + file))
+        moves[count] = np.int32(move_of(rules, king, trailing_zeros(column) * rules.size + file))
         column &= column - 1
         count += 1
     return count
@@ -129,20 +132,15 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 
 @inlined
 def killer_moves(
-    t: Tables,
-    s: SearchState,
-    ply: int,
-    threats: NDArray[np.uint32],
-    remembered: int,
-    moves: NDArray[np.int32],
+    rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the killer moves of a ply that are legal here and cannot capture; return their number."""
+    """Write the killer moves of a node that are legal and cannot capture; return their number."""
     count = 0
     for number in range(2):
-        move = I64(s.killers[2 * ply + number])
-        if move == 0 or move == remembered or is_threatened(t, threats, target_of(t, move)):
+        move = I64(state.killers[2 * node.ply + number])
+        if move == 0 or move == node.remembered or is_threatened(rules, threats, target_of(rules, move)):
             continue
-        if is_legal(t, s.board, move):
+        if is_legal(rules, state.board, move):
             moves[count] = np.int32(move)
             count += 1
     return count
@@ -150,21 +148,20 @@ def killer_moves(
 
 @inlined
 def without_tried(
-    t: Tables,
-    s: SearchState,
-    ply: int,
+    rules: Tables,
+    state: SearchState,
+    node: SearchNode,
     threats: NDArray[np.uint32],
-    remembered: int,
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves that earlier stages have tried from the moves of a ply; return the new length."""
-    first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
+    """Remove the moves that earlier stages have tried from the moves of a node; return the new length."""
+    first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
         move = I64(moves[index])
-        tried = move in (remembered, first, second)
-        if not tried and not is_threatened(t, threats, target_of(t, move)):
+        tried = move in (node.remembered, first, second)
+        if not tried and not is_threatened(rules, threats, target_of(rules, move)):
             moves[kept] = np.int32(move)
             kept += 1
     return kept
@@ -172,24 +169,22 @@ def without_tried(
 
 @inlined
 def rank_moves(
-    t: Tables,
-    s: SearchState,
-    side: int,
-    ply: int,
-    remembered: int,
+    rules: Tables,
+    state: SearchState,
+    node: SearchNode,
     count: int,
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write the rank of each move of a ply; the best move has the highest rank."""
-    ranks = advance(s.ranks, I64(ply * 4 * t.cells))
-    first, second = I64(s.killers[2 * ply]), I64(s.killers[2 * ply + 1])
+    """Write the rank of each move of a node; the best move has the highest rank."""
+    ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
+    first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
         move = I64(moves[index])
-        rank = I64(s.history[side * HISTORY + move])
-        if move == remembered:
+        rank = I64(state.history[node.side * HISTORY + move])
+        if move == node.remembered:
             rank = _REMEMBERED
-        elif is_threatened(t, threats, target_of(t, move)):
+        elif is_threatened(rules, threats, target_of(rules, move)):
             rank += _CAPTURE
         elif move == first:
             rank += _KILLER + 1
@@ -199,11 +194,11 @@ def rank_moves(
 
 
 @inlined
-def rank_by_history(t: Tables, s: SearchState, side: int, ply: int, count: int, moves: NDArray[np.int32]) -> None:
-    """Write the history score of each move as its rank, to order moves of one stage."""
-    ranks = advance(s.ranks, I64(ply * 4 * t.cells))
+def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: int, moves: NDArray[np.int32]) -> None:
+    """Write the history score of each move as its rank, to order the moves of one stage."""
+    ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     for index in range(count):
-        ranks[index] = s.history[side * HISTORY + I64(moves[index])]
+        ranks[index] = state.history[node.side * HISTORY + I64(moves[index])]
 
 
 @inlined
@@ -220,27 +215,11 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 
 @inlined
-def reward(s: SearchState, side: int, ply: int, move: int, depth: int) -> None:
-    """Raise the history score of a refuting quiet move and make the move a killer, so that it is tried earlier."""
-    if I64(s.killers[2 * ply]) != move:
-        s.killers[2 * ply + 1] = s.killers[2 * ply]
-        s.killers[2 * ply] = np.int32(move)
-    _remember(s, side, move, depth * depth)
-
-
-@inlined
-def blame(s: SearchState, side: int, moves: NDArray[np.int32], count: int, depth: int) -> None:
-    """Lower the history scores of the moves tried before the refuting move, so that they are tried later."""
-    for index in range(count):
-        _remember(s, side, I64(moves[index]), -depth * depth)
-
-
-@inlined
-def _remember(s: SearchState, side: int, move: int, change: int) -> None:
+def _change_history(state: SearchState, side: int, move: int, change: int) -> None:
     """Change the history score of a move within plus or minus `_HISTORY_LIMIT`."""
     at = side * HISTORY + move
-    before = I64(s.history[at])
-    s.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
+    before = I64(state.history[at])
+    state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
 
 
 # -- the moves of a node in stages, with pruning and reduction of late moves ---------------
@@ -258,116 +237,136 @@ _HISTORY_PLY = 6000
 
 
 @inlined
-def first_stage(n: Node) -> int:
+def first_stage(node: SearchNode) -> int:
     """Return the first stage of the moves of a node."""
-    if n.ply == 0 or n.endangered:
+    if node.ply == 0 or node.endangered:
         return I64(_ALL)
-    return I64(_FROM_TABLE if n.remembered != 0 else _CAPTURES)
+    return I64(_FROM_TABLE if node.remembered != 0 else _CAPTURES)
 
 
 @inlined
-def _threats_at(t: Tables, s: SearchState, n: Node) -> NDArray[np.uint32]:
+def _threats_at(rules: Tables, state: SearchState, node: SearchNode) -> NDArray[np.uint32]:
     """Return the node's array of bit masks, which mark the target places at which a move may capture."""
-    return advance(s.threats, I64(n.ply * 4 * t.size))
+    return advance(state.threats, I64(node.ply * 4 * rules.size))
 
 
 @inlined
-def _is_futile(n: Node, searched: int, best: int, alpha: int) -> bool:
+def _is_futile(node: SearchNode, searched: int, best: int, alpha: int) -> bool:
     """Return whether the estimate is so low that no quiet move of a soldier can be expected to reach alpha."""
-    trusted = n.selective and not n.principal and searched > 0 and best > -PROVEN and n.depth <= MARGIN_DEPTH
-    return trusted and alpha < PROVEN and n.stand + MARGIN * n.depth <= alpha
+    trusted = node.selective and not node.principal and searched > 0 and best > -PROVEN and node.depth <= MARGIN_DEPTH
+    return trusted and alpha < PROVEN and node.stand + MARGIN * node.depth <= alpha
 
 
 @inlined
 def next_moves(
-    t: Tables, s: SearchState, n: Node, stage: int, searched: int, best: int, alpha: int
-) -> tuple[int, int, int]:
+    rules: Tables, state: SearchState, node: SearchNode, stage: int, searched: int, best: int, alpha: int
+) -> tuple[int, int, int, int]:
     """Write the moves of a stage.
 
-    Return the next stage, the number of moves written, and the number of moves omitted because they lose in two plies.
+    Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
+    the best value so far, which counts the omitted moves.
     """
-    board, moves, threats = s.board, moves_at(t, s, n.ply), _threats_at(t, s, n)
+    board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
+    count, omitted = I64(0), I64(0)
     if stage == _FROM_TABLE:
-        count = I64(0)
-        if is_legal(t, board, n.remembered):
-            moves[0], count = np.int32(n.remembered), I64(1)
-        return I64(_CAPTURES), count, I64(0)
+        if is_legal(rules, board, node.remembered):
+            moves[0], count = np.int32(node.remembered), I64(1)
+        return I64(_CAPTURES), count, omitted, best
     if stage == _CAPTURES:
-        count = I64(0)
-        if mark_targets(t, board, n.side, threats) != 0:
-            count = without_move(moves, capturing_moves(t, board, threats, moves), n.remembered)
-            rank_by_history(t, s, n.side, n.ply, count, moves)
-        return I64(_KILLERS), count, I64(0)
+        if mark_targets(rules, board, node.side, threats) != 0:
+            count = without_move(moves, capturing_moves(rules, board, threats, moves), node.remembered)
+            rank_by_history(rules, state, node, count, moves)
+        return I64(_KILLERS), count, omitted, best
     if stage == _KILLERS:
-        return I64(_QUIET), killer_moves(t, s, n.ply, threats, n.remembered, moves), I64(0)
+        return I64(_QUIET), killer_moves(rules, state, node, threats, moves), omitted, best
     if stage == _QUIET:
-        if _is_futile(n, searched, best, alpha):
+        if _is_futile(node, searched, best, alpha):
             # Only a king move can still change the value much.
-            count = king_moves(t, board, moves) if n.side == 0 else I64(0)
+            count = king_moves(rules, board, moves) if node.side == 0 else I64(0)
         else:
-            count = generate(t, board, moves)
-        count = without_tried(t, s, n.ply, threats, n.remembered, count, moves)
-        rank_by_history(t, s, n.side, n.ply, count, moves)
-        return I64(DONE), count, I64(0)
-    hopeless = I64(0)
-    mark_targets(t, board, n.side, threats)
-    if n.ply == 0:
-        count = I64(s.counters[ROOT_MOVES])
+            count = generate(rules, board, moves)
+        count = without_tried(rules, state, node, threats, count, moves)
+        rank_by_history(rules, state, node, count, moves)
+        return I64(DONE), count, omitted, best
+    mark_targets(rules, board, node.side, threats)
+    if node.ply == 0:
+        count = state.counters.root_moves
         for number in range(count):
-            moves[number] = s.root_moves[number]
+            moves[number] = state.root_moves[number]
     else:
-        count, hopeless = parries(t, s, n.ply, n.key, n.row, n.column, moves)
-    rank_moves(t, s, n.side, n.ply, n.remembered, count, moves, threats)
-    return I64(DONE), count, hopeless
+        count, omitted = parries(rules, state, node.ply, node.key, node.row, node.column, moves)
+    rank_moves(rules, state, node, count, moves, threats)
+    return I64(DONE), count, omitted, I64(node.ply + 2 - MATE) if omitted != 0 else best
 
 
 @inlined
-def next_move(t: Tables, s: SearchState, n: Node, stage: int, index: int, count: int) -> int:
+def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
     """Return the best move from ``index`` on and swap it there; ``stage`` is the stage after that of these moves."""
-    moves = moves_at(t, s, n.ply)
+    moves = moves_at(rules, state, node.ply)
     # In the stages of the table move and of the killers, moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
-        return pick(moves, advance(s.ranks, I64(n.ply * 4 * t.cells)), index, count)
+        return pick(moves, advance(state.ranks, I64(node.ply * 4 * rules.cells)), index, count)
     return I64(moves[index])
 
 
 @inlined
-def is_kings(t: Tables, n: Node, move: int) -> bool:
+def is_kings(rules: Tables, node: SearchNode, move: int) -> bool:
     """Return whether a move is made by the king."""
-    return n.side == 0 and start_of(t, move) == n.king
+    return node.side == 0 and start_of(rules, move) == node.king
 
 
 @inlined
-def is_quiet(t: Tables, s: SearchState, n: Node, stage: int, move: int) -> bool:
+def is_quiet(rules: Tables, state: SearchState, node: SearchNode, stage: int, move: int) -> bool:
     """Return whether a move belongs to the last stage and cannot capture."""
-    return stage == DONE and not is_threatened(t, _threats_at(t, s, n), target_of(t, move))
+    return stage == DONE and not is_threatened(rules, _threats_at(rules, state, node), target_of(rules, move))
 
 
 @inlined
-def is_hopeless(n: Node, king: bool, quiet: bool, searched: int, best: int) -> bool:
+def is_hopeless(node: SearchNode, king: bool, quiet: bool, searched: int, best: int) -> bool:
     """Return whether to prune a quiet move because it comes late at a shallow node (late move pruning)."""
     return (
-        n.selective
+        node.selective
         and quiet
         and not king
-        and not n.endangered
-        and n.ply != 0
-        and not n.principal
+        and not node.endangered
+        and node.ply != 0
+        and not node.principal
         and best > -PROVEN
-        and n.depth <= MARGIN_DEPTH
-        and searched > (6 + 6 * n.depth * n.depth) // (1 if n.improving else 2)
+        and node.depth <= MARGIN_DEPTH
+        and searched > (6 + 6 * node.depth * node.depth) // (1 if node.improving else 2)
     )
 
 
 @inlined
-def reduction(s: SearchState, n: Node, move: int, king: bool, quiet: bool, searched: int) -> int:
+def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int) -> int:
     """Return the number of plies by which the first search of a late move is reduced (late move reduction)."""
     late = I64(0)
-    if n.selective and quiet and not n.endangered and n.depth >= 3 and searched >= 3:
-        late = min(I64(s.reductions[min(n.depth, 63) * 64 + min(searched, 63)]), n.depth - 1)
-        if n.principal or king:
+    if node.selective and quiet and not node.endangered and node.depth >= 3 and searched >= 3:
+        late = min(I64(state.reductions[min(node.depth, 63) * 64 + min(searched, 63)]), node.depth - 1)
+        if node.principal or king:
             late = max(late - 1, 0)
         # Division rounds down, so any negative history score adds a ply to the reduction.
-        late -= I64(s.history[n.side * HISTORY + move]) // _HISTORY_PLY
-        late = min(max(late, 0), n.depth - 1)
+        late -= I64(state.history[node.side * HISTORY + move]) // _HISTORY_PLY
+        late = min(max(late, 0), node.depth - 1)
     return late
+
+
+@inlined
+def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, tried: int, undo: int) -> None:
+    """Make a move that caused a cut-off without capturing a killer and raise its history score.
+
+    Both cause the move to be tried earlier in other positions. If it was found in the last stage, lower the scores of
+    the ``tried`` moves before it.
+    """
+    if undo_captured(undo) != 0:
+        return
+    move, change = undo_of(undo, I64(0)), node.depth * node.depth
+    killers = advance(state.killers, I64(2 * node.ply))
+    if I64(killers[0]) != move:
+        killers[1] = killers[0]
+        killers[0] = np.int32(move)
+    _change_history(state, node.side, move, change)
+    if stage == DONE:
+        moves = moves_at(rules, state, node.ply)
+        for index in range(tried):
+            _change_history(state, node.side, I64(moves[index]), -change)

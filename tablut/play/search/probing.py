@@ -12,18 +12,13 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.engine.jit import I64, called, inlined, items_at
-from tablut.engine.layout import count_of, king_of, side_of
+from tablut.engine.layout import BoardArray, count_of, king_of, side_of
 from tablut.engine.records import directory, record_at
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, tier_at
-from tablut.indexing.tier_tables import (
-    ADDRESS,
-    TierTables,
-    TierValues,
-    code_at,
-)
+from tablut.indexing.tier_tables import ADDRESS, TierTables, TierValues, code_at
 from tablut.indexing.values import MISSING
 from tablut.play.search.limits import MATE, PROVEN, TABLEBASE
-from tablut.play.search.state import LIMIT_PLY, REPETITION_RULE, TABLE_HITS, TABLES, SearchState
+from tablut.play.search.state import SearchState
 from tablut.position import NARROW
 from tablut.prober import MissingTableError, TierProber
 
@@ -184,37 +179,37 @@ def beside(directory: Directory | None) -> Directory | None:
 
 
 @inlined
-def stored_value(t: Tables, items: NDArray[np.int64], board: NDArray[np.uint32]) -> int:
+def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> int:
     """Return the value of an undecided position in the form of `tablut.indexing.values.verdict_of`, or `MISSING`."""
-    d = record_at(items, _Probed)
-    tier = tier_at(d.tiers, count_of(t, board, 1), count_of(t, board, 0))
-    if tier < 0 or d.places[4 * tier + ADDRESS] == 0:
+    desk = record_at(items, _Probed)
+    tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
+    if tier < 0 or desk.places[4 * tier + ADDRESS] == 0:
         return I64(MISSING)
-    men_of_board(t, board, d.black, d.white)
-    entry = entry_of(d.tiers, tier, king_of(t, board), d.black, d.white, d.scratch)
+    men_of_board(rules, board, desk.black, desk.white)
+    entry = entry_of(desk.tiers, tier, king_of(rules, board), desk.black, desk.white, desk.scratch)
     if entry < 0:
         return I64(MISSING)
-    return I64(d.values[code_at(d.places, 2 * tier + side_of(t, board), entry)])
+    return I64(desk.values[code_at(desk.places, 2 * tier + side_of(rules, board), entry)])
 
 
 @called
-def table_value(t: Tables, s: SearchState, ply: int) -> tuple[bool, int]:
+def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the value of a position after a capture follows from the tables, and the value.
 
     The value does not follow in three cases: no table has the position; neither side can force a win and repetition
     decides the game; or the win is so long that its score would not count as proven.
     """
-    counters = s.counters
-    value = stored_value(t, items_at(I64(counters[TABLES]), np.int64), s.board)
+    counters = state.counters
+    value = stored_value(rules, items_at(counters.tablebase, np.int64), state.board)
     if value == MISSING:
         return False, I64(0)
     plies = value if value > 0 else -value - 1
-    if value == 0 or ply + plies > counters[LIMIT_PLY]:
-        if counters[REPETITION_RULE] == 2:
+    if value == 0 or ply + plies > counters.limit_ply:
+        if counters.repetition_rule == 2:
             return False, I64(0)
-        counters[TABLE_HITS] += 1
+        counters.tablebase_hits += 1
         return True, I64(0)
     if ply + plies > MATE - PROVEN:
         return False, I64(0)
-    counters[TABLE_HITS] += 1
+    counters.tablebase_hits += 1
     return True, I64(MATE - ply - plies) if value > 0 else I64(ply + plies - MATE)

@@ -17,6 +17,7 @@ import numpy as np
 
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
+from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, MachineError, UnknownError
 from tablut.notation import diagram_cells
 from tablut.play.search import state as at
@@ -38,10 +39,10 @@ from tablut.play.search.transposition import empty_table
 from tablut.play.search.tree import search_root
 from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
 from tablut.position import Move
-from tablut.running.clocks import alarm, wall_clock
-from tablut.running.machine import check_threads
-from tablut.running.one_caller import Stoppable, alone
 from tablut.variants import as_variant
+from tablut.work.clocks import alarm, wall_clock
+from tablut.work.machine import check_threads
+from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,15 +56,15 @@ if TYPE_CHECKING:
 
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
-_PATIENCE: Final = 50
+_RECURRENCE_MARGIN: Final = 50
 """Disadvantage in centi-logits up to which a side avoids repetition in variants without a repetition rule.
 
 Without a move limit, each ply since the last capture adds one centi-logit, so that games do not go on for ever.
 """
 _GENERATIONS: Final = 255
-_FEARED: Final = 6_000_000
+_FIRST_WAIT: Final = 6_000_000
 """Wait in nanoseconds that the first search expects, before any wait has been measured."""
-_REMEMBERED: Final = 7
+_WAIT_EIGHTHS: Final = 7
 """Part of a search's longest wait, in eighths, that the next search expects from its start."""
 
 
@@ -152,7 +153,7 @@ class Searcher(Stoppable):
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
-        self._wait = _FEARED
+        self._wait = _FIRST_WAIT
         self._prober = prober
         self._warm_up()
 
@@ -235,9 +236,9 @@ class Searcher(Stoppable):
                         best.move, score, mate_in(score), 0, 0, line, tbhits, seconds=seconds, source="tablebase"
                     )
                 moves = [found.move for found in probed if found.score == 0]
-            thought = self._think(self.root(board, moves), limits, started)
-            line = self._line_to_the_end(board, thought)
-        return thought._replace(pv=line, tbhits=tbhits + thought.tbhits, seconds=wall_clock() - began)
+            choice = self._think(self.root(board, moves), limits, started)
+            line = self._line_to_the_end(board, choice)
+        return choice._replace(pv=line, tbhits=tbhits + choice.tbhits, seconds=wall_clock() - began)
 
     @alone
     def value(self, board: Board, depth: int) -> int:
@@ -278,31 +279,31 @@ class Searcher(Stoppable):
         """Return whether the search has to end, because its time is up or it was stopped."""
         return self._is_due() or self._stop_asked
 
-    def _line_to_the_end(self, board: Board, thought: Choice) -> tuple[Move, ...]:
+    def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
         """Return the principal variation, extended to the end of the game if its last two plies are missing.
 
         These plies are missing where every move loses in two plies, because the search does not try such moves.
         """
-        line = thought.pv
-        if thought.mate is None or len(line) + 2 != abs(thought.mate):
+        line = choice.pv
+        if choice.mate is None or len(line) + 2 != abs(choice.mate):
             return line
-        walk = board.copy()
+        copied = board.copy()
         for move in line:
-            walk.push(move)
-        if (walk.turn == board.turn) == (thought.mate > 0):
+            copied.push(move)
+        if (copied.turn == board.turn) == (choice.mate > 0):
             return line  # the line ends in a tablebase position with the winner to move
-        for reply in list(walk.legal_moves):
+        for reply in list(copied.legal_moves):
             if self._is_due():
                 break  # returning in time matters more than a complete line
-            walk.push(reply)
-            winner = walk.turn
-            for move in list(walk.legal_moves):
-                walk.push(move)
-                outcome = walk.outcome()
-                walk.pop()
+            copied.push(reply)
+            winner = copied.turn
+            for move in list(copied.legal_moves):
+                copied.push(move)
+                outcome = copied.outcome()
+                copied.pop()
                 if outcome is not None and outcome.winner == winner:
                     return (*line, reply, move)
-            walk.pop()
+            copied.pop()
         return line
 
     @contextmanager
@@ -369,19 +370,19 @@ class Searcher(Stoppable):
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
-            if self._ends is not None and counters[at.LAST_LOOK] != 0:
+            if self._ends is not None and counters.last_reading != 0:
                 # The wait for the interpreter's lock counts too, because the next search may have to wait for it again.
-                waited = monotonic_ns() - int(counters[at.LAST_LOOK]) if interrupted else 0
-                self._wait = max(waited, int(counters[at.LONGEST_GAP])) * _REMEMBERED // 8
-            if counters[at.ROOT_MOVE] != 0 and not (interrupted and counters[at.ROOT_SCORE] <= -PROVEN):
+                waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
+                self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
+            if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
                 # The best move of an interrupted iteration is also used, because it has been searched deeper. If it
                 # loses, the previous best move is kept, because moves that have not been searched yet may not lose.
-                best, score, line = int(counters[at.ROOT_MOVE]), int(counters[at.ROOT_SCORE]), first.line()
+                best, score, line = int(counters.root_move), int(counters.root_score), first.line()
             if interrupted:
                 break
             depth, score = wanted, value
             if self.observer is not None:
-                self.observer(self._thought(score, depth, line))
+                self.observer(self._choice_of(score, depth, line))
             if self._stop_asked:
                 break
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
@@ -393,12 +394,12 @@ class Searcher(Stoppable):
         if best == 0:
             # Not even the first root move has been searched completely.
             score, line = self._estimate(root.array), [root.moves[0]]
-        return self._thought(score, depth, line)
+        return self._choice_of(score, depth, line)
 
-    def _thought(self, score: int, depth: int, line: list[int]) -> Choice:
+    def _choice_of(self, score: int, depth: int, line: list[int]) -> Choice:
         counters, crew = self._state.counters, self._crew
-        selective = max(int(counters[at.SELECTIVE_DEPTH]), depth)
-        nodes, hits = (int(counters[which]) + crew.count(which) for which in (at.NODES, at.TABLE_HITS))
+        selective = max(int(counters.selective_depth), depth)
+        nodes, hits = (int(getattr(counters, name)) + crew.count(name) for name in ("nodes", "tablebase_hits"))
         pv = tuple(Move.from_code(code, self.variant.size) for code in line)
         return Choice(pv[0], score, mate_in(score), depth, nodes, pv, hits, selective_depth=selective)
 
@@ -442,12 +443,12 @@ class Searcher(Stoppable):
         self._first.prepare(root, conditions, nodes)
         if self._ends is not None:
             counters = self._state.counters
-            counters[at.NEXT_LOOK] = FIRST_LOOK
-            counters[at.DEADLINE] = self._ends
+            counters.next_reading = FIRST_LOOK
+            counters.deadline = self._ends
             # Keep at least a quarter of the time for the search itself, whatever waits are expected.
-            counters[at.LONGEST_GAP] = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
-            counters[at.CLOCK_ADDRESS] = clock_address()
-            counters[at.CLOCK_NUMBER] = CLOCK
+            counters.longest_gap = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
+            counters.clock_address = clock_address()
+            counters.clock_number = CLOCK
         return conditions
 
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
@@ -460,23 +461,23 @@ class Searcher(Stoppable):
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
             return rule, 0
-        return RECURRENCES["draw"], -_PATIENCE - (reversible if self.variant.rules.move_limit is None else 0)
+        return RECURRENCES["draw"], -_RECURRENCE_MARGIN - (reversible if self.variant.rules.move_limit is None else 0)
 
     def _estimate(self, array: NDArray[np.uint32]) -> int:
         """Return the evaluation of a board array for the side to move, without any search."""
         scores = np.zeros(1, dtype=np.int64)
         evaluate_boards(self._engine.tables, self._state.evaluation, array[None], scores)
         score = max(-EVALUATION_LIMIT, min(EVALUATION_LIMIT, int(scores[0])))
-        return -score if array[2 * self.variant.size + 1] else score
+        return -score if head(array)[SIDE_AT] else score
 
 
 def reversible_keys(board: Board) -> list[int]:
     """Return the Zobrist keys of the positions since the last capture, oldest first, without the current position."""
-    walk = board.copy()
+    copied = board.copy()
     keys = []
-    while walk.ply > 0 and not walk.captured():
-        walk.pop()
-        keys.append(walk.zobrist_key())
+    while copied.ply > 0 and not copied.captured():
+        copied.pop()
+        keys.append(copied.zobrist_key())
     return keys[::-1]
 
 
@@ -537,9 +538,9 @@ class Crew:
         for worker in self._workers:
             worker.state.history[:] = 0
 
-    def count(self, counter: int) -> int:
+    def count(self, name: str) -> int:
         """Return the sum of a counter over the helpers of the last search."""
-        return sum(int(worker.state.counters[counter]) for worker in self._busy)
+        return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:

@@ -19,47 +19,62 @@ from tablut.play.search.transposition import own_lines
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-# Places in `SearchState.counters`.
-NODES: Final = 0
-NODE_LIMIT: Final = 1
-STOPPED: Final = 2
-LIMIT_PLY: Final = 3
-"""Plies from the root at which the game is drawn."""
-REPETITION_RULE: Final = 4
-"""Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
-FLAGS: Final = 5
-GENERATION: Final = 6
-SELECTIVE_DEPTH: Final = 7
-BASE: Final = 8
-"""Number of positions before the root that may recur."""
-ROOT_DEPTH: Final = 9
-ROOT_MOVE: Final = 10
-ROOT_SCORE: Final = 11
-TABLE_MASK: Final = 12
-ROOT_MOVES: Final = 13
-"""Number of root moves to choose from."""
-CLOCK_ADDRESS: Final = 14
-"""Address of the function that reads the clock, or 0 without one; see `tablut.engine.jit`."""
-CLOCK_NUMBER: Final = 15
-DEADLINE: Final = 16
-"""Time at which the search must end, in nanoseconds of that clock."""
-NEXT_LOOK: Final = 17
-"""Node count at which the clock is read next."""
-SECONDS: Final = 18
-"""First of the two places that receive the reading of the clock: seconds, then nanoseconds."""
-LAST_LOOK: Final = 20
-"""Time at which the clock was last read."""
-LONGEST_GAP: Final = 21
-"""Longest time between two readings, which shows how long the operating system suspends the thread."""
-TABLES: Final = 22
-"""Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without tables."""
-TABLE_SOLDIERS: Final = 23
-"""Largest number of soldiers that a position in the tables has, or 0 without tables."""
-TABLE_HITS: Final = 24
-"""Number of positions whose value came from a table."""
-RECURRENCE: Final = 25
-"""Score of a recurrence for the side to move at the root, where recurrences count as draws."""
-COUNTERS: Final = 26
+
+class SearchCounters:
+    """Limits, settings and results of a search, as a record that Python and kernels read and change in place.
+
+    The fields below are its only declaration; `new_state` creates a numpy record with them.
+    """
+
+    flags: int
+    """Enabled parts of the search: `TRANSPOSITIONS`, `SELECTIVE` and `QUIESCENCE`."""
+    generation: int
+    """Number of the search, for entries of the transposition table."""
+    table_mask: int
+    """Number of words of the transposition table minus 8."""
+    root_moves: int
+    """Number of root moves to choose from."""
+    before_root: int
+    """Number of positions before the root that may recur."""
+    limit_ply: int
+    """Plies from the root at which the game is drawn."""
+    repetition_rule: int
+    """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
+    recurrence: int
+    """Score of a recurrence for the side to move at the root, where recurrences count as draws."""
+    tablebase: int
+    """Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without one."""
+    tablebase_soldiers: int
+    """Largest number of soldiers that a position in the tablebase has, or 0 without one."""
+    tablebase_hits: int
+    """Number of positions whose value came from the tablebase."""
+    nodes: int
+    """Number of moves made."""
+    node_limit: int
+    stopped: int
+    """1 if a limit or the stop flag has ended the search, else 0."""
+    root_depth: int
+    """Depth of the current iteration, in plies."""
+    root_move: int
+    """Best root move of the iteration, or 0 if no root move has been searched completely."""
+    root_score: int
+    selective_depth: int
+    """Plies of the longest line searched."""
+    clock_address: int
+    """Address of the function that reads the clock, or 0 without one; see `tablut.engine.jit`."""
+    clock_number: int
+    deadline: int
+    """Time at which the search must end, in nanoseconds of that clock."""
+    next_reading: int
+    """Number of nodes at which the clock is read next."""
+    last_reading: int
+    """Time at which the clock was last read."""
+    longest_gap: int
+    """Longest time between two readings, which shows how long the operating system suspends the thread."""
+
+
+_COUNTERS: Final = np.dtype([(name, np.int64) for name in SearchCounters.__annotations__], align=True)
+
 
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
@@ -106,8 +121,10 @@ class SearchState(NamedTuple):
         Reduction in plies of a late move, by depth and by the number of moves searched before it.
     table : ndarray of uint64
         Transposition table (`tablut.play.search.transposition`).
-    counters : ndarray of int64, shape (COUNTERS,)
-        Limits and results.
+    counters : SearchCounters
+        Limits, settings and results.
+    time : ndarray of int64, shape (2,)
+        The last reading of the clock: seconds, then nanoseconds.
     stop : ndarray of int64, shape (1,)
         Stop flag. Another thread sets it to 1 to end the search.
     evaluation : EvaluationTables
@@ -129,7 +146,8 @@ class SearchState(NamedTuple):
     line_length: NDArray[np.int64]
     reductions: NDArray[np.int64]
     table: NDArray[np.uint64]
-    counters: NDArray[np.int64]
+    counters: SearchCounters
+    time: NDArray[np.int64]
     stop: NDArray[np.int64]
     evaluation: EvaluationTables
 
@@ -156,7 +174,8 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
         line_length=own_lines(MAX_PLY + 1, np.int64),
         reductions=reductions.astype(np.int64).ravel(),
         table=table,
-        counters=own_lines(COUNTERS, np.int64),
+        counters=own_lines(1, _COUNTERS).view(np.recarray)[0],
+        time=own_lines(2, np.int64),
         stop=own_lines(1, np.int64),
         evaluation=evaluation,
     )
@@ -169,13 +188,13 @@ def seen_place(key: np.uint64) -> int:
 
 
 @inlined
-def recurs(s: SearchState, key: np.uint64, ply: int) -> bool:
+def recurs(state: SearchState, key: np.uint64, ply: int) -> bool:
     """Return whether the position at the given ply occurred earlier on the path or in the game."""
-    if s.seen[seen_place(key)] == 0:
+    if state.seen[seen_place(key)] == 0:
         return False
-    here = I64(s.counters[BASE]) + ply
+    here = state.counters.before_root + ply
     # Compare at every distance, because a null move can put equal positions an odd number of plies apart.
     found = False
-    for back in range(1, I64(s.reversible[ply]) + 1):
-        found = found or s.keys[here - back] == key
+    for back in range(1, I64(state.reversible[ply]) + 1):
+        found = found or state.keys[here - back] == key
     return found

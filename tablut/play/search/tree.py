@@ -6,7 +6,7 @@ every legal move to have been searched or to be known to lose. Therefore no move
 found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored it,
 because repetition depends on the game before the root.
 
-A node is a move made on the board and judged, in quiescence as anywhere else.
+A node is counted for each move that is made on the board, in quiescence as in the full search.
 
 The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
 compiles a second version and calls it through a symbol that is missing from its cache on disk.
@@ -27,7 +27,15 @@ import numpy as np
 from tablut.engine.attacks import king_slides
 from tablut.engine.jit import I64, advance, called, inlined, kernel, trailing_zeros
 from tablut.engine.kernels import make, position_key, unmake
-from tablut.engine.layout import coordinates, king_of, line_of, move_of, occupied, side_of, start_of, undo_captured
+from tablut.engine.layout import (
+    BoardArray,
+    coordinates,
+    king_of,
+    move_of,
+    side_of,
+    start_of,
+    undo_captured,
+)
 from tablut.engine.records import flat
 from tablut.play.search.evaluation import open_places
 from tablut.play.search.limits import MATE, MAX_PLY, PROVEN
@@ -37,10 +45,10 @@ from tablut.play.search.node import (
     depth_after_pass,
     estimate,
     extend_line,
-    goes_back,
     leave,
     may_end_early,
     may_pass,
+    most_after,
     moves_at,
     open_node,
     out_of_limits,
@@ -54,7 +62,6 @@ from tablut.play.search.node import (
 )
 from tablut.play.search.ordering import (
     DONE,
-    blame,
     capturing_moves,
     first_stage,
     is_hopeless,
@@ -66,18 +73,7 @@ from tablut.play.search.ordering import (
     reduction,
     reward,
 )
-from tablut.play.search.state import (
-    FLAGS,
-    NODES,
-    QUIESCENCE,
-    RECURRENCE,
-    ROOT_DEPTH,
-    ROOT_MOVE,
-    ROOT_SCORE,
-    SELECTIVE_DEPTH,
-    STOPPED,
-    SearchState,
-)
+from tablut.play.search.state import QUIESCENCE, SearchState
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:
@@ -95,24 +91,24 @@ _REDUCED, _NARROW, _FULL = range(3)
 
 
 @called
-def _quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
+def _quiesce(rules: Tables, state: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
     """Return the value of a position after captures and threats to win have been played out."""
-    if out_of_limits(s):
+    if out_of_limits(state):
         return I64(0)
-    settled, value, endangered, row, column = settle(t, s, ply, key)
+    settled, value, endangered, row, column = settle(rules, state, ply, key)
     if settled:
         return value
-    board = s.board
-    stand = estimate(t, s)
-    if (s.counters[FLAGS] & QUIESCENCE) == 0 or ply >= MAX_PLY - 2:
+    board = state.board
+    stand = estimate(rules, state)
+    if (state.counters.flags & QUIESCENCE) == 0 or ply >= MAX_PLY - 2:
         return stand
-    if ply > s.counters[SELECTIVE_DEPTH]:
-        s.counters[SELECTIVE_DEPTH] = ply
-    side, king = side_of(t, board), king_of(t, board)
-    moves = moves_at(t, s, ply)
+    if ply > state.counters.selective_depth:
+        state.counters.selective_depth = ply
+    side, king = side_of(rules, board), king_of(rules, board)
+    moves = moves_at(rules, state, ply)
     every = endangered and deep < _EVASIONS
     if every:
-        count, hopeless = parries(t, s, ply, key, row, column, moves)
+        count, hopeless = parries(rules, state, ply, key, row, column, moves)
         if count + hopeless == 0:
             return I64(ply - MATE)
         best = I64(ply + 2 - MATE) if hopeless != 0 else I64(-INFINITE)
@@ -121,149 +117,136 @@ def _quiesce(t: Tables, s: SearchState, alpha: int, beta: int, ply: int, key: np
         if stand >= beta or endangered:
             return stand
         best = stand
-        threats = advance(s.threats, I64(ply * 4 * t.size))
+        threats = advance(state.threats, I64(ply * 4 * rules.size))
         captures = I64(0)
-        if mark_targets(t, board, side, threats) != 0:
-            captures = capturing_moves(t, board, threats, moves)
+        if mark_targets(rules, board, side, threats) != 0:
+            captures = capturing_moves(rules, board, threats, moves)
         count = captures
         if side == 0 and deep < _THREATS:
-            count += threatening_moves(t, s.evaluation, board, advance(moves, captures))
+            count += threatening_moves(rules, state.evaluation, board, advance(moves, captures))
     alpha = max(alpha, best)
     for index in range(count):
         if alpha >= beta:
             break
         move = I64(moves[index])
-        is_king = side == 0 and start_of(t, move) == king
-        undo, outcome = make(t, board, move)
+        is_king = side == 0 and start_of(rules, move) == king
+        undo, outcome = make(rules, board, move)
         if outcome != UNDECIDED:
-            s.counters[NODES] += 1
-            unmake(t, board, undo)
-            value = value_of_end(outcome, side, ply)
-            s.line_length[ply + 1] = 0
+            state.counters.nodes += 1
+            unmake(rules, board, undo)
+            value = value_of_end(state, outcome, side, ply)
         elif index >= captures or undo_captured(undo) != 0:
-            s.counters[NODES] += 1
-            child = arrive(t, s, ply, key, is_king, undo)
-            value = -_quiesce(t, s, -beta, -alpha, ply + 1, child, deep + 1)
-            leave(s, child)
-            unmake(t, board, undo)
-            if s.counters[STOPPED] != 0:
+            state.counters.nodes += 1
+            child = arrive(rules, state, ply, key, is_king, undo)
+            value = -_quiesce(rules, state, -beta, -alpha, ply + 1, child, deep + 1)
+            leave(state, child)
+            unmake(rules, board, undo)
+            if state.counters.stopped != 0:
                 return I64(0)
         else:
-            unmake(t, board, undo)
+            unmake(rules, board, undo)
             continue
         if value > best:
             best = value
             if value > alpha:
                 alpha = value
-                extend_line(s, ply, move)
+                extend_line(state, ply, move, value)
     return best
 
 
 @called
 def _negamax(
-    t: Tables, s: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64, after_null: int
+    rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64, after_null: int
 ) -> int:
     """Return the value of a position, searched to a depth of at least 1 ply."""
-    if out_of_limits(s):
+    if out_of_limits(state):
         return I64(0)
-    counters = s.counters
-    s.line_length[ply] = 0
-    # Steps 1 and 2. Judge by rules, history and tablebases, then look into the transposition table.
-    settled, value, n = open_node(t, s, depth, alpha, beta, ply, key)
+    # Steps 1 and 2. Check rules, history and tablebases, then look into the transposition table.
+    settled, value, node = open_node(rules, state, depth, alpha, beta, ply, key)
     if settled:
         return value
-    depth, alpha, beta = n.depth, n.alpha, n.beta
+    depth, alpha, beta = node.depth, node.alpha, node.beta
     # Step 3. If the estimate is high, trust it, or try a null move.
-    if may_end_early(t, s, n):
-        if trusts_estimate(n):
-            return n.stand
-        if may_pass(s, n, after_null):
-            child = pass_turn(t, s, n)
-            left = I64(depth_after_pass(n))
+    if may_end_early(rules, state, node):
+        if trusts_estimate(node):
+            return node.stand
+        if may_pass(state, node, after_null):
+            child = pass_turn(rules, state, node)
+            left = I64(depth_after_pass(node))
             if left > 0:
-                value = -_negamax(t, s, left, -beta, 1 - beta, ply + 1, child, I64(1))
+                value = -_negamax(rules, state, left, -beta, 1 - beta, ply + 1, child, I64(1))
             else:
-                value = -_quiesce(t, s, -beta, 1 - beta, ply + 1, child, I64(0))
-            take_turn_back(t, s, n, child)
-            if counters[STOPPED] != 0:
+                value = -_quiesce(rules, state, -beta, 1 - beta, ply + 1, child, I64(0))
+            take_turn_back(rules, state, node, child)
+            if state.counters.stopped != 0:
                 return I64(0)
             if value >= beta:
                 # A win after a null move proves nothing.
                 return min(value, I64(PROVEN - 1))
     # Step 4. Search the moves, stage by stage.
-    best, best_move = I64(-INFINITE), I64(0)
-    legal, searched = I64(0), I64(0)
-    stage, index, count = first_stage(n), I64(0), I64(0)
+    best, best_move, legal, searched = I64(-INFINITE), I64(0), I64(0), I64(0)
+    stage, index, count = first_stage(node), I64(0), I64(0)
     while True:
         if index == count:
             if stage == DONE:
                 break
-            stage, count, hopeless = next_moves(t, s, n, stage, searched, best, alpha)
-            if hopeless != 0:
-                best = I64(ply + 2 - MATE)
-            legal += count + hopeless
+            stage, count, omitted, best = next_moves(rules, state, node, stage, searched, best, alpha)
+            legal += count + omitted
             index = I64(0)
             continue
-        move = next_move(t, s, n, stage, index, count)
+        move = next_move(rules, state, node, stage, index, count)
         index += 1
-        king, looks_quiet = is_kings(t, n, move), is_quiet(t, s, n, stage, move)
-        if is_hopeless(n, king, looks_quiet, searched, best):
+        king, looks_quiet = is_kings(rules, node, move), is_quiet(rules, state, node, stage, move)
+        if is_hopeless(node, king, looks_quiet, searched, best):
             continue
-        counters[NODES] += 1
-        undo, outcome = make(t, s.board, move)
+        state.counters.nodes += 1
+        undo, outcome = make(rules, state.board, move)
         if outcome != UNDECIDED:
-            value = value_of_end(outcome, n.side, ply)
-            s.line_length[ply + 1] = 0
+            value = value_of_end(state, outcome, node.side, ply)
         else:
-            child = arrive(t, s, ply, key, king, undo)
-            late = reduction(s, n, move, king, looks_quiet, searched)
+            child = arrive(rules, state, ply, key, king, undo)
+            late = reduction(state, node, move, king, looks_quiet, searched)
             attempt = I64(_FULL if searched == 0 else (_REDUCED if late > 0 else _NARROW))
-            back, most = goes_back(s, ply, child), I64(counters[RECURRENCE])
+            most = most_after(state, ply, child)
             value = most
-            while not (back and most <= alpha):
+            while most > alpha:
                 left = depth - 1 - late if attempt == _REDUCED else depth - 1
                 low = -beta if attempt == _FULL else -alpha - 1
                 if left > 0:
-                    value = -_negamax(t, s, left, low, -alpha, ply + 1, child, I64(0))
+                    value = -_negamax(rules, state, left, low, -alpha, ply + 1, child, I64(0))
                 else:
-                    value = -_quiesce(t, s, low, -alpha, ply + 1, child, I64(0))
+                    value = -_quiesce(rules, state, low, -alpha, ply + 1, child, I64(0))
                 refuted = value <= alpha or (attempt == _NARROW and value >= beta)
-                if attempt == _FULL or refuted or counters[STOPPED] != 0:
+                if attempt == _FULL or refuted or state.counters.stopped != 0:
                     break
                 attempt += 1
-            if back:
-                value = min(value, most)
-            leave(s, child)
-        unmake(t, s.board, undo)
-        if counters[STOPPED] != 0:
+            value = min(value, most)
+            leave(state, child)
+        unmake(rules, state.board, undo)
+        if state.counters.stopped != 0:
             return I64(0)
         searched += 1
         if value > best:
             best = value
             if value > alpha:
                 alpha, best_move = value, move
-                extend_line(s, ply, move)
-                if ply == 0:
-                    counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
+                extend_line(state, ply, move, value)
                 if alpha >= beta:
-                    if undo_captured(undo) == 0:
-                        reward(s, n.side, ply, move, depth)
-                        if stage == DONE:
-                            blame(s, n.side, moves_at(t, s, ply), index - 1, depth)
+                    reward(rules, state, node, stage, index - 1, undo)
                     break
     if legal == 0:
         return I64(ply - MATE)
-    store_node(s, n, best, best_move)
+    store_node(state, node, best, best_move)
     return best
 
 
 @kernel
-def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta: int) -> int:
+def search_root(tables: Tables, search: SearchState, depth: int, alpha: int, beta: int) -> int:
     """Search the position of a state and return its value for the side to move."""
-    t, s = flat(tables), flat(state)
-    s.counters[ROOT_DEPTH] = depth
-    s.counters[ROOT_MOVE] = 0
-    return _negamax(t, s, depth, alpha, beta, I64(0), position_key(t, s.board), I64(0))
+    rules, state = flat(tables), flat(search)
+    state.counters.root_depth = depth
+    state.counters.root_move = 0
+    return _negamax(rules, state, depth, alpha, beta, I64(0), position_key(rules, state.board), I64(0))
 
 
 # -- king moves that threaten to win -------------------------------------------------------
@@ -273,20 +256,20 @@ def search_root(tables: Tables, state: SearchState, depth: int, alpha: int, beta
 
 
 @inlined
-def threatening_moves(t: Tables, e: EvaluationTables, board: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
+def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the king's moves that threaten to escape by a second move at right angles; return their number."""
-    size = t.size
-    king = king_of(t, board)
-    rank, file = coordinates(t, king)
-    row, column = king_slides(t, board, king)
+    size = rules.size
+    king = king_of(rules, board)
+    rank, file = coordinates(rules, king)
+    row, column = king_slides(rules, board, king)
     count = 0
     for along in range(2):
         targets, across, place = (row, size, rank) if along == 0 else (column, I64(0), file)
         while targets:
             end = trailing_zeros(targets)
             targets &= targets - 1
-            if (open_places(t, e, across + end, occupied(line_of(board, across + end))) >> place) & 1:
+            if (open_places(rules, evaluation, board, across + end) >> place) & 1:
                 target = rank * size + end if along == 0 else end * size + file
-                moves[count] = np.int32(move_of(t, king, target))
+                moves[count] = np.int32(move_of(rules, king, target))
                 count += 1
     return count

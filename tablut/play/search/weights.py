@@ -84,33 +84,7 @@ SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
 """Number of units in a centi-logit. Weights are rounded to these units, so that the evaluation is exact in integers."""
 
-HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
-    "attacker_moves": -1.0,
-    "defender_moves": 1.0,
-    "open_escapes": 3.0,
-    "attackers": -30.0,
-    "defenders": 50.0,
-    "king_rays": 100.0,
-    "king_paths": 20.0,
-    "king_has_path": 40.0,
-    "king_moves": 6.0,
-    "attackers_beside_king": -25.0,
-    "king_capture_sides": -50.0,
-    "tempo": 10.0,
-}
-"""Weights set by hand, from which tuning starts and with which its result is compared."""
-
-_ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
-_CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights, tested in matches, for boards with distant effects and for corner escapes on them."""
-
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
-
-
-def hand_weights(family: str) -> Mapping[str, float]:
-    """Return the weights set by hand for a family."""
-    afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
-    return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 
 
 def weights_family(variant: Variant) -> Family:
@@ -224,13 +198,6 @@ def read_patterns(stored: bytes) -> Patterns:
         lines, corners = arrays["line_scores"], arrays["corner_scores"]
         net = arrays.get("net", NO_NET)
         return Patterns(terrain, family, made, lines, arrays["line_table"], corners, net)
-
-
-def written_patterns(patterns: Patterns) -> bytes:
-    """Return patterns as the bytes of a file. Equal patterns give the same bytes."""
-    written = io.BytesIO()
-    np.savez_compressed(written, **patterns._asdict())
-    return written.getvalue()
 
 
 @cache

@@ -88,25 +88,26 @@ class Worker:
         state.killers[:] = 0
         state.history[:] //= 8
         counters = state.counters
-        counters[:] = 0
-        counters[at.NODE_LIMIT] = nodes
-        counters[at.LIMIT_PLY] = conditions.plies_left
-        counters[at.REPETITION_RULE] = conditions.repetition
-        counters[at.RECURRENCE] = conditions.recurrence
-        counters[at.FLAGS] = conditions.flags
-        counters[at.GENERATION] = conditions.generation
-        counters[at.BASE] = len(root.past)
-        counters[at.TABLE_MASK] = len(state.table) - 8
-        counters[at.ROOT_MOVES] = len(root.moves)
-        counters[at.NEXT_LOOK] = UNLIMITED
+        for name in at.SearchCounters.__annotations__:
+            setattr(counters, name, 0)
+        counters.node_limit = nodes
+        counters.limit_ply = conditions.plies_left
+        counters.repetition_rule = conditions.repetition
+        counters.recurrence = conditions.recurrence
+        counters.flags = conditions.flags
+        counters.generation = conditions.generation
+        counters.before_root = len(root.past)
+        counters.table_mask = len(state.table) - 8
+        counters.root_moves = len(root.moves)
+        counters.next_reading = UNLIMITED
         if self._tables is not None:
-            counters[at.TABLES] = self._tables.items.ctypes.data
-            counters[at.TABLE_SOLDIERS] = self._tables.most_soldiers
+            counters.tablebase = self._tables.items.ctypes.data
+            counters.tablebase_soldiers = self._tables.most_soldiers
 
     @property
     def stopped(self) -> bool:
         """Whether a limit or the stop flag ended the last iteration."""
-        return bool(self.state.counters[at.STOPPED] != 0)
+        return bool(self.state.counters.stopped != 0)
 
     def aspire(self, depth: int, expected: int | None) -> int:
         """Search to a depth with an aspiration window around the expected value, and return the value.

@@ -54,5 +54,5 @@ def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
         ("b" * 11,) * 4 + ("." * 11, ".....K.....", "." * 11) + ("." * 11,) * 4,
         load_variant("mcgill").rules,
     )
-    with pytest.raises(InputError, match="too many placements"):
+    with pytest.raises(InputError):
         build_drawing(large)

@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, example, given, settings
 
 from counting.reachable.checker import LEMMAS, Checker, PlainReach
 from counting.reachable.drawing import drawer_for
-from counting.reachable.games import Effort, backward_tree, finder_for, position_keys
+from counting.reachable.games import Effort, backward_tree, finder_for
 from counting.reachable.lemmas import lemmas_for
 from tablut.engine import engine_for
+from tablut.engine.engine import position_keys
 from tablut.variants import Variant, load_variant
 from tests.support.effort import slow_but
 from tests.support.strategies import small_variants

@@ -176,13 +176,6 @@ def test_an_ending_is_walked_to_its_end_by_best_moves(page: Any) -> None:
     assert distance == 0
 
 
-@pytest.mark.parametrize("path", ["/board?variant=nothing", "/board?moves=a1-a2", "/board#rules=Zmlyc3Q"])
-def test_an_address_that_makes_no_sense_leaves_a_board_and_a_line(page: Any, path: str) -> None:
-    opened(page, path)
-    page.wait_for_selector("#turn span:has-text('White to move')")
-    page.wait_for_selector("#message:has-text('The board shows the start instead.')")
-
-
 def test_a_position_is_edited(page: Any) -> None:
     opened(page, "/board?variant=ashton-5-4v0")
     page.click("#edit")
@@ -325,40 +318,6 @@ def test_after_a_record_that_is_refused_there_is_no_game(page: Any) -> None:
     page.wait_for_selector("#game:not([hidden]) .made")
 
 
-def test_a_board_that_is_not_what_was_asked_for_answers_nothing(page: Any) -> None:
-    opened(page, "/board?variant=ashton-5-4v0")
-    page.route("**/api/position", lambda route: route.fulfill(status=503, json={"error": "busy", "status": 503}))
-    page.select_option("#variant", "brandubh-5-4v0")
-    page.wait_for_selector("#message.wrong")
-    for name in ("prove", "think", "make"):
-        assert page.is_disabled(f"#{name}")
-    page.unroute("**/api/position")
-    page.select_option("#variant", "ashton-5-4v0")
-    until(page, "!document.getElementById('prove').disabled")
-    # A move that is refused leaves the position that it was to be made in.
-    page.fill("#move", "a1a2")
-    page.press("#move", "Enter")
-    page.wait_for_selector("#message.wrong")
-    until(page, "!document.getElementById('prove').disabled")
-    move(page, "c3-b3")
-    until(page, "document.getElementById('turn').textContent.includes('Black')")
-
-
-def test_a_record_under_rules_of_its_own_is_opened(page: Any) -> None:
-    opened(page, "/games")
-    page.set_input_files("#file", str(RECORD.parent / "brandub.otg"))
-    page.click("#load button.main")
-    until(page, "document.getElementById('who').textContent.includes('Brandub_Sample')")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector(".made.here")
-    # However quickly one steps, no move is lost.
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    until(page, "[...document.querySelectorAll('.made')].findIndex((one) => one.classList.contains('here')) === 3")
-    assert page.locator(".made").count() == 11
-    assert "#rules=" in page.get_attribute("#analyse-here", "href")
-
-
 # -- everybody -----------------------------------------------------------------------------------
 
 
@@ -409,29 +368,6 @@ def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
     square(page, "d13").tap()
     until(page, "document.querySelectorAll('.made').length === 1")
     context.close()
-
-
-def test_an_opening_is_walked(page: Any) -> None:
-    opened(page, "/endings")
-    page.click("a[href='/openings']")
-    page.click("#moves button:has-text('d2-g2')")
-    assert "wins within 65 plies" in page.inner_text("#say")
-    square(page, "d3").click()
-    square(page, "g3").click()
-    assert page.locator("#line li").all_inner_texts() == ["d2-g2", "d3-g3 xg2"]
-    assert "loses within 64 plies" in page.inner_text("#say")
-
-
-def test_dark_and_light_are_kept(page: Any) -> None:
-    opened(page, "/board")
-    colour = "getComputedStyle(document.body.parentElement).backgroundColor"
-    light = page.evaluate(colour)
-    page.click("#theme")
-    dark = page.evaluate(colour)
-    assert dark != light
-    opened(page, "/puzzles?rules=brandubh&grade=1")
-    assert page.evaluate(colour) == dark
-    assert "light" in page.get_attribute("#theme", "aria-label")
 
 
 def test_keys_alone_are_enough(page: Any) -> None:
@@ -544,22 +480,6 @@ def test_resign_hint_rematch_and_analyse(page: Any, address: str) -> None:
     until(page, "document.querySelectorAll('.made').length === 0")
 
 
-def test_a_game_under_rules_of_ones_own_from_a_position(page: Any) -> None:
-    opened(page, "/board?variant=ashton-5-4v0")
-    take_rules(page, SMALL_RULES.replace("format = 1", 'format = 1\nname = "mine"'))
-    until(page, "location.hash.startsWith('#rules=')")
-    move(page, "c3-b3")
-    until(page, "document.getElementById('turn').textContent.includes('Black')")
-    page.click("#play-here")
-    page.wait_for_selector("#turn span")
-    assert page.input_value("#variant") == " own"
-    page.select_option("#side", "white")
-    page.select_option("#player", "random")
-    page.click("#new button.main")
-    until(page, "document.querySelectorAll('.made').length === 2")
-    assert "#rules=" in page.url
-
-
 def test_two_searches_of_one_person_wait_for_each_other(page: Any) -> None:
     opened(page, "/board?variant=ashton-5-4v0")
     page.select_option("#movetime", "2")
@@ -570,22 +490,6 @@ def test_two_searches_of_one_person_wait_for_each_other(page: Any) -> None:
     page.wait_for_selector("#think:has-text('Think')")
     assert page.get_attribute("#think", "aria-pressed") == "false"
     assert page.is_visible("#engine .score")
-
-
-def test_a_search_that_waits_says_its_place_in_another_tab_too(page: Any) -> None:
-    opened(page, "/board?variant=ashton")
-    page.select_option("#movetime", "20")
-    page.click("#think")
-    page.wait_for_selector("#engine :not(:empty)")
-    another = page.context.new_page()
-    opened(another, "/board?variant=ashton-5-4v0")
-    another.click("#prove")
-    another.wait_for_selector("#proof:has-text('Waits for 1 search before it.')")
-    page.click("#prove")
-    page.wait_for_selector("#proof:has-text('Waits for 2 searches before it.')")
-    page.click("#think")
-    another.wait_for_selector("#proof:has-text('Proved')")
-    another.close()
 
 
 # -- the rules -------------------------------------------------------------------------------------

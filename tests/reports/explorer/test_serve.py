@@ -13,7 +13,7 @@ import pytest
 from reports.explorer.guard import Settings
 from reports.explorer.server import address_of
 from tablut.cli.shell import run
-from tablut.running.machine import listen
+from tablut.work.machine import listen
 from tests.support.waiting import PATIENCE
 
 
@@ -49,16 +49,6 @@ def test_it_ends_by_itself(capsys: pytest.CaptureFixture[str]) -> None:
     assert answered["local"] is True
     assert answered["interrupted"] is False
     assert answered["address"].startswith("http://127.0.0.1:")
-
-
-def test_a_port_that_is_taken_is_said_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with listen("127.0.0.1", 0) as taken:
-        port = taken.getsockname()[1]
-        assert run(["serve", "--port", str(port), "--no-browser"]) == 74
-    line = capsys.readouterr().err
-    assert line.count("\n") == 1
-    assert f"port {port}" in line
-    assert f"port {port}" in line
 
 
 def test_beyond_the_loopback_it_warns(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,10 +8,13 @@ from typing import Any
 
 import pytest
 
+from reports.explorer import jobs
 from reports.explorer.api import events_of
 from reports.explorer.guard import BusyError, Settings
-from reports.explorer.work import Job, Places, Workers
+from reports.explorer.requests import BestMoveRequest, ThinkRequest
+from reports.explorer.work import Job, JobQueue, Workers
 from tablut.errors import InputError, MachineError
+from tablut.play.search.limits import SearchLimits
 from tests.support.jobs import (
     be_busy,
     break_down,
@@ -84,10 +87,17 @@ def test_messages_come_in_order_and_a_job_stops_when_it_is_told_to(workers: Work
     assert done(workers, count_until_stopped, 3) == 3
 
 
+def test_a_stop_reaches_a_search_that_is_about_to_begin(workers: Workers, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("reports.explorer.work._GRACE", MANY)
+    limits = SearchLimits(movetime=MANY)
+    assert done(workers, jobs.bestmove, BestMoveRequest(), limits, Settings(), stop=0).move
+    assert done(workers, jobs.think, ThinkRequest(), MANY, Settings(), stop=0)["move"]
+
+
 def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> None:
     with pytest.raises(InputError, match="position 'x': is none") as refused:
         done(workers, refuse)
-    assert "in refuse" in str(refused.value.__cause__)
+    assert "in refuse" in "".join(refused.value.__notes__)
     with pytest.raises(BusyError) as busy:
         done(workers, be_busy)
     assert busy.value.status == 429
@@ -122,7 +132,7 @@ def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
 
 def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers: Workers) -> None:
     async def last_of(function: Any, *arguments: Any) -> bytes:
-        job = await Places(Settings(), workers).start("anna", MANY, function, *arguments)
+        job = await JobQueue(Settings(), workers).start("anna", MANY, function, *arguments)
         async with asyncio.timeout(PATIENCE):
             await asyncio.wait([job.task])
             return [event async for event in events_of(job)][-1]
@@ -133,16 +143,16 @@ def test_a_stream_ends_also_after_a_defect_and_when_nobody_read_for_long(workers
 
 def test_a_search_says_its_place_and_whether_it_compiles(workers: Workers) -> None:
     async def told() -> list[tuple[str, int, bool]]:
-        places = Places(Settings(searches=1, patience=PATIENCE), workers)
-        job = await places.start("anna", MANY, compile_until_stopped, name="first")
-        waits = asyncio.create_task(places.start("anna", MANY, niceness, name="second"))
+        queue = JobQueue(Settings(searches=1, patience=PATIENCE), workers)
+        job = await queue.start("anna", MANY, compile_until_stopped, name="first")
+        waits = asyncio.create_task(queue.start("anna", MANY, niceness, name="second"))
         async with asyncio.timeout(PATIENCE):
-            while not places.told("anna")[0].compiles:
+            while not queue.status("anna")[0].compiles:
                 await asyncio.sleep(0.01)
-            found = [(one.name, one.before, one.compiles) for one in places.told("anna")]
+            found = [(one.name, one.before, one.compiles) for one in queue.status("anna")]
             job.stop()
             await (await waits).task
-        assert places.told("anna") == places.told("bert") == []
+        assert queue.status("anna") == queue.status("bert") == []
         return found
 
     assert asyncio.run(told()) == [("first", 0, True), ("second", 1, False)]
@@ -150,10 +160,10 @@ def test_a_search_says_its_place_and_whether_it_compiles(workers: Workers) -> No
 
 def test_a_job_that_is_left_gives_its_place_back(workers: Workers) -> None:
     async def again() -> None:
-        places = Places(Settings(searches=1, patience=PATIENCE), workers)
-        (await places.start("anna", MANY, count_until_stopped, MANY)).stop()
+        queue = JobQueue(Settings(searches=1, patience=PATIENCE), workers)
+        (await queue.start("anna", MANY, count_until_stopped, MANY)).stop()
         async with asyncio.timeout(PATIENCE):
-            job = await places.start("bert", MANY, niceness)
+            job = await queue.start("bert", MANY, niceness)
             await job.task
 
     asyncio.run(again())

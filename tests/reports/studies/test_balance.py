@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-import time
 from itertools import combinations
 from math import comb
 from typing import TYPE_CHECKING
@@ -14,12 +9,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from reports.rulebook.points import with_field
+from reports.rulebook import with_field
 from reports.studies.balance.__main__ import NAME, app
 from reports.studies.balance.cells import (
     CHANGED,
-    HASH,
-    SEED,
     all_cells,
     change_of,
     changed_cells,
@@ -136,34 +129,3 @@ def test_the_games_are_those_of_the_player_of_today(name: str) -> None:
     again = short(play_match(plan), plan.digest, cell.variant)
     kept = read_data(DATA)[1].played[name][5_000]
     assert (again.results, again.first_moves) == (kept.results[:10], kept.first_moves[:10])
-
-
-@pytest.mark.study
-def test_two_cells_are_killed_and_go_on(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    def arguments(store: str) -> list[str]:
-        return ["play", "--store", str(tmp_path / store), "--only", "brandubh+[af]*", "--nodes", "60", "--games", "12"]
-
-    command = [sys.executable, "-m", "reports.studies.balance", *arguments("killed")]
-    process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL, env=os.environ | {"PYTHONPATH": str(ROOT)})
-    while process.poll() is None and not list(tmp_path.glob("killed/*/game-000003.txt")):
-        time.sleep(0.01)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    kept = {path: path.read_text() for path in tmp_path.glob("killed/*/game-*.txt")}
-    assert 4 <= len(kept) < 24
-    texts = {}
-    for store in ("killed", "whole"):
-        assert run([*arguments(store), "--threads", "2"], app, NAME) == 0
-        assert run(["gather", "--store", str(tmp_path / store), "--out", str(tmp_path / "out" / store)], app, NAME) == 0
-        rows, atlas = read_data(tmp_path / "out" / store)
-        assert [row.games for row in rows.values()] == [12, 12]
-        texts[store] = [one.model_dump() for some in atlas.played.values() for one in some.values()]
-    assert all(path.read_text() == text for path, text in kept.items())
-    # A shipped game is what the command on the page plays: it takes the records as its own.
-    both = ["--store", str(tmp_path), "--nodes", "60", "--games", "4"]
-    assert run(["play", *both, "--only", "brandubh"], app, NAME) == 0
-    both[1] += "/brandubh@60"
-    assert run(["measure", "alphabeta", *both, "-v", "brandubh", "--seed", str(SEED), "--hash", str(HASH)]) == 0
-    assert texts["killed"] == texts["whole"]
-    assert run(["play", "--store", str(tmp_path), "--only", "nothing"], app, NAME) == 2
-    assert "matches no cell" in capsys.readouterr().err

@@ -1,7 +1,6 @@
 """New puzzles: reproducible, what they claim, with one first move only; of a tablebase the deepest."""
 
 import json
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -14,15 +13,12 @@ from reports.studies.collection.making import (
     from_almost,
     from_placements,
     from_self_play,
-    grade,
     is_symmetrical,
     self_play,
-    tempting_moves,
 )
 from reports.studies.collection.mining import from_tablebase
-from reports.studies.collection.shapes import from_shapes
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import solve
+from retrograde.proofs.win_search import ProofLimits
 from retrograde.puzzles.puzzle_file import judge, read_puzzles
 from retrograde.solver.build import build_tablebase
 from retrograde.tablebase import open_tablebase
@@ -30,7 +26,6 @@ from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError
-from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant
 from tests.support.effort import slow_but
@@ -93,18 +88,6 @@ def test_the_command_writes_what_can_be_read(tmp_path, capsys) -> None:
         assert run(wrong, app, NAME) == 2
 
 
-def test_what_tempts() -> None:
-    variant = load_variant("mcgill")
-    # The king may go to the open edge (threat and approach), capture on d4, or do neither.
-    position = Position.parse("9/9/9/9/9/2wbK4/9/9/7b1 w", 9)
-    tempting = {str(move) for move in tempting_moves(variant, position, [])}
-    assert {"e4-e1", "e4-e3"} <= tempting  # threatens a1; nearer to a corner
-    assert "c4-c5" not in tempting
-    winning = [move for move in Board(variant, position).legal_moves if str(move) == "e4-e1"]
-    assert "e4-e1" not in {str(move) for move in tempting_moves(variant, position, winning)}
-    assert [grade(*case) for case in ((1, 0), (3, 7), (3, 8), (7, 0), (21, 40))] == [1, 1, 2, 3, 5]
-
-
 def test_puzzles_from_placements() -> None:
     variant = load_variant("brandubh")
     made, again = (
@@ -141,18 +124,6 @@ def test_puzzles_of_a_theme_have_it_in_their_solution(theme) -> None:
     if theme != "encirclement":
         with pytest.raises(InputError):
             from_almost("fetlar", wanted, samples=1)
-
-
-@pytest.mark.parametrize("theme", ["shieldwall", "exit fort", "encirclement"])
-def test_shapes_fit_small_boards_or_are_refused(theme) -> None:
-    small, smaller = (
-        replace(load_variant(name), rules=load_variant("copenhagen").rules) for name in ("brandubh", "ashton-5-4v0")
-    )
-    rng = np.random.default_rng(1)
-    assert all(position.size == 7 for position in from_shapes(small, theme, rng, 100))
-    if theme != "exit fort":
-        with pytest.raises(InputError):
-            next(from_shapes(smaller, theme, rng, 1))
 
 
 # -- the deepest of a tablebase, by looking at every position in plain Python --------------
@@ -216,30 +187,3 @@ def test_every_position_is_looked_at_however_small_the_pool(mine, monkeypatch: p
     monkeypatch.setattr("reports.studies.collection.mining._POOL", 1)
     found = from_tablebase(variant, prober, wanted._replace(number=4))
     assert [puzzle.stipulation.plies for puzzle in found.puzzles] == depths[:4]
-
-
-def test_a_window_of_plies_a_winner_and_a_sample(mine) -> None:
-    variant, prober = mine
-    wanted, seen = Wanted(number=2, seed=1, plies=(3, 3), limits=MANY, winner="white"), []
-    first, again, other = (from_tablebase(variant, prober, wanted._replace(seed=seed)) for seed in (1, 1, 2))
-    assert first == again
-    assert first.puzzles != other.puzzles
-    assert {(puzzle.position.side, puzzle.stipulation.plies) for puzzle in first.puzzles} == {("w", 3)}
-    made = from_tablebase(
-        variant,
-        prober,
-        Wanted(number=1, seed=5, plies=PLIES, limits=MANY),
-        samples=4000,
-        advanced=lambda found: seen.append(len(found.puzzles)),
-    )
-    assert seen == [1]
-    assert 1000 < made.examined < 5000
-
-
-def test_a_tablebase_that_covers_nothing_is_refused() -> None:
-    class Empty:
-        def covers(self, attackers, defenders):
-            return False
-
-    with pytest.raises(InputError):
-        from_tablebase("brandubh-5-4v0", Empty(), Wanted(number=1, seed=1, plies=(1, 9), limits=MANY))

@@ -13,7 +13,7 @@ from counting.reachable.checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from counting.reachable.lemmas import LOCKED, Lemmas, lemmas_for
 from reports.reachable import explanations
-from reports.stored import REDUCED_BOARDS
+from reports.rendering import REDUCED_BOARDS
 from reports.studies.explained.__main__ import NAME
 from reports.studies.explained.__main__ import explain_command as app
 from reports.studies.explained.classes import ClassMarks, Predecessors, close, predecessors_within

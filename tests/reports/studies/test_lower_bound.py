@@ -1,6 +1,5 @@
 """The proved lower bound: its steps, its counts against plain ones, and games to what it counts."""
 
-import json
 import random
 from collections import Counter, deque
 from collections.abc import Container
@@ -14,13 +13,10 @@ import pytest
 from counting.reachable.checker import Checker, PlainReach
 from counting.reachable.lemmas import lemmas_for
 from counting.spaces import spaces
-from reports.stored import Provenance
-from reports.studies.lower_bound import bound, building, closures, plies, steps, summing
-from reports.studies.lower_bound.__main__ import NAME
-from reports.studies.lower_bound.__main__ import lower_command as app
+from reports.studies.lower_bound import plies, summing
 from reports.studies.lower_bound.bound import ProvedBound, closures_within
 from reports.studies.lower_bound.building import build_game
-from reports.studies.lower_bound.closures import closure_of, placement_number, queue_type
+from reports.studies.lower_bound.closures import closure_of, placement_number
 from reports.studies.lower_bound.conditions import Closures, exclusion, goes_up, parts_of, token_camp
 from reports.studies.lower_bound.layout import (
     CAMPS,
@@ -32,15 +28,14 @@ from reports.studies.lower_bound.layout import (
     SIZE,
     UPPER,
     cells_of,
-    mirrored,
     region_tables,
 )
 from reports.studies.lower_bound.middle import HISTOGRAM, comes_apart, middle_histogram, middle_tables
 from reports.studies.lower_bound.plies import Region, find_path, is_mobile, is_quiet, parked
-from reports.studies.lower_bound.steps import OPENINGS, check_openings, check_steps, full_board
-from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material, is_token_camp
-from tablut.cli.shell import run
+from reports.studies.lower_bound.steps import OPENINGS, check_openings, check_steps
+from reports.studies.lower_bound.summing import RegionMaterial, constructed_by_material
 from tablut.engine import engine_for
+from tablut.provenance import Provenance
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import load_variant
 
@@ -90,12 +85,6 @@ def test_every_opening_is_a_game() -> None:
     assert len({(opening.camp, opening.held) for opening in OPENINGS}) == 4 * 8
 
 
-def test_regions_and_middle_are_the_free_cells() -> None:
-    cells = [*UPPER, *map(mirrored, UPPER), *MIDDLE]
-    assert sorted(cells) == FREE
-    assert all(ASHTON.terrain[8 - c // SIZE][c % SIZE] in "ABCD" for c in CAMP_CELLS)
-
-
 # -- quiet plies -----------------------------------------------------------------------
 
 
@@ -112,8 +101,14 @@ def environments(seed: int) -> tuple[random.Random, dict[int, str], Region]:
 
 @pytest.mark.parametrize("seed", range(150))
 def test_a_quiet_ply_is_a_legal_one_that_captures_nothing(seed: int) -> None:
+    """As is the ply to the tip of a camp where it is said to be safe."""
     _, pieces, region = environments(seed)
     doors = region_tables().doors
+    if plies.is_safe(region):
+        centre, tip = CAMPS[0][0], CAMPS[0][-1]
+        position = NaivePosition({**on_board({k: v for k, v in pieces.items() if k != tip}), at(centre): "b"}, "b")
+        result = GAME.apply(position, (at(centre), at(tip)))
+        assert (result.captured, result.outcome) == (frozenset(), None)
     for start in range(PLACES):
         if not (region.black | region.white) >> start & 1 or doors >> start & 1:
             continue
@@ -126,16 +121,6 @@ def test_a_quiet_ply_is_a_legal_one_that_captures_nothing(seed: int) -> None:
                 assert move in GAME.legal_moves(position)
                 result = GAME.apply(position, move)
                 assert (result.captured, result.outcome) == (frozenset(), None)
-
-
-@pytest.mark.parametrize("seed", range(150))
-def test_the_tip_of_a_camp_is_safe_where_it_is_said_to_be(seed: int) -> None:
-    _, pieces, region = environments(seed)
-    if plies.is_safe(region):
-        centre, tip = CAMPS[0][0], CAMPS[0][-1]
-        position = NaivePosition({**on_board({k: v for k, v in pieces.items() if k != tip}), at(centre): "b"}, "b")
-        result = GAME.apply(position, (at(centre), at(tip)))
-        assert (result.captured, result.outcome) == (frozenset(), None)
 
 
 def at(cell: int) -> tuple[int, int]:
@@ -189,24 +174,6 @@ def test_closures_are_those_of_the_plain_search(material: tuple[int, int, int], 
         digits = [(region.black >> p & 1) + 2 * (region.white >> p & 1) for p in (1, 4, 7)]
         doors[9 * digits[0] + 3 * digits[1] + digits[2]] += 1
     assert dict(doors) == {code: n for code, n in enumerate(found.by_doors.tolist()) if n}
-
-
-def test_closures_are_the_same_whatever_type_their_numbers_have(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The largest materials have more placements than four bytes number; no test can list them."""
-    root = parked(RegionMaterial(2, 1, 1))
-    narrow = closure_of(*root, own_tempo=True)
-    monkeypatch.setattr(closures, "queue_type", lambda _: np.int64)
-    wide = closure_of(*root, own_tempo=True)
-    assert narrow.placements == wide.placements
-    assert np.array_equal(narrow.seen, wide.seen)
-    assert narrow.by_doors.tolist() == wide.by_doors.tolist()
-
-
-def test_numbers_of_placements_fit_their_type() -> None:
-    sizes = [bound._placements(material) for material in steps.parkable(8)]
-    assert max(sizes) > 1 << 32, "some material needs eight bytes"
-    for size in sizes:
-        assert np.iinfo(queue_type(size)).max >= size - 1
 
 
 def test_paths_lead_to_what_closures_hold() -> None:
@@ -371,40 +338,8 @@ def test_the_sum_is_that_of_single_combinations(monkeypatch: pytest.MonkeyPatch)
     assert len(found) > 20
 
 
-@pytest.mark.slow
-def test_the_count_of_small_material_is_that_of_its_placements() -> None:
-    """Every placement of a king with an attacker; of these and a defender or attacker, those with some kings."""
-    closures = Closures(admitted)
-    materials = [m for m in steps.parkable(8) if admitted(m) and m.attackers + m.defenders + m.king <= 2]
-    found = constructed_by_material({m: closures.of(m).by_doors for m in materials})
-    expected: Counter[tuple[int, int]] = Counter()
-    tokens = [camp[place] for camp in CAMPS for place in (0, 3)]
-    for king in KINGS:
-        for first in tokens:
-            expected[1, 0] += counts_it({king: "K", first: "b"}, closures)
-    assert found[1, 0] == expected[1, 0] == 208
-    # With one king cell alone the sum is asked for closures that hold the king there.
-    for first, cell in product(tokens, FREE):
-        if cell != CASTLE:
-            expected[1, 1] += counts_it({CASTLE: "K", first: "b", cell: "w"}, closures)
-    on_castle = constructed_by_material({m: closures.of(m).by_doors for m in materials if not m.king})
-    middle_kings = sum(
-        counts_it({king: "K", first: "b", cell: "w"}, closures)
-        for king in MIDDLE
-        for first, cell in product(tokens, (*UPPER, *map(mirrored, UPPER)))
-        if king in KINGS
-    )
-    assert on_castle[1, 1] == expected[1, 1] + middle_kings
-
-
 def counts_it(pieces: dict[int, str], closures: Container[Region]) -> bool:
     return exclusion(parts_of(on_board(pieces)), closures) is None
-
-
-def test_camps_that_lose_a_tempo() -> None:
-    assert sum(map(is_token_camp, range(16))) == 11
-    assert not is_token_camp(0)
-    assert not is_token_camp(15)
 
 
 # -- games -----------------------------------------------------------------------------
@@ -442,71 +377,7 @@ def test_no_lemma_excludes_what_the_theorem_counts() -> None:
     assert all(set(on_board(pieces)) <= set().union(*reach.cells.values()) for pieces in found)
 
 
-class Assembled:
-    """Whether an outer region can be assembled, by a search for plies that do it: no closure need be listed."""
-
-    def __init__(self) -> None:
-        self.materials = set(closures_within(STORED.budget))
-
-    def __contains__(self, region: Region) -> bool:
-        material = RegionMaterial(region.black.bit_count(), region.soldiers.bit_count(), int(region.king >= 0))
-        tempo = bool(region.white)
-        return material in self.materials and find_path(region, parked(material), own_tempo=tempo) is not None
-
-
-@pytest.mark.slow
-def test_games_reach_placements_of_many_pieces() -> None:
-    """Drawn among those of 13 to 22 pieces that meet the other conditions."""
-    rng, reached = random.Random(7), 0
-    while reached < 10:
-        pieces = drawn(rng, rng.randrange(9, 16), rng.randrange(3, 7))
-        if counts_it(pieces, Assembled()):
-            assert_reached(pieces)
-            reached += 1
-
-
-def test_a_search_that_gives_up_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plies, "MOST_SEEN", 10)
-    root = parked(RegionMaterial(3, 1, 1))
-    with pytest.raises(plies.GaveUpError, match="among 10 placements, the limit of the search"):
-        find_path(Region(0b1010001, 0b100000000, 12), root, own_tempo=True)
-
-
-@pytest.mark.slow
-def test_games_reach_two_hundred_placements() -> None:
-    for pieces in members(3, 200, Closures(admitted), 17):
-        assert_reached(pieces)
-
-
-def test_a_placement_beyond_the_theorem_is_refused() -> None:
-    with pytest.raises(building.ConstructionError, match="no token camp"):
-        build_game(GAME.start())
-
-
 # -- the command -----------------------------------------------------------------------
-
-
-def test_the_store_is_used_and_a_damaged_one_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = ["--placements", "600", "--store", str(tmp_path), "--json"]
-    assert run(command, app, NAME) == 0
-    first = json.loads(capsys.readouterr().out)
-    assert first["failures"] == []
-    assert int(first["positions"]) == 2 * sum(int(m["placements"]) for m in first["materials"])
-    assert int(first["counted"]) == 1895778498513064814159328510
-    stored = tmp_path / "closure-1-0-0.json"
-    good = json.loads(stored.read_text())
-    more = [good["by_doors"][0] + 1000, *good["by_doors"][1:]]
-    less = [good["by_doors"][0] + 30, good["by_doors"][1] - 30, *good["by_doors"][2:]]
-    for bad in (
-        "{",
-        json.dumps({**good, "tables": "0"}),
-        json.dumps({**good, "placements": 22}),
-        json.dumps({**good, "placements": good["placements"] + 1000, "by_doors": more}),
-        json.dumps({**good, "by_doors": less}),
-    ):
-        stored.write_text(bad)
-        assert run(command, app, NAME) == 2
-        assert "closure-1-0-0.json" in capsys.readouterr().err
 
 
 class _Stored(ProvedBound):
@@ -518,21 +389,6 @@ STORED = _Stored.model_validate_json(
         encoding="utf-8"
     )
 )
-
-
-LARGE = [(0, 6, 1), (7, 0, 1), (6, 1, 0), (4, 2, 0), (2, 4, 0), (4, 1, 1), (1, 6, 0), (1, 4, 1), (3, 3, 0), (8, 0, 1)]
-"""The largest closures that the plain search lists in minutes: one to two million placements, about 0.1 ms each."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("material", LARGE, ids=str)
-def test_large_closures_are_those_of_the_plain_search(material: tuple[int, int, int]) -> None:
-    (stored,) = (r for r in STORED.regions if (r.attackers, r.defenders, r.king) == material)
-    root, doors = parked(RegionMaterial(*material)), Counter[int]()
-    for region in plain_closure(root, own_tempo=bool(root.white)):
-        digits = [(region.black >> p & 1) + 2 * (region.white >> p & 1) for p in (1, 4, 7)]
-        doors[9 * digits[0] + 3 * digits[1] + digits[2]] += 1
-    assert [doors[code] for code in range(27)] == stored.by_doors
 
 
 def test_the_stored_bound_is_of_this_board_and_its_closures() -> None:
@@ -551,12 +407,3 @@ def test_the_stored_bound_is_of_this_board_and_its_closures() -> None:
 def test_the_stored_bound_is_the_sum_of_its_closures() -> None:
     regions = {RegionMaterial(r.attackers, r.defenders, r.king): np.array(r.by_doors) for r in STORED.regions}
     assert constructed_by_material(regions) == {(m.attackers, m.defenders): m.placements for m in STORED.materials}
-
-
-def test_the_parked_are_apart() -> None:
-    for material in steps.parkable(8):
-        region = parked(material)
-        pieces = full_board({0: region})
-        assert Counter(pieces.values()) == Counter(
-            {"b": material.attackers, "w": material.defenders, "K": material.king}
-        ) - Counter({"b": 0})

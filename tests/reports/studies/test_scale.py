@@ -15,29 +15,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from reports.studies.scale.__main__ import NAME, app
-from reports.studies.scale.forecast import ScaleModel, exponential, fit_law, fit_pass_costs
+from reports.studies.scale.forecast import ScaleModel, exponential, fit_law
 from reports.studies.scale.measuring import sliced_tier, traced_build
 from reports.studies.scale.page import results
-from reports.studies.scale.records import ScaleCheck, TaskTrace, TierCost, Trace, read_trace, run_of, tier_costs
+from reports.studies.scale.records import ScaleCheck, TaskTrace, Trace
 from reports.studies.scale.replay import (
     LEAD,
     WORKER,
     Costs,
     add_task,
-    equal_tasks,
     fit_costs,
     least_time,
-    list_times,
     replay,
     simulate,
-    task_graph,
 )
-from reports.studies.scale.trace import PASS, PLAN, STORE, WHOLE, write_trace
-from retrograde.solver.slices.plan import SlicedTier, even_cuts
+from reports.studies.scale.trace import PASS, PLAN, STORE, WHOLE
+from retrograde.solver.slices.plan import SlicedTier
 from retrograde.solver.tiers import estimate_build
 from retrograde.tablebase.store import open_store, tier_name
 from tablut.cli.shell import run
-from tablut.errors import InputError
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:
@@ -78,42 +74,6 @@ def test_every_task_is_traced_once(traced: tuple[Trace, Path], tmp_path: Path) -
     other = tmp_path / "other"
     shutil.copytree(root, other)
     assert [costs.tier for costs in sliced_tier(other, GAME, (1, 1), 4)] == ["1v1"]
-
-
-def test_a_traced_build_is_the_same_build(traced: tuple[Trace, Path], tmp_path: Path) -> None:
-    command = ["trace", "-v", GAME.name, "--men", "3", "--store", str(tmp_path / "s"), "--out"]
-    assert run([*command, str(tmp_path)], app, NAME) == 2
-    assert not (tmp_path / "s").exists()
-    assert run([*command, str(tmp_path / "t.json")], app, NAME) == 0
-    assert {task.kind for task in read_trace(tmp_path / "t.json").tasks} == {WHOLE}
-    for material in open_store(tmp_path / "s").tiers():
-        assert (
-            open_store(tmp_path / "s").tier(*material).record.digest
-            == open_store(traced[1]).tier(*material).record.digest
-        )
-
-
-def test_the_command_foretells(traced: tuple[Trace, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    trace = tmp_path / "t.json"
-    write_trace(trace, traced[0].model_dump())
-    assert run(["schedule", str(trace), "--workers", "2", "--workers", "1", "--json"], app, NAME) == 0
-    found = json.loads(capsys.readouterr().out)
-    one, two = found["model"]
-    assert (one["workers"], two["workers"], two["cores"]) == (1, 2, 2)
-    assert found["measured_seconds"] == traced[0].seconds
-    assert found["provenance"]["command"].startswith(f"{NAME} schedule ")
-    assert two["least"] <= two["seconds"] < one["seconds"]
-    write_trace(trace, traced[0].model_dump() | {"variant": "[/bold][red]\x1b[31mx"})
-    assert run(["schedule", str(trace)], app, NAME) == 0
-    shown = capsys.readouterr().out
-    assert "[/bold][red]" in shown
-    assert "\x1b" not in shown
-    whole = [task for task in traced[0].tasks if task.kind == WHOLE]
-    write_trace(trace, traced[0].model_copy(update={"tasks": tuple(whole)}).model_dump())
-    assert run(["schedule", str(trace)], app, NAME) == 2
-    assert "no tier was built in slices" in capsys.readouterr().err
-    with pytest.raises(InputError, match="trace of 2 workers"):
-        fit_costs(traced[0].model_copy(update={"workers": 2}))
 
 
 def test_the_page_is_that_of_the_data(capsys: pytest.CaptureFixture[str]) -> None:
@@ -209,22 +169,6 @@ def test_no_schedule_is_under_the_longest_chain_or_the_work_shared(
     assert schedule.seconds <= total + 1e-9
 
 
-@given(graph=graphs(), workers=st.integers(1, 4), cores=st.integers(1, 4))
-def test_all_processors_crowded_is_the_longest_that_crowding_takes(
-    graph: nx.DiGraph[int], workers: int, cores: int
-) -> None:
-    plain, crowded = (simulate(graph, workers, cores, factor).seconds for factor in (1.0, 1.25))
-    everything = sum(graph.nodes[task]["computes"] + graph.nodes[task]["waits"] for task in graph)
-    assert crowded <= 1.25 * everything + 1e-9
-    if cores == 1 or (workers == 1 and all(graph.nodes[task]["place"] == WORKER for task in graph)):
-        assert crowded == pytest.approx(plain)
-
-
-@given(st.integers(0, 40), st.floats(0.1, 9), st.integers(1, 9))
-def test_equal_tasks_in_closed_form(count: int, seconds: float, workers: int) -> None:
-    assert equal_tasks(count, seconds, workers) == pytest.approx(list_times([seconds] * count, workers))
-
-
 # -- the replay ----------------------------------------------------------------------------
 
 
@@ -266,18 +210,6 @@ def test_costs_are_found_again_and_one_worker_takes_what_it_took() -> None:
     assert replay(trace, 30, cores=2).seconds > times[3]
 
 
-def test_the_graph_of_a_build_keeps_its_order(traced: tuple[Trace, Path]) -> None:
-    trace, _ = traced
-    graph = task_graph(trace, fit_costs(trace))
-    assert nx.is_directed_acyclic_graph(graph)
-    assert sum(graph.nodes[task]["computes"] for task in graph) == pytest.approx(sum(task.cpu for task in trace.tasks))
-    # The steps of a tier in slices follow each other: the longest chain has a pass of each step.
-    assert nx.dag_longest_path_length(graph) >= 2 * len({(task.tier, task.step) for task in trace.tasks})
-    one = replay(trace, 1)
-    assert one.least <= one.seconds
-    assert one.seconds <= trace.seconds * 1.1
-
-
 # -- rates and forecasts -------------------------------------------------------------------
 
 
@@ -293,33 +225,6 @@ def test_a_law_is_found_again_with_its_error() -> None:
         hits += low <= truth <= high
     # Nine in ten, with four standard deviations of 200 cases.
     assert hits / 200 > 0.9 - 4 * 0.0212
-
-
-def test_what_slices_cost_is_found_again() -> None:
-    def cost(tier: str, slices: int, window: int) -> TierCost:
-        classes, passes = 10**6, 8 * slices
-        cpu = 2e-7 * classes + 0.005 * passes + 3e-9 * window
-        return TierCost(
-            tier=tier, classes=classes, slices=slices, passes=passes, cpu=cpu, plan_cpu=1.0, store_cpu=1.0,
-            window=window, near=1, own=1, written=1, stored=1, longest=5,
-        )  # fmt: skip
-
-    tiers = [cost("2v2", 16, 10**7), cost("2v2", 64, 4 * 10**7), cost("3v1", 16, 9 * 10**7)]
-    found = fit_pass_costs(tiers, {"2v2": 2e-7, "3v1": 2e-7})
-    assert found.overhead == pytest.approx(0.005)
-    assert found.window == pytest.approx(3e-9)
-
-
-def test_what_tiers_took_adds_up(traced: tuple[Trace, Path]) -> None:
-    trace, root = traced
-    costs = tier_costs(trace, open_store(root))
-    passes = [task for task in trace.tasks if task.kind == PASS]
-    assert sum(tier.passes for tier in costs) == len(passes)
-    assert sum(tier.near + tier.own for tier in costs) == sum(task.read for task in passes)
-    assert run_of(trace).tasks == len(trace.tasks)
-    for tier in costs:
-        entries = open_store(root).tier(*tier.material).entries
-        assert tier.classes == 2 * entries
 
 
 @pytest.fixture(scope="module")
@@ -357,34 +262,3 @@ def test_the_slices_are_those_that_fit(check: ScaleCheck) -> None:
         assert abs(log(plan.slices / real)) < log(2.5), (material, plan, real)
     assert model.tiers.plan((2, 2), 1 << 30) == (0, 1.0)
     assert model.tiers.plan((4, 4), 1 << 20) is None
-
-
-def test_windows_and_classes_are_counted(check: ScaleCheck) -> None:
-    """Against the tables of a tier, and the numbers of the tiers."""
-
-    for windows in check.windows[:2]:
-        tier = SlicedTier(load_variant(check.variant), (1, windows.defenders))
-        assert tier.rows == windows.rows
-        for slices, seen in zip(windows.slices[:5], windows.seen[:5], strict=True):
-            cuts = even_cuts(tier, slices)
-            each = [tier.window(*rows).near.sum() / (rows[1] - rows[0]) for rows in itertools.pairwise(cuts)]
-            assert seen == pytest.approx(sum(each) / len(each), abs=1e-3)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda trace: trace.update(format=2),
-        lambda trace: trace.update(more=1),
-        lambda trace: trace.update(seconds=0.0),
-        lambda trace: trace["tasks"].reverse(),
-        lambda trace: trace["tasks"][0].update(cpu=-1.0),
-        lambda trace: trace["tasks"][0].update(tier="[/bold]"),
-    ],
-)
-def test_a_file_that_is_no_trace_is_one_line(traced: tuple[Trace, Path], tmp_path: Path, change: Any) -> None:
-    content = json.loads(traced[0].model_dump_json())
-    change(content)
-    (tmp_path / "t.json").write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(InputError, match=r"^trace [^\n]*t\.json[^\n]*make it again with: python -m [^\n]*$"):
-        read_trace(tmp_path / "t.json")

@@ -12,9 +12,8 @@ from reports.studies.collection.making import grade, is_symmetrical, tempting_mo
 from reports.studies.collection.shapes import theme_of
 from retrograde.proofs.certificate import build_certificate
 from retrograde.proofs.checker import StrategyCheck
-from retrograde.proofs.solution import ProofLimits
 from retrograde.proofs.solver import Solver
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import ProofBudget, ProofLimits, WinSearch
 from retrograde.puzzles.puzzle_file import (
     COLLECTION,
     collection_names,

@@ -14,7 +14,6 @@ import pytest
 from clusters import cluster
 
 from retrograde.proofs import proving as proving_module
-from retrograde.proofs import tree as tree_module
 from retrograde.proofs.certificate import certificate_of, read_certificate
 from retrograde.proofs.checker import StrategyCheck
 from retrograde.proofs.proving import DrawRun, ProofRun
@@ -27,10 +26,11 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError
 from tablut.position import Position
 from tablut.rules import NaiveGame
-from tablut.running.progress import Observer
-from tablut.running.scheduling import LocalScheduler
 from tablut.variants import load_variant
 from tablut.variants.model import Repetition
+from tablut.work.parts import PartWriter
+from tablut.work.progress import Observer
+from tablut.work.run import LocalScheduler
 from tests.support.strategies import placement
 
 BOARD = "brandubh-5-4v0"
@@ -149,12 +149,14 @@ def test_a_store_goes_on_and_is_for_one_search(tmp_path: Path, capsys: pytest.Ca
         (["--tablebase", str(TABLES.parent / BOARD)], "other tables"), (["-v", "ashton-5-4v0"], "other rules"),
     ):  # fmt: skip
         assert name in asked(capsys, *here, *other, code=2)
-    for name in ("part-000001.rows", "parts.json", "proof.json"):
-        path = tmp_path / "store" / name
-        sound = path.read_bytes()
-        path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
-        assert name in asked(capsys, *here, code=2)
-        path.write_bytes(sound)
+    path = tmp_path / "store" / "proof.json"
+    sound = path.read_bytes()
+    path.write_bytes(sound[:-9] + bytes([sound[-9] ^ 1]) + sound[-8:])
+    assert path.name in asked(capsys, *here, code=2)
+    path.write_bytes(sound)
+    with next((tmp_path / "store").glob("part-*.rows")).open("ab") as part:
+        part.write(b"x")
+    assert asked(capsys, *here)["tasks"] == found["tasks"]
     assert asked(capsys, "--claim", "black", code=1)["status"] == "refuted"
 
 
@@ -177,16 +179,15 @@ def test_what_is_settled_is_checked_by_the_plain_rules_or_said_to_be_unchecked(
     assert not asked(capsys, "--claim", "white", "--hours", "0", code=3)["checked"]
 
 
-def test_a_part_is_written_again_if_its_record_was_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def stopped(*_: Any) -> None:
+def test_a_part_is_written_again_if_it_was_not_finished(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*_: Any, **__: Any) -> None:
         raise KeyboardInterrupt
 
     found, store = proving(BOARD, "2b2/5/b1K1b/5/2b2 b", "white", nodes=20), tmp_path / "store"
     cut = Cut(1)
     with monkeypatch.context() as patch:
-        commit = tree_module.commit
-        tried = iter((stopped, commit))
-        patch.setattr(tree_module, "commit", lambda *args: next(tried)(*args))
+        tried = iter((stopped, PartWriter.finish))
+        patch.setattr(PartWriter, "finish", lambda *args, **more: next(tried)(*args, **more))
         patch.setattr(proving_module, "_KEPT_EVERY", 0.0)
         with pytest.raises(KeyboardInterrupt):
             found.run(cut, store)

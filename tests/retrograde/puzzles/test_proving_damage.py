@@ -21,9 +21,10 @@ import numpy as np
 import pytest
 
 from retrograde.proofs.table import INFINITE
-from retrograde.proofs.tree import KIND, PARTS, PartsRecord, SearchRecord, row_type
+from retrograde.proofs.tree import FIRST_PART, KIND, AnswerStats, SearchRecord, row_type
 from tablut.cli.shell import run
-from tablut.store.records import data_file, digest_of, read_record, write_record
+from tablut.work.parts import Owner, PartWriter, open_part
+from tablut.work.records import digest_of, read_record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SEED, COUNT = 48, 90
-PART = "part-000001.rows"
 NUMBERS = (0, 1, -1, 2, 3, 9, INFINITE - 1, INFINITE, INFINITE + 1, 4094, 4095, 1 << 40, 1 << 62, -(1 << 63))
 FIELDS = ("kind", "proof", "disproof", "plies", "nodes")
 
@@ -75,14 +75,14 @@ def asked(case: Case, store: Path) -> tuple[int, str, str]:
 
 
 def sealed(store: Path, rows: NDArray[Any] | bytes) -> None:
-    """Write the rows of the only part, and the record that names them."""
-    (store / PART).write_bytes(rows if isinstance(rows, bytes) else rows.tobytes())
-    record = read_record(store / PARTS, PartsRecord, "parts", "")
+    """Write the rows of the only part, with fitting digests."""
+    content = np.frombuffer(rows if isinstance(rows, bytes) else rows.tobytes(), dtype=np.uint8)
     head = read_record(store / KIND.head, SearchRecord, "head", "")
-    assert record is not None
     assert head is not None
-    about = digest_of(head.model_dump(mode="json"))
-    write_record(store / PARTS, PartsRecord(search=about, parts=(data_file(store / PART), *record.parts[1:])))
+    with PartWriter(store / FIRST_PART) as writer:
+        writer.put("rows", content)
+        count = len(content) // row_type(1).itemsize
+        writer.finish(Owner(plan=digest_of(head), step=0, number=0), AnswerStats(rows=count))
 
 
 def number_changed(rows: NDArray[Any], random: Random) -> NDArray[Any]:
@@ -136,12 +136,10 @@ def edited(store: Path, random: Random) -> str:
         path.write_bytes(content)
         return f"a bit of {path.name}"
     if way < 0.2:
-        record = read_record(store / PARTS, PartsRecord, "parts", "")
-        assert record is not None
-        write_record(store / PARTS, record.model_copy(update={"parts": random.choice(((), record.parts * 2))}))
-        return "other parts"
+        shutil.copy(store / FIRST_PART, store / FIRST_PART.replace("1", "2"))
+        return "a part twice"
     # Positions of these boards have one word.
-    rows = np.fromfile(store / PART, dtype=row_type(1))
+    rows = open_part(store / FIRST_PART, AnswerStats).array("rows").view(row_type(1)).copy()
     done = []
     for _ in range(random.choice((1, 1, 2, 3))):
         edit = random.choice(EDITS)

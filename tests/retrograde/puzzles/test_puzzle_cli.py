@@ -1,9 +1,6 @@
 """``tablut puzzle``: answers, exit codes, JSON, files."""
 
 import json
-import os
-import signal
-import threading
 from importlib import resources
 from pathlib import Path
 
@@ -15,7 +12,6 @@ from tablut.errors import IllegalMoveError
 from tablut.position import Move, Position
 from tablut.strip import draw_strip
 from tablut.variants import load_variant
-from tests.support.waiting import eventually
 
 START = "2b2/5/b1K1b/5/2b2 w"
 SMALL = ["--memory", "4"]
@@ -113,20 +109,6 @@ def test_a_file_of_puzzles(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert answer["unknown"] == 2
 
 
-def test_bad_input(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert "use one of collection" in refused(capsys, "solve", str(tmp_path / "nowhere"))
-    assert "cannot be combined with --position" in refused(capsys, "solve", "collection", "-p", START)
-    assert "game is over" in refused(capsys, "solve", "-v", "brandubh", "-p", "K6/7/7/7/7/7/3b3 b")
-    assert "SOLDIER_ON_CASTLE" in refused(capsys, "solve", "-v", "brandubh", "-p", "7/7/7/3b3/2K4/7/7 w")
-    assert "tablebase" in refused(capsys, "solve", "-v", "brandubh", "--tablebase", str(tmp_path))
-    assert "is not a saved proof" in refused(capsys, "check", __file__)
-    assert "reports.studies.collection" in refused(capsys, "make", "-n", "3")  # where it went
-    unwritable = tmp_path / "file"
-    unwritable.write_text("not a folder")
-    target = str(unwritable / "proof")
-    assert "--save-proof" in refused(capsys, "solve", "-v", "ashton-5-4v0", *SMALL, "--save-proof", target)
-
-
 def test_a_strip_shows_every_ply() -> None:
     variant = load_variant("brandubh")
     position = Position.parse("7/7/2bb3/b2Kw1w/6w/7/1b1b3 w", 7)
@@ -185,41 +167,7 @@ def test_a_loss_without_a_move_can_be_saved(capsys: pytest.CaptureFixture[str], 
     assert (code, checked["proved"], checked["distance"], checked["plies"]) == (0, True, "exact", 0)
 
 
-@pytest.mark.parametrize(
-    ("command", "options"),
-    [
-        ("solve", ["--nodes", "--seconds", "--memory", "--positions", "--plies-left", "--proof-positions"]),
-        ("check", ["--plies"]),
-    ],
-)
-def test_absurd_numbers_are_refused(capsys: pytest.CaptureFixture[str], command: str, options: list[str]) -> None:
-    for option in options:
-        for value in (str(10**25), "nan"):
-            assert option in refused(capsys, command, *(["nowhere"] if command == "check" else []), option, value)
-
-
 # -- nothing checked is no success ------------------------------------------------------
-
-
-def test_ids_and_slips(capsys: pytest.CaptureFixture[str]) -> None:
-    code, answer = asked(capsys, "solve", "Brandubh-01", *SMALL)
-    assert (code, answer["checked"], answer["puzzles"][0]["id"]) == (0, 1, "brandubh-01")
-    assert answer["puzzles"][0]["solution"]["variant"] == "brandubh"
-    assert "did you mean 'collection'?" in refused(capsys, "solve", "colection")
-    assert "not of 'mcgill'; omit --variant" in refused(capsys, "solve", "brandubh-01", "-v", "mcgill")
-
-
-def test_impossible_positions_are_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    crowded = "b1b1b/5/b1K1b/5/b1b1b w"
-    file = tmp_path / "file"
-    file.write_text(f"{crowded}; id=crowd; variant=brandubh-5-4v0\n")
-    assert run(["puzzle", "solve", str(file), *SMALL]) == 2
-    assert "SOLDIER_ON_CORNER" in capsys.readouterr().err
-    file.write_text("1bbb1/5/b1K1b/5/2b2 w; id=crowd; variant=brandubh-5-4v0\n")
-    assert run(["puzzle", "solve", str(file), *SMALL]) in (0, 3)
-    error = capsys.readouterr().err
-    assert error.startswith("tablut: warning: puzzle 'crowd': is impossible in brandubh-5-4v0: ")
-    assert "more attackers" in error
 
 
 # -- interrupts -------------------------------------------------------------------------
@@ -243,25 +191,3 @@ def test_an_interrupt_prints_what_was_done(
     assert (code, answer["interrupted"], answer["holds"], len(answer["puzzles"])) == (130, True, 2, 2)
     assert run(["puzzle", "solve", str(file), *SMALL]) == 130
     assert "interrupted: 2 of 3 puzzles solved" in capsys.readouterr().out
-
-
-def test_a_search_is_interrupted(capsys: pytest.CaptureFixture[str]) -> None:
-    """A real signal, while the kernel runs; what is proved until then is printed."""
-
-    def interrupt() -> None:
-        eventually(lambda: any(found is not None and found.nodes > 0 for found in [one.so_far() for one in started]))
-        os.kill(os.getpid(), signal.SIGINT)
-
-    started: list[Solver] = []
-    built = Solver.__init__
-
-    def build(solver: Solver, *arguments, **settings) -> None:
-        built(solver, *arguments, **settings)
-        started.append(solver)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Solver, "__init__", build)
-        threading.Thread(target=interrupt, daemon=True).start()
-        code, answer = asked(capsys, "solve", *SMALL, "--nodes", "1000000000000")
-    assert (code, answer["interrupted"], answer["reason"]) == (130, True, "interrupted")
-    assert answer["bounds"]["white"]["no_win_within"] >= 0

@@ -15,15 +15,20 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from retrograde.proofs import table as proof_table
-from retrograde.proofs.solution import ProofLimits, ReachableValues, may_be_listed, reachable_values
 from retrograde.proofs.solver import Solver, solve
-from retrograde.proofs.win_search import ProofBudget, WinSearch
+from retrograde.proofs.win_search import (
+    ProofBudget,
+    ProofLimits,
+    ReachableValues,
+    WinSearch,
+    reachable_values,
+)
 from retrograde.puzzles.puzzle_file import Puzzle, judge
 from retrograde.tablebase.probing import rated_moves, unlimited_board
 from tablut.engine import engine_for
 from tablut.engine.jit import I64, keep, pointer
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError, UseError
+from tablut.errors import UseError
 from tablut.indexing.values import MISSING, Verdict, value_of
 from tablut.position import Position
 from tablut.prober import MissingTableError
@@ -209,21 +214,6 @@ def test_a_table_of_one_bucket_proves_nothing_wrong(solved) -> None:
     assert proved > 30
 
 
-def test_a_search_makes_room_for_more_plies() -> None:
-    """What was found with a short stack stays, and a long one changes no answer."""
-    engine = engine_for(load_variant("brandubh-5-4v0"))
-    grown, fresh = (WinSearch(engine, 0, 1 << 20, ProofBudget(ProofLimits())) for _ in range(2))
-    known = [grown.within(engine.start(), plies) for plies in range(1, 9)]
-    assert known == [plies >= 6 for plies in range(1, 9)]
-    nodes = grown.budget.nodes
-    assert grown.within(engine.start(), 120)
-    assert grown.budget.nodes - nodes < nodes
-    assert fresh.within(engine.start(), 120)
-    assert 6 <= grown.distance <= 120
-    black = WinSearch(engine, 1, 1 << 20, ProofBudget(ProofLimits()))
-    assert [black.within(engine.start(), plies) for plies in (1, 3, 17, 33)] == [False] * 4
-
-
 def test_any_win_is_looked_for_and_its_moves_are_kept(solved) -> None:
     """Who wins is right, who does not is never said to; the moves that are read out win within their plies."""
     engine, values = solved
@@ -240,7 +230,7 @@ def test_any_win_is_looked_for_and_its_moves_are_kept(solved) -> None:
             answered += found is True
             if found and mine:
                 assert search.distance >= value
-                assert (search.answers(words, np.array([value - 1]))[:, 1] == -1).all()
+                assert (search.winning_moves(words, np.array([value - 1]))[:, 1] == -1).all()
                 follow(engine, search, words, search.distance)
     assert answered > 20
 
@@ -313,7 +303,7 @@ def follow(engine, search, words, plies) -> None:
     waiting = [(words, plies)]
     while waiting:
         words, left = waiting.pop()
-        ((move, need),) = search.answers(words, np.array([left])).tolist()
+        ((move, need),) = search.winning_moves(words, np.array([left])).tolist()
         if need < 0:
             assert search.wins(engine.boards(words)[0], plies=left)
             move, need = search.move, search.distance
@@ -357,12 +347,6 @@ def test_a_side_that_cannot_move_has_lost() -> None:
     variant = load_variant("ashton-5-4v0")
     stuck = solve(variant, Position.parse("5/5/1b3/bKb2/1b3 w", 5))
     assert (stuck.status, stuck.wdl, stuck.dtm, stuck.source) == ("proved", "loss", 0, "rules")
-
-
-@pytest.mark.parametrize("text", ["K4/5/5/5/2b2 b", "2K2/5/5/5/5 b", "5/5/5/5/2b2 w"])
-def test_what_is_over_or_no_position_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="position"):
-        solve(load_variant("brandubh-5-4v0"), Position.parse(text, 5))
 
 
 def test_limits_leave_proven_bounds() -> None:
@@ -479,20 +463,6 @@ def test_a_tablebase_with_gaps_is_left_alone(solved) -> None:
     )
     for row, position in sample(solved, 40, 5):
         assert_agrees(engine, values, solver, row, position)
-
-
-def test_what_may_be_listed() -> None:
-    ashton = load_variant("ashton")
-    few = Position.parse("9/9/4K4/9/9/9/9/4b4/9 w", 9)
-    assert may_be_listed(ashton, few, 250_000)
-    assert not may_be_listed(ashton, Position.parse(ashton.start_position, 9), 250_000)
-    variant = load_variant("ashton-5-4v0")
-    engine = engine_for(variant)
-    assert reachable_values(variant, engine.words(engine.start()), 1000) is None
-    listed = complete("ashton-5-4v0")[1]
-    assert listed.probe_words(~engine.words(engine.start())).tolist() == [MISSING]
-    with pytest.raises(MissingTableError, match="not one of"):
-        listed.probe(Position.parse("5/5/b1K1w/5/2b2 w", 5))
 
 
 # -- two ways to the same truth: what the tablebase says of an ending, proof search finds without it

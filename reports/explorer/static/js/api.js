@@ -1,6 +1,6 @@
 // Requests to the server. A refusal becomes an ApiError with the server's one-line message.
 
-export class ApiError extends Error {
+class ApiError extends Error {
   constructor(line, status, retryAfter = 0) {
     super(line);
     this.status = status;
@@ -13,7 +13,7 @@ async function refusal(response) {
   try {
     const said = await response.json();
     // At a board, only the rule that forbids the move is of interest.
-    line = said.why ? `That is no move: ${said.why}.` : said.error || line;
+    line = said.why ? `This move is not legal: ${said.why}.` : said.error || line;
   } catch {
     // The body is not JSON, so report only the status.
   }
@@ -57,10 +57,10 @@ function pause(seconds, signal) {
 async function waitsFor(name) {
   const { searches } = await get("/api/searches");
   const mine = searches.find((one) => one.name === name);
-  if (mine?.compiles) return "The first search on a machine compiles, for a minute or two.";
+  if (mine?.compiles) return "The program is compiling, once for this machine. This takes a minute or two.";
   // A visitor with one running and one waiting search is refused a third, which therefore waits for both.
   const before = mine ? mine.before : searches.length;
-  return before ? `Waits for ${before} ${before === 1 ? "search" : "searches"} before it.` : "";
+  return before ? `Waiting: ${before} ${before === 1 ? "search is" : "searches are"} ahead of it.` : "";
 }
 
 // Send a request, and repeat it while the server is busy. Meanwhile `waiting(line)` is called with the reason for the

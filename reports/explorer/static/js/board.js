@@ -6,9 +6,9 @@ const FILES = "abcdefghijklmnopqrstuvwxyz";
 const PIECES = { b: "attacker", w: "defender", K: "king" };
 const KINDS = { T: "castle", "*": "escape", X: "corner", ".": "ordinary", "+": "ordinary" };
 
-export const squareName = (square, size) => FILES[square % size] + (Math.floor(square / size) + 1);
+const squareName = (square, size) => FILES[square % size] + (Math.floor(square / size) + 1);
 export const squareOf = (name, size) => FILES.indexOf(name[0]) + size * (Number(name.slice(1)) - 1);
-export const endsOf = (move) => move.split("-");
+const endsOf = (move) => move.split("-");
 
 function star(x, y, radius) {
   const points = [];

@@ -16,7 +16,7 @@ export function el(tag, properties = {}, ...children) {
   return node;
 }
 
-export const svgNS = "http://www.w3.org/2000/svg";
+const svgNS = "http://www.w3.org/2000/svg";
 
 export function svg(tag, attributes = {}, ...children) {
   const node = document.createElementNS(svgNS, tag);

@@ -106,5 +106,3 @@ export class Game {
     Object.assign(this, { variant, rules, position: null, moves: [], redo: [] });
   }
 }
-
-export const listVariants = () => get("/api/variants");

@@ -11,7 +11,7 @@ export async function terrainOf(variant, fetchRules) {
   return grounds.get(variant);
 }
 
-export function cellsOf(position) {
+function cellsOf(position) {
   const rows = position.split(" ")[0].split("/").map((row) => row.replace(/\d+/g, (count) => ".".repeat(Number(count))));
   return rows.reverse().join("");
 }

@@ -142,7 +142,7 @@ async function think() {
 }
 
 function showThought(told, done) {
-  const bar = el("meter", { min: 0, max: 1, "aria-label": "Points that white may expect" });
+  const bar = el("meter", { min: 0, max: 1, "aria-label": "White's expected points" });
   const proven = told.mate !== null && told.mate !== undefined;
   const whites = (told.mate > 0) === (told.turn === "white");
   bar.value = proven ? Number(whites) : whiteChance(told.score ?? 0, told.turn);
@@ -194,9 +194,9 @@ function proofLines(found) {
     );
     lines.push(el("p", { text: `Not decided within the limits. Proved so far: ${known.join("; ")}.` }));
   }
-  if (found.winning_moves.length) lines.push(el("p", {}, `${found.winning_moves.length === 1 ? "Only move" : "Moves that attain it"}: `, el("span", { class: "mono", text: found.winning_moves.join("  ") })));
+  if (found.winning_moves.length) lines.push(el("p", {}, `${found.winning_moves.length === 1 ? "Only move" : "Moves that achieve it"}: `, el("span", { class: "mono", text: found.winning_moves.join("  ") })));
   if (found.line.length) lines.push(el("p", {}, "Line: ", el("span", { class: "mono", text: found.line.join("  ") })));
-  lines.push(el("p", { class: "quiet", text: `${found.nodes.toLocaleString("en")} nodes, ${found.seconds.toFixed(1)} s, by ${found.source}. The position counts as the first of its game.` }));
+  lines.push(el("p", { class: "quiet", text: `${found.nodes.toLocaleString("en")} nodes, ${found.seconds.toFixed(1)} s, by ${found.source}. Earlier positions of the game are ignored.` }));
   return lines;
 }
 

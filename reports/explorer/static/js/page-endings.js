@@ -32,7 +32,7 @@ async function choose(button) {
   byId("material").replaceChildren(el("option", { value: "", text: "any" }), ...about.textContent.trim().split(/\s+/).map((material) => el("option", { value: material, text: named(material) })));
   byId("material").value = about.dataset.first;
   byId("walk").replaceChildren(
-    ...(about.dataset.whole ? [el("a", { class: "button main", href: new Game({ variant: table.variant }).address("/board"), text: "Walk from the start" })] : []),
+    ...(about.dataset.whole ? [el("a", { class: "button main", href: new Game({ variant: table.variant }).address("/board"), text: "Explore from the start" })] : []),
   );
   byId("query").hidden = false;
   await ask();
@@ -66,7 +66,7 @@ async function ask(to = 0) {
 async function show(found) {
   const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
   const depth = found.at_least ? ` of at least ${plies(found.at_least)}` : "";
-  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be looked at` : ""}.` : "There is none.";
+  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be shown` : ""}.` : "There is none.";
   byId("pages").replaceChildren(...stepsOf(page, PAGE, Math.min(found.found, MOST), ask, !found.at_least));
   byId("positions").replaceChildren(
     ...found.positions.map((one) => {

@@ -190,7 +190,7 @@ function saidOfPly() {
   }
   const lost = ply.loss >= 0.005 ? `gave away ${Math.round(100 * ply.loss)} % of a point` : "cost nothing";
   const better = ply.best.length && !ply.best.includes(ply.move) ? ` Better: ${ply.best.slice(0, 3).join(", ")}.` : "";
-  byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", a win was there" : ""}.${better} Before it: ${knownBefore(ply)}.`;
+  byId("ply-said").textContent = `Ply ${ply.ply}, ${ply.side} ${ply.move}: ${lost}${ply.grade ? `, ${/^[aeiou]/.test(ply.grade) ? "an" : "a"} ${ply.grade}` : ""}${ply.missed_win ? ", missing a win" : ""}.${better} Before it: ${knownBefore(ply)}.`;
 }
 
 function drawGraph() {
@@ -200,7 +200,7 @@ function drawGraph() {
   chances.push(last ? (last.startsWith("white") ? 1 : last.startsWith("black") ? 0 : 0.5) : chances.at(-1));
   const width = Math.max(chances.length - 1, 1);
   const points = chances.map((chance, ply) => `${ply},${100 - 100 * chance}`);
-  const picture = svg("svg", { viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": "What white may expect after each ply: the higher the better for white" });
+  const picture = svg("svg", { viewBox: `0 0 ${width} 100`, preserveAspectRatio: "none", role: "img", "aria-label": "White's expected points after each ply" });
   picture.append(
     svg("polygon", { class: "graph-white", points: `0,100 ${points.join(" ")} ${width},100` }),
     svg("line", { class: "graph-middle", x1: 0, x2: width, y1: 50, y2: 50 }),
@@ -221,7 +221,7 @@ function showReports() {
   const error = analysis.first_decisive_error;
   byId("decisive").hidden = !error;
   if (error) {
-    byId("analysis-state").textContent = `The losing move: ply ${error.ply}, ${error.side} ${error.move}, ${error.certain ? "before it the game was not lost" : "as far as the estimates tell"}.`;
+    byId("analysis-state").textContent = `The losing move: ply ${error.ply}, ${error.side} ${error.move}, ${error.certain ? "the game was not lost before it" : "according to the estimates"}.`;
   } else byId("analysis-state").textContent = "No move is known to have lost the game.";
 }
 

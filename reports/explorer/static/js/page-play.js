@@ -46,10 +46,10 @@ function showChoice() {
   const said = limits(player, level);
   byId("level").disabled = OWN_STRENGTH.includes(player);
   byId("level-help").textContent = byId("level").disabled
-    ? "This player has one strength."
+    ? "This player has only one level."
     : said.playouts
-      ? `It plays ${said.playouts.toLocaleString("en")} games out before each move.`
-      : `It looks at ${said.nodes.toLocaleString("en")} positions before each move.`;
+      ? `It plays ${said.playouts.toLocaleString("en")} random games before each move.`
+      : `It examines ${said.nodes.toLocaleString("en")} positions before each move.`;
 }
 
 // The largest board on which the other players can search; see docs/variants.md.
@@ -64,7 +64,7 @@ const over = () => Boolean(outcome() || game.facts.problem);
 const mayMove = () => Boolean(playing) && !over() && game.facts.turn === playing.side;
 
 function whyNot(move = null) {
-  if (!playing) say("No game has begun: choose an opponent, and press Start.");
+  if (!playing) say("No game has begun: choose an opponent and press Start.");
   else if (outcome()) say("The game is over.");
   else if (move) game.whyNot(move);
   else say(`It is ${playing.player}'s turn.`);
@@ -83,7 +83,7 @@ let sure = false;
 function askToResign(asked) {
   sure = asked;
   byId("resign").textContent = asked ? "Resign: sure?" : "Resign";
-  if (asked) byId("live").textContent = "Press once more to resign.";
+  if (asked) byId("live").textContent = "Press again to resign.";
 }
 
 async function refresh() {
@@ -121,7 +121,7 @@ async function refresh() {
     keepGame({ key: `play ${playing.seed}`, who, address: analysed, play: over() ? null : address });
   }
   const level = playing && limits(playing.player, playing.level).nodes !== 1 ? ` at level ${playing.level}` : "";
-  byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent, and start.";
+  byId("opponent").textContent = playing ? `You are ${playing.side}, against ${playing.player}${level}.` : "Choose an opponent and press Start.";
 }
 
 function draw() {
@@ -165,7 +165,7 @@ async function answer() {
     say("");
   } catch (error) {
     if (error.name === "AbortError") return;
-    byId("opponent").textContent = `${playing.player} did not answer.`;
+    byId("opponent").textContent = `${playing.player} did not reply.`;
     complain(error);
   }
 }

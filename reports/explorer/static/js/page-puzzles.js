@@ -90,7 +90,7 @@ async function open(id) {
   document.title = `${puzzle.id} · Puzzles · Tablut explorer`;
   byId("heading").textContent = `Puzzle ${puzzle.id}`;
   byId("claim").textContent = claim(puzzle);
-  byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every shortest win is right; longer ones are not.`;
+  byId("about").textContent = `${puzzle.variant}, ${stars(puzzle.grade)}, ${puzzle.theme}, ${puzzle.men} men. Every first move of a shortest win is correct.`;
   game = new Game({ variant: puzzle.variant, position: puzzle.position });
   saved = saveGame(byId("save"), () => ({ game, tags: { Event: `puzzle ${puzzle.id}` } }));
   if (puzzle.winner === "black") view.turn(2);
@@ -100,7 +100,7 @@ async function open(id) {
 
 // Show the rules that decide the puzzle: changing one changes the solution. The server proves this on request.
 async function showDeciding() {
-  const waiting = (line) => (byId("deciding-said").textContent = line || "Solving it under other rules …");
+  const waiting = (line) => (byId("deciding-said").textContent = line || "Solving the puzzle under other rules …");
   byId("decide").disabled = true;
   waiting("");
   try {
@@ -109,7 +109,7 @@ async function showDeciding() {
     const said = (names) => chapters.flatMap(({ points }) => points).filter(({ name }) => names.includes(name)).map((point) => el("li", { text: point.said }));
     byId("deciding").replaceChildren(...said(deciding.rules));
     byId("undecided").replaceChildren(...said(deciding.unknown));
-    byId("deciding-said").textContent = deciding.rules.length ? "With other rules at these points it has another answer:" : "At no point is another answer known to come from other rules.";
+    byId("deciding-said").textContent = deciding.rules.length ? "The solution depends on these rules:" : "No rule is known to change the solution.";
     byId("undecided-said").hidden = !deciding.unknown.length;
   } catch (error) {
     byId("deciding-said").textContent = error.message;

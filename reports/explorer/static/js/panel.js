@@ -2,9 +2,9 @@
 
 import { chip, el, verdict } from "./dom.js";
 
-const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king has a fort that nobody can break", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached" };
+const ENDS = { king_captured: "the king is captured", king_escaped: "the king has escaped", no_moves: "no legal move", no_attackers: "the last attacker is gone", exit_fort: "the king is safe in a fort", encirclement: "the ring around white is closed", repetition: "the position recurs", move_limit: "the move limit is reached" };
 
-export function ending(outcome) {
+function ending(outcome) {
   if (!outcome) return "";
   const how = ENDS[outcome.termination] || outcome.termination.replaceAll("_", " ");
   return outcome.winner ? `${outcome.winner === "white" ? "White" : "Black"} has won: ${how}` : `A draw: ${how}`;
@@ -24,7 +24,7 @@ export function showTurn(box, facts) {
   );
 }
 
-export function withCaptures(move) {
+function withCaptures(move) {
   return move.move + (move.captures || []).map((square) => `x${square}`).join("");
 }
 
@@ -72,7 +72,7 @@ export function showLegal(box, facts, play, look = () => {}) {
 export function tableLine(facts) {
   if (facts.table) return `${facts.turn === "white" ? "White" : "Black"} to move: ${verdict(facts.table.wdl, facts.table.dtm).toLowerCase()}, by the tablebase ${facts.table.name}.`;
   const wins = facts.moves.filter((move) => move.wdl === "win").map((move) => move.move);
-  return `No tablebase has this material: ${wins.length ? `only wins at once are known. It wins: ${wins.join(", ")}.` : "the values of most moves are not known."}`;
+  return `No tablebase has this material: ${wins.length ? `only immediate wins are known: ${wins.join(", ")}.` : "the values of most moves are not known."}`;
 }
 
 export function showStanding(box, facts, open) {
@@ -84,7 +84,7 @@ export function showStanding(box, facts, open) {
   if (standing.rank !== null) {
     add("Number", `${group(standing.rank)} of ${group(standing.size)} undecided placements`);
     add("In its tier", `${group(standing.tier_rank)} of ${group(standing.tier_size)} with ${standing.tier.replace("v", " attackers and ")} defenders`);
-  } else add("Number", "none: it is decided or impossible");
+  } else add("Number", "none: the position is decided or impossible");
   add("Orbit", `${standing.orbit} of ${standing.symmetries} images under the symmetries of the board are different`);
   const canonical = el("button", { type: "button", class: "link mono", onclick: () => open(standing.canonical), title: "Show it" });
   canonical.textContent = standing.canonical;
@@ -94,9 +94,9 @@ export function showStanding(box, facts, open) {
     : standing.first_ply !== null
       ? `ply ${standing.first_ply}`
       : standing.listed_all
-        ? "no game reaches it: the census of this board is complete"
+        ? "no game reaches it (the census of this board is complete)"
         : standing.listed_plies
-          ? `not known: it is not among the first ${standing.listed_plies} plies`
+          ? `unknown: not reached in the first ${standing.listed_plies} plies`
           : "not known";
   add("First reached", first);
 }

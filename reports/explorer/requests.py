@@ -1,0 +1,263 @@
+"""Request models: a rule set by name or as text, a position, moves.
+
+A valid request becomes a `Board`; an invalid one is refused with a one-line message. A request never opens a file: rule
+sets are shipped ones, given by name, or texts, and positions and records are texts.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from functools import cache, lru_cache
+from typing import Annotated, Any, Final, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic_core import PydanticKnownError
+from starlette.requests import Request
+
+from tablut.board import Board
+from tablut.engine import engine_for
+from tablut.errors import InputError, VariantError
+from tablut.formats.opentafl import write_game
+from tablut.formats.reading import read_position
+from tablut.play.players import PLAYERS, player_names
+from tablut.records import GameRecord, read_record, write_record
+from tablut.variants import Variant, as_variant, shipped_variant
+from tablut.variants.library import FILE_BYTES, is_own_name
+from tablut.variants.schema import parse_variant
+from tablut.work.files import excerpt
+from tablut.work.records import TwiceError, read_json
+
+MOST_MOVES: Final = 1000
+_LONGEST_POSITION: Final = 8000
+_LONGEST_MOVE: Final = 80
+
+
+@lru_cache(maxsize=32)
+def rules_of_text(text: str) -> Variant:
+    """Parse a rule set from the text of a variant file."""
+    size = len(text.encode("utf-8", "surrogatepass"))
+    if size > FILE_BYTES:
+        raise VariantError(f"have {size:,} bytes, but at most {FILE_BYTES:,} are allowed", subject="your rules")
+    variant = parse_variant(text, name="my rules", origin="your rules")
+    if not is_own_name(variant):
+        raise VariantError(
+            f"field 'name': {variant.name!r} is the name of a shipped rule set",
+            subject="your rules",
+            remedy="choose another name",
+        )
+    return variant
+
+
+@cache
+def known_players() -> dict[str, str]:
+    """Return the available players with their descriptions; players of other packages are discovered once."""
+    return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
+
+
+_LISTS: Final = ("moves",)
+"""Query fields that may occur more than once, because they are lists."""
+
+
+async def refuse_repeated_fields(request: Request) -> None:
+    """Refuse a request that contains a field twice, in its query or in its JSON, since only one value would be used."""
+    names = [name for name, _ in request.query_params.multi_items()]
+    for name in names:
+        if names.count(name) > 1 and name not in _LISTS:
+            raise InputError(f"field {excerpt(name)} is given twice")
+    try:
+        read_json(await request.body())
+    except TwiceError as error:
+        raise InputError(error.msg) from error
+    except (ValueError, RecursionError):
+        pass  # validation of the request model reports the error
+
+
+class ApiRequest(BaseModel):
+    """Base of the request models: refuses unknown fields, and booleans where a number is expected."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _refuse_boolean_as_number(cls, value: Any, info: ValidationInfo) -> Any:
+        kind = cls.model_fields[str(info.field_name)].annotation
+        if isinstance(value, bool) and (numbers := {int, float}.intersection(get_args(kind) or [kind])):
+            raise PydanticKnownError("int_type" if int in numbers else "float_type")
+        return value
+
+
+class GameRequest(ApiRequest):
+    """A request about a game: a shipped rule set, or the text of another one."""
+
+    variant: Annotated[
+        str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
+    ] = "ashton"
+    rules: Annotated[
+        str | None,
+        Field(max_length=FILE_BYTES, description="Your own rules, as the text of a variant file (docs/variants.md)."),
+    ] = None
+
+    def game(self) -> Variant:
+        """Return the rule set."""
+        return shipped_variant(self.variant) if self.rules is None else rules_of_text(self.rules)
+
+
+class PositionRequest(GameRequest):
+    """A request about a position of a game."""
+
+    position: Annotated[
+        str | None,
+        Field(
+            max_length=_LONGEST_POSITION,
+            description="Position as text, OpenTafl text or JSON of the Bologna server; by default the start.",
+            examples=["9/9/9/4w4/2K6/9/9/9/4b4 b"],
+        ),
+    ] = None
+    side: Annotated[
+        Literal["w", "b"] | None, Field(description="Side to move, for positions that do not contain it.")
+    ] = None
+
+    def board(self) -> Board:
+        """Return a board with the position, whether or not it can be played on."""
+        variant = self.game()
+        if self.position is None:
+            return Board(variant)
+        return Board(variant, read_position(self.position, variant.size, self.side))
+
+    def search_board(self) -> Board:
+        """Return the board for a search.
+
+        Rules that the compiled engine does not support are refused here, before the request queues for a worker.
+        """
+        board = self.board()
+        engine_for(board.variant)
+        return board
+
+
+class MovesRequest(PositionRequest):
+    """A request about a position and the moves made from there."""
+
+    moves: Annotated[
+        list[Annotated[str, Field(max_length=_LONGEST_MOVE)]],
+        Field(max_length=MOST_MOVES, description="Moves made from the position, in any notation."),
+    ] = []
+
+    def board(self) -> Board:
+        """Return the board after the moves, including the history."""
+        board = super().board()
+        for number, text in enumerate(self.moves, 1):
+            try:
+                board.push_text(text)
+            except InputError as error:
+                error.within(f"move {number}")
+                raise
+        return board
+
+
+class SaveRequest(MovesRequest):
+    """A request to write a game as a record."""
+
+    tags: Annotated[
+        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Tags, such as players.")
+    ] = {}
+    result: Annotated[
+        Literal["white", "black", "draw"] | None, Field(description="Result, if the board does not show it.")
+    ] = None
+
+    form: Annotated[Literal["tablut", "opentafl"], Field(description="Format of the record.")] = "tablut"
+
+    def text(self) -> str:
+        """Return the record of the game as text."""
+        record = self.board().record(self.tags, self.result)
+        return write_record(record) if self.form == "tablut" else write_game(record)
+
+
+class BestMoveRequest(MovesRequest):
+    """A request for a player's move in a position."""
+
+    player: Annotated[str, Field(max_length=80, description="A name from /api/players.")] = "alphabeta"
+    movetime: Annotated[float | None, Field(gt=0, description="Time limit in seconds; 1 if no limit is set.")] = None
+    nodes: Annotated[int | None, Field(ge=1, description="Maximum number of moves made in the search.")] = None
+    playouts: Annotated[int | None, Field(ge=1, le=10_000_000, description="Maximum number of playouts.")] = None
+    depth: Annotated[int | None, Field(ge=1, le=100, description="Maximum depth in plies.")] = None
+    seed: Annotated[int, Field(ge=0, lt=1 << 32, description="Seed for players that use random numbers.")] = 0
+
+
+class SolveRequest(PositionRequest):
+    """A request to prove a position, or to solve a whole board if no position is given."""
+
+    plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
+    all_wins: Annotated[bool, Field(description="Whether to look for moves that win later, too.")] = False
+    seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
+
+
+class PerftRequest(PositionRequest):
+    """A request to count the move sequences from a position."""
+
+    depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
+    divide: Annotated[bool, Field(description="Whether to count the sequences for each first move, too.")] = False
+
+
+class ThinkRequest(MovesRequest):
+    """A request to search a position and report progress."""
+
+    movetime: float = Field(5.0, gt=0, description="Time limit in seconds.")
+
+
+class EndingsRequest(ApiRequest):
+    """A request to list positions of a tablebase. A filter that is omitted does not apply."""
+
+    wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
+    side: Literal["white", "black"] | None = None
+    material: Annotated[
+        str | None, Field(pattern=r"^[0-9]{1,3}v[0-9]{1,3}$", description="Attackers and defenders, such as 2v1.")
+    ] = None
+    zugzwang: Literal["full", "half", "any"] | None = None
+    min_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
+    max_plies: Annotated[int | None, Field(ge=0, le=20_000)] = None
+    order: Literal["index", "longest", "shortest"] = "longest"
+    most: Annotated[int, Field(ge=1, le=200)] = 24
+    skip: Annotated[int, Field(ge=0, le=100_000, description="Number of positions to skip.")] = 0
+
+
+class TryRequest(ApiRequest):
+    """A puzzle in progress: the solver's moves and the replies to them."""
+
+    moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
+
+
+class RecordRequest(GameRequest):
+    """A request about a game record: in this toolkit's format, in OpenTafl's, or a log of the Bologna server."""
+
+    variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
+    record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None
+    record_base64: Annotated[
+        str | None, Field(max_length=3 << 20, description="Record file in Base64, encoded as UTF-8 or Latin-1.")
+    ] = None
+
+    def record_and_rules(self) -> tuple[GameRecord, Variant]:
+        """Return the record and its rules; rules given in the request take precedence."""
+        chosen = self.game() if self.rules is not None or self.variant else None
+        content: str | bytes
+        if self.record_base64 is not None:
+            try:
+                content = base64.b64decode(self.record_base64, validate=True)
+            except (binascii.Error, ValueError) as error:
+                raise InputError("is not valid Base64", subject="field 'record_base64'") from error
+        elif self.record is not None:
+            content = self.record
+        else:
+            raise InputError("give the record as 'record' or as 'record_base64'")
+        record = read_record(content, chosen)
+        if record.variant is None:
+            raise InputError("the record does not name a rule set", remedy="choose one above the record")
+        if len(record.moves) > MOST_MOVES:
+            raise InputError(f"the record has {len(record.moves):,} moves, but at most {MOST_MOVES:,} are shown")
+        return record, as_variant(record.variant)
+
+
+class AnalysisRequest(RecordRequest):
+    """A request to analyse a game."""
+
+    movetime: Annotated[float, Field(gt=0, le=5, description="Time for each position in seconds.")] = 0.2

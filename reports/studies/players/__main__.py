@@ -1,0 +1,22 @@
+"""``python -m reports.studies.players``: render the two pages of the study from its stored matches."""
+
+from __future__ import annotations
+
+from reports.studies.players import measures, tables
+from reports.studies.rendered import check_option, rendered
+from tablut.cli.command import command
+from tablut.cli.runtime import Reply
+from tablut.cli.shell import main
+
+NAME = "python -m reports.studies.players"
+
+
+@command()
+@check_option
+def page_command(check: bool) -> Reply:
+    """Render both pages and their figures from the stored data."""
+    return rendered(tables.FOLDER, [*tables.artefacts(), *measures.artefacts()], check)
+
+
+if __name__ == "__main__":
+    main(page_command, NAME)

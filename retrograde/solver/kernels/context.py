@@ -1,0 +1,433 @@
+"""The inputs of the compiled passes: the task of a pass, and the memory of one thread.
+
+The kernels check no bounds. `row_array_sizes` computes lengths that suffice to evaluate any whole row of a tier.
+`new_context` allocates these arrays and all others; its docstring shows that their types are wide enough.
+
+Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
+Wide boards are uint64, and their cells uint16.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from math import comb
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import numpy as np
+
+from tablut.engine.layout import cells_dtype, new_board
+from tablut.engine.tables import Blocks, Tables, build_tables
+from tablut.engine.unmoves import OriginTables, build_origins
+from tablut.indexing.tier_kernels import ROOM, SCRATCH
+from tablut.indexing.tier_tables import TierTables
+from tablut.indexing.values import COUNTER
+from tablut.position import NARROW
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from tablut.variants import Variant
+
+_MOST_MEN: Final = 5
+"""Maximum number of attackers of a tier whose rows are evaluated as a whole.
+
+The cost grows with the number of ways to place all attackers but one.
+"""
+
+
+class RowArraySizes(NamedTuple):
+    """Lengths of the arrays of `RowArrays`.
+
+    Attributes
+    ----------
+    men : int
+        Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
+    masks, marks : int
+        For every way to place all attackers but one, a mask for each line and a mark for each cell.
+    columns : int
+        In a tier without defenders, the number of ways to place all attackers; else 0.
+    """
+
+    men: int
+    masks: int
+    marks: int
+    columns: int
+
+    @property
+    def bytes(self) -> int:
+        """Size of the arrays in bytes, including the items of both sides."""
+        return 2 * self.masks + self.marks + 2 * 2 * self.columns
+
+
+NO_ROW_ARRAYS: Final = RowArraySizes(0, 0, 0, 0)
+
+
+def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySizes:
+    """Return the array lengths needed to evaluate whole rows of a tier, or `NO_ROW_ARRAYS` if this is not done.
+
+    The lengths are computed for all cells of attackers. A row leaves them fewer cells, so every rank is within bounds.
+    """
+    attackers, defenders = material
+    if attackers > _MOST_MEN or variant.size > NARROW:
+        return NO_ROW_ARRAYS
+    cells = len(variant.regions.free_cells | variant.regions.camp_cells)
+    choices = comb(cells, attackers - 1)
+    columns = 0 if defenders else comb(cells, attackers)
+    return RowArraySizes(attackers, 2 * variant.size * choices, cells * choices, columns)
+
+
+# -- lines: the places from which a slide reaches a target ----------------------------------
+
+
+class LineSources(NamedTuple):
+    """The places of each line from which an attacker can reach a target; N is the board's size.
+
+    Attributes
+    ----------
+    places : ndarray of uint16, flat
+        Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with digit 1 for
+        a piece and 2 for a target. A mask has only empty places where an attacker may stand.
+    at : ndarray of uint32, shape (2N,)
+        Start of each line's block; ranks, then files.
+    """
+
+    places: NDArray[np.uint16]
+    at: NDArray[np.uint32]
+
+
+@lru_cache(maxsize=8)
+def line_sources(variant: Variant) -> LineSources:
+    """Return the sources of all lines of a variant."""
+    tables, standing = build_tables(variant), build_origins(variant).attacker_cells
+    size = variant.size
+    content = np.arange(3**size)
+    taken, wanted = np.zeros_like(content), np.zeros_like(content)
+    for place in range(size):
+        digit = content // 3**place % 3
+        taken |= (digit == 1).astype(content.dtype) << place
+        wanted |= (digit == 2).astype(content.dtype) << place
+    kinds = list(zip(tables.attacker_slides.tolist(), standing.tolist(), strict=True))
+    blocks, offsets = Blocks(), {}
+    for first, allowed in set(kinds):
+        slides = tables.slides[first : first + (size << size)].reshape(size, 1 << size)
+        block = np.zeros(3**size, dtype=np.uint16)
+        for place in (place for place in range(size) if allowed >> place & 1):
+            reaches = (slides[place, taken] & wanted != 0) & (taken >> place & 1 == 0)
+            block |= reaches.astype(np.uint16) << np.uint16(place)
+        offsets[first, allowed] = blocks.place(block)
+    return LineSources(blocks.joined(), np.array([offsets[kind] for kind in kinds], dtype=np.uint32))
+
+
+# -- the task of a pass -----------------------------------------------------------------------
+
+
+LOSSES: Final = 0
+"""Mode of a forward pass that only finds positions where all moves lose."""
+WINS: Final = 1
+"""Mode of a forward pass that only finds positions with a win within ``limit + 2`` plies."""
+FULL: Final = 2
+"""Mode of a forward pass that finds the complete item of each position."""
+
+
+class Messages(NamedTuple):
+    """Buffer for messages to other slices about positions that have a move to a new value of the other side.
+
+    Attributes
+    ----------
+    room : int
+        Capacity of the buffer in messages; 0 if a pass changes the positions itself.
+    entries : ndarray of int64, shape (room,)
+        Output: the positions concerned, as entries of the whole tier.
+    moves : ndarray of uint8, shape (room,)
+        Output: the number of moves of each position that lead to the new value.
+    place : ndarray of int64, shape (2,)
+        The entry at which to continue, or -1 if all messages are written; and the number of messages written so far.
+    starts : ndarray of int64, shape (rows,)
+        For each row of the task's window, its first entry in the whole tier.
+    """
+
+    room: int
+    entries: NDArray[np.int64]
+    moves: NDArray[np.uint8]
+    place: NDArray[np.int64]
+    starts: NDArray[np.int64]
+
+
+def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
+    """Return an empty buffer for ``room`` messages."""
+    return Messages(room, np.zeros(room, np.int64), np.zeros(room, np.uint8), np.zeros(2, np.int64), starts)
+
+
+class Pass(NamedTuple):
+    """Parameters of one pass over a tier, which writes the items of one side and reads those of the other.
+
+    Attributes
+    ----------
+    tier : int
+        Number of the tier.
+    side : int
+        The side to move in the positions whose items are written: 0 for white, 1 for black.
+    mode : int
+        Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
+    limit : int
+        In a forward pass, a distance in plies. Successors that the opponent wins in more plies count as open, because
+        they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
+        may have a quicker win.
+    by_rows : int
+        In a forward pass, not 0 to find black's losses by whole rows where possible. This is worthwhile if most of a
+        tier is to be examined.
+    mine : ndarray of uint16, shape (entries,)
+        The tier's items with ``side`` to move; see `tablut.indexing.values`.
+    theirs : ndarray of uint16, shape (entries,)
+        Its items with the other side to move.
+    lower : ndarray of int64, shape (2 * tiers,)
+        Address of each tier's items, at index ``2 * tier + side to move``.
+    report : ndarray of int64, shape (CODES,)
+        Output: the pass adds the number of items that were given each code, and of those found to be aliases.
+    messages : Messages
+        In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
+        no items.
+    """
+
+    tier: int
+    side: int
+    mode: int
+    limit: int
+    by_rows: int
+    mine: NDArray[np.uint16]
+    theirs: NDArray[np.uint16]
+    lower: NDArray[np.int64]
+    report: NDArray[np.int64]
+    messages: Messages
+
+
+class Marking(NamedTuple):
+    """Parameters of one pass that marks the successors of a tier's new marks.
+
+    Attributes
+    ----------
+    tier : int
+        Number of the tier.
+    side : int
+        The side to move in the positions whose successors are marked: 0 for white, 1 for black.
+    mine, theirs : ndarray of uint8, shape (entries,)
+        The tier's marks with this side to move, and with the other.
+    lower : ndarray of int64, shape (2 * tiers,)
+        Address of each tier's marks, at index ``2 * tier + side to move``.
+    """
+
+    tier: int
+    side: int
+    mine: NDArray[np.uint8]
+    theirs: NDArray[np.uint8]
+    lower: NDArray[np.int64]
+
+
+# -- the memory of one thread -----------------------------------------------------------------
+
+
+ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
+"""Positions in a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
+cell; the number of rows set so far; the number of contradictions, such as moves to entries that do not exist; the
+number of cells that the row leaves to column soldiers; and the distance between the marks of two consecutive cells."""
+
+
+class Cursor(NamedTuple):
+    """The place of a thread in a tier: the current row and column. C is the number of cells.
+
+    Attributes
+    ----------
+    head : ndarray of int64, shape (8,)
+        Scalars, at the positions `ORBIT`, `BASE` and so on.
+    row_cells : ndarray of int64, shape (C,)
+        Cells of the row soldiers.
+    numbers : ndarray of int64, shape (C,)
+        Numbers of the column soldiers' cells in this row, ascending. Without column soldiers, those of the row
+        soldiers' cells.
+    spot : ndarray of uint8, shape (C,)
+        The cell of each number in this row.
+    number : ndarray of int16, shape (C,)
+        The number of each cell in this row, or -1.
+    """
+
+    head: NDArray[np.int64]
+    row_cells: NDArray[np.int64]
+    numbers: NDArray[np.int64]
+    spot: NDArray[np.uint8]
+    number: NDArray[np.int16]
+
+
+class Men(NamedTuple):
+    """A position, as the engine's board and as lists of cells. C is the number of cells.
+
+    Attributes
+    ----------
+    board : ndarray of uint32, shape (2N + 4,)
+        The board.
+    black, white : ndarray of uint8, shape (C,)
+        The cells of the attackers and of the defenders, in any order.
+    """
+
+    board: NDArray[np.uint32]
+    black: NDArray[np.uint8]
+    white: NDArray[np.uint8]
+
+
+class RowMoves(NamedTuple):
+    """Cache of the rows to which moves of white's men lead from the current row. C is the number of cells.
+
+    Attributes
+    ----------
+    stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
+        At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
+        row that the move leads to.
+    number : ndarray of uint8, shape ((defenders + 1) * C * C,)
+        At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
+    """
+
+    stamp: NDArray[np.int64]
+    base: NDArray[np.int64]
+    number: NDArray[np.uint8]
+
+
+class RowArrays(NamedTuple):
+    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`), of the lengths in `RowArraySizes`.
+
+    Attributes
+    ----------
+    men : int
+        Maximum number of attackers for which the arrays are large enough; 0 if no row will be evaluated.
+    sources : LineSources
+        The places from which moves to a target begin.
+    lines : ndarray of uint16, shape (6 * N,)
+        Masks of one choice of column soldiers.
+    masks : ndarray of uint16, flat
+        Masks of all choices.
+    marks : ndarray of uint8, flat
+        At index ``number * choices + choice``, the marks of the moves from a cell.
+    found : ndarray of uint8, shape (C,)
+        For each column of a run, the marks of all moves of the position.
+    mine, theirs : ndarray of uint16, flat
+        Items of a king for every choice of cells, for both sides to move.
+    """
+
+    men: int
+    sources: LineSources
+    lines: NDArray[np.uint16]
+    masks: NDArray[np.uint16]
+    marks: NDArray[np.uint8]
+    found: NDArray[np.uint8]
+    mine: NDArray[np.uint16]
+    theirs: NDArray[np.uint16]
+
+
+class Context(NamedTuple):
+    """All tables and memory that the passes of one thread use. C is the number of cells.
+
+    Kernels receive its directory (`tablut.engine.records.directory`), which is a single array instead of a hundred.
+    This reduces their compile time by a quarter.
+
+    Attributes
+    ----------
+    rules, origins, tiers
+        The rules, the tables of the cells from which pieces can have come, and the index of the tiers.
+    cursor : Cursor
+        The current row and column.
+    here : Men
+        The current position.
+    spare : Men
+        Another position: a parent of the current one.
+    below : Men
+        The position that a move leads to; only its lists are used, not its board.
+    row_moves : RowMoves
+        The rows to which moves lead from the current row.
+    row_arrays : RowArrays
+        Arrays for evaluating the current row as a whole.
+    tactical, quiet : ndarray of int64, shape (2 * C,)
+        By man, the targets of its moves as a cross; see `retrograde.solver.kernels.forward`.
+    others : ndarray of int64, shape (3 * ROOM,)
+        Sums for `retrograde.solver.kernels.cursor.attacker_entry`.
+    scratch : ndarray of int64, shape (SCRATCH,)
+        Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
+    moves : ndarray of int32, shape (4 * C,)
+        Moves of a position.
+    seen : ndarray of int64
+        Number of parents of the current position whose moves have been counted, followed by these parents.
+    traits : ndarray of uint8, shape (C,)
+        By number in this row, a property of the cell that a kernel uses for all columns.
+    run : ndarray of int64, shape (C,)
+        Like the cursor's ``numbers``, for iterating over columns without a board.
+    """
+
+    rules: Tables
+    origins: OriginTables
+    tiers: TierTables
+    cursor: Cursor
+    here: Men
+    spare: Men
+    below: Men
+    row_moves: RowMoves
+    row_arrays: RowArrays
+    tactical: NDArray[np.int64]
+    quiet: NDArray[np.int64]
+    others: NDArray[np.int64]
+    scratch: NDArray[np.int64]
+    moves: NDArray[np.int32]
+    seen: NDArray[np.int64]
+    traits: NDArray[np.uint8]
+    run: NDArray[np.int64]
+
+
+def new_context(
+    variant: Variant, rules: Tables, tiers: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
+) -> Context:
+    """Return tables and memory for one thread, for tiers of up to ``defenders`` defenders.
+
+    The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
+    121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead
+    to it, because an empty cell is the end of at most four slides; `Context.seen` has space for this many, and an item
+    can count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts them
+    in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
+    """
+    size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
+    assert cells <= np.iinfo(cell).max
+    assert 4 * cells <= COUNTER
+    white_moves = (defenders + 1) * cells
+    here, spare, below = (Men(new_board(size), np.zeros(cells, cell), np.zeros(cells, cell)) for _ in range(3))
+    no_sources = LineSources(np.zeros(0, np.uint16), np.zeros(0, np.uint32))
+    return Context(
+        rules=rules,
+        origins=build_origins(variant),
+        tiers=tiers,
+        cursor=Cursor(
+            head=np.zeros(8, np.int64),
+            row_cells=np.zeros(cells, np.int64),
+            numbers=np.zeros(cells, np.int64),
+            spot=np.zeros(cells, cell),
+            number=np.zeros(cells, np.int16),
+        ),
+        here=here,
+        spare=spare,
+        below=below,
+        row_moves=RowMoves(
+            np.zeros(white_moves, np.int64), np.zeros(white_moves, np.int64), np.zeros(white_moves * cells, cell)
+        ),
+        row_arrays=RowArrays(
+            men=sizes.men,
+            sources=line_sources(variant) if sizes.men else no_sources,
+            lines=np.zeros(6 * size, np.uint16),
+            masks=np.zeros(sizes.masks, np.uint16),
+            marks=np.zeros(sizes.marks, np.uint8),
+            found=np.zeros(cells, np.uint8),
+            mine=np.zeros(sizes.columns, np.uint16),
+            theirs=np.zeros(sizes.columns, np.uint16),
+        ),
+        tactical=np.zeros(2 * cells, np.int64),
+        quiet=np.zeros(2 * cells, np.int64),
+        others=np.zeros(3 * ROOM, np.int64),
+        scratch=np.zeros(SCRATCH, np.int64),
+        moves=np.zeros(4 * cells, np.int32),
+        seen=np.zeros(1 + 4 * cells, np.int64),
+        traits=np.zeros(cells, np.uint8),
+        run=np.zeros(cells, np.int64),
+    )

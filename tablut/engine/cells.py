@@ -1,0 +1,90 @@
+"""Sets of cells in kernels: pairs of 64-bit words, the cells below 64 in the first word and all others in the second.
+
+A set holds up to 128 cells, enough for every board except the wide ones (`tablut.engine.layout`). All functions are
+inlined and take a few instructions each.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablut.engine.jit import U64, inlined, popcount, trailing_zeros
+
+Cells = tuple[Any, Any]
+"""A set of cells."""
+
+
+@inlined
+def bit_of(cell: int) -> Cells:
+    """Return the set that contains a single cell."""
+    bit = U64(1) << U64(cell & 63)
+    return (bit if cell < 64 else U64(0)), (bit if cell >= 64 else U64(0))
+
+
+@inlined
+def meet(one: Cells, other: Cells) -> Cells:
+    """Return the intersection of two sets."""
+    return one[0] & other[0], one[1] & other[1]
+
+
+@inlined
+def join(one: Cells, other: Cells) -> Cells:
+    """Return the union of two sets."""
+    return one[0] | other[0], one[1] | other[1]
+
+
+@inlined
+def without(one: Cells, other: Cells) -> Cells:
+    """Return the cells of one set that are not in the other."""
+    return one[0] & ~other[0], one[1] & ~other[1]
+
+
+@inlined
+def is_empty(cells: Cells) -> bool:
+    """Return whether a set is empty."""
+    return bool((cells[0] | cells[1]) == U64(0))
+
+
+@inlined
+def are_equal(one: Cells, other: Cells) -> bool:
+    """Return whether two sets have the same cells."""
+    return bool(one[0] == other[0] and one[1] == other[1])
+
+
+@inlined
+def has_cell(cells: Cells, cell: int) -> bool:
+    """Return whether a cell is in a set."""
+    return bool(((cells[0] if cell < 64 else cells[1]) >> U64(cell & 63)) & U64(1) != U64(0))
+
+
+@inlined
+def count_cells(cells: Cells) -> int:
+    """Return the number of cells of a set."""
+    return popcount(cells[0]) + popcount(cells[1])
+
+
+@inlined
+def first_of(cells: Cells) -> int:
+    """Return the first cell of a set that is not empty."""
+    return trailing_zeros(cells[0]) if cells[0] != U64(0) else 64 + trailing_zeros(cells[1])
+
+
+@inlined
+def set_at(sets: NDArray[np.uint64], number: int) -> Cells:
+    """Return one set from an array with two words for each set."""
+    return sets[2 * number], sets[2 * number + 1]
+
+
+@inlined
+def shifted_up(cells: Cells, count: int) -> Cells:
+    """Return the cells that follow those of a set by ``count`` (1 to 63); they may lie beyond the board."""
+    return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
+
+
+@inlined
+def shifted_down(cells: Cells, count: int) -> Cells:
+    """Return the cells that precede those of a set by ``count`` (1 to 63)."""
+    return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)

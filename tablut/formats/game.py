@@ -1,0 +1,117 @@
+"""The contents of a game record, independent of the format of the file.
+
+The contents of a record are not trusted until they are checked. Its moves, captures, positions and result are checked
+against the rules by `tablut.replay`, not here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from tablut.errors import InputError
+from tablut.position import MoveText, Position
+from tablut.rules.outcome import GameResult
+from tablut.variants import Variant
+from tablut.work.files import brief, excerpt
+
+RECORD_BYTES: Final = 8 << 20
+"""Maximum size of a record in bytes."""
+
+
+class NoRulesError(InputError):
+    """A record that names no rule set and was read without a given one."""
+
+
+@brief
+@dataclass(frozen=True, slots=True)
+class GameRecord:
+    """A game as its record describes it; the result of all readers of records.
+
+    Attributes
+    ----------
+    tags : mapping of str to str
+        Players, date, place and so on. Names begin with a capital; ``White`` and ``Black``
+        are the players in every format.
+    variant : str, Variant or None
+        Name of the rule set, or the rule set itself if the record spells it out;
+        None if the record does not identify one.
+    start : Position or None
+        First position of the game; None for the start of the variant.
+    moves : tuple of MoveText
+        The moves with the captures that the record claims.
+    result : {'white', 'black', 'draw'} or None
+        Claimed result of the game; None if the record claims no result.
+    positions : tuple of Position, or None
+        Positions after each move if the record contains all of them, else None.
+    notes : tuple of str
+        Contents that the reader left out, one line each: variations, rejected moves, further games.
+    warnings : tuple of str
+        Warnings that the reader used rules given by the caller instead of the record's own.
+    comments : mapping of int to str
+        Comments, keyed by the number of moves before them: 0 for a comment before the first move.
+    marks : mapping of int to str
+        Annotation marks such as ``?!`` or ``$6``, keyed by ply; several marks are separated by spaces.
+
+    Examples
+    --------
+    >>> from tablut.position import MoveText
+    >>> record = GameRecord({"White": "Anna"}, "ashton", None, (MoveText.parse("e4-f4", 9),), None)
+    >>> str(record.moves[0]), record.result, record.positions
+    ('e4-f4', None, None)
+    """
+
+    tags: Mapping[str, str] = field(hash=False)
+    variant: str | Variant | None
+    start: Position | None
+    moves: tuple[MoveText, ...]
+    result: GameResult | None
+    positions: tuple[Position, ...] | None = None
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    comments: Mapping[int, str] = field(default_factory=dict, hash=False)
+    marks: Mapping[int, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        if self.positions is not None and len(self.positions) != len(self.moves):
+            raise ValueError(f"{len(self.positions)} positions for {len(self.moves)} moves; expected as many")
+
+
+def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
+    """Return the first position of a game, or None if it is the start position of the rules.
+
+    A board of another size than that of the rules raises `InputError`.
+    """
+    if start is not None and start.size != rules.size:
+        raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
+    return None if start is None or str(start) == rules.start_position else start
+
+
+def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
+    """Return a warning if a record was read under other rules than its own; otherwise no warning."""
+    if own is None or given is None or own.same_game(given):
+        return ()
+    return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)
+
+
+def further_games(count: int) -> str:
+    """Return the note on the further games of a file, which are not read."""
+    return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
+
+
+# -- comments of a record, found in linear time --------------------------------------------
+
+
+def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:
+    """Yield each stretch of text between comments, together with the comment after it; comments do not nest."""
+    place = 0
+    while (opened := text.find(begin, place)) >= 0:
+        closed = text.find(end, opened)
+        if closed < 0:
+            raise InputError(
+                f"the comment {excerpt(text[opened : opened + 40])} does not end; expected {end!r}", subject=what
+            )
+        yield text[place:opened], text[opened + 1 : closed]
+        place = closed + 1
+    yield text[place:], ""

@@ -1,0 +1,351 @@
+"""The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
+
+Most PGN files of the same structure can also be read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tablut.errors import InputError
+from tablut.formats.game import GameRecord, NoRulesError, further_games, overruled, start_under
+from tablut.formats.opentafl import read_rules, rules_source
+from tablut.position import MoveText, Position
+from tablut.rules.outcome import RESULTS, GameResult
+from tablut.variants import Variant, as_variant, shipped_variant, variant_names
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
+
+#     [Variant "ashton"]
+#     [White "Anna"]
+#     [Start "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w2b1/4w4/4b4/3bbb3 w"]
+#
+#     1. e4-f4 a4-b4?! {a comment}
+#     2. f4-f2 h4-e4xe3
+#     black
+#
+# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
+# record under the user's own rules also contains their digest in a tag ``Rules-SHA256``; to read the record, the rules
+# must be given, and they must have this digest. Instead of ``Variant`` a record may spell out its rules as OpenTafl
+# does, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in
+# braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not
+# allowed there.
+#
+# The reader also accepts elements of PGN: results such as ``1-0``, where the first number belongs to the
+# side that moved first; ``1...``; ``;`` before a comment; nested braces. Lines after ``%``, variations and
+# further games are left out and mentioned in a note.
+
+
+_NAME = re.compile(r"[A-Z][A-Za-z0-9_-]{0,63}")
+_PART = re.compile(
+    rf'(?P<tag>\[(?P<name>{_NAME.pattern})[ \t]{{1,9}}"(?P<value>(?:[^"\\\n]|\\.)*)"[ \t]{{0,9}}\])'
+    r"|(?P<rest>;[^\n]*)|(?P<escape>^%[^\n]*)|(?P<mark>\$[0-9]{1,3}|[!?]{1,2})|[{(]"
+    r"|(?P<word>[^\s{}()$!?;]+|[$})])",
+    re.MULTILINE,
+)
+_MARKS = re.compile(r"(?:(?:^| )(?:\$[0-9]{1,3}|[!?]{1,2}))+")
+_SIGN = re.compile(r"\\.|[(){}]", re.DOTALL)
+_ESCAPE = re.compile(r'\\(?:u(?!d[89a-f])([0-9a-f]{4})|([n"\\{}]))')
+_CONTROL: Final = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff"
+_IN_TAG = re.compile(rf'[\\"{_CONTROL}]')
+_IN_COMMENT = re.compile(rf"[\\{{}}{_CONTROL}]|\A\s|\s\Z")
+_STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
+_NUMBER = re.compile(r"([0-9]{1,9})(\.{1,3}|…)(.*)", re.DOTALL)
+_DIGEST = re.compile(r"[0-9a-fA-F]{64}")
+_NO_RESULT = "*"
+_ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
+
+
+def looks_like_native(text: str) -> bool:
+    """Return whether a text begins with a tag or a comment, as native records and PGN do."""
+    return text.lstrip().startswith(("[", "{", "%", ";"))
+
+
+@dataclass
+class _NativeGame:
+    """The parts of the first game of a text."""
+
+    tags: dict[str, str] = field(default_factory=dict)
+    moves: list[tuple[str, int]] = field(default_factory=list)
+    """Words of the moves, each with its line number."""
+    numbered: int = -1
+    """Number of moves before the last move number."""
+    result: str | None = None
+    comments: dict[int, str] = field(default_factory=dict)
+    marks: dict[int, str] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+    def keep(self, kept: dict[int, str], text: str) -> None:
+        """Attach a comment or a mark to the last move."""
+        if text:
+            ply = len(self.moves)
+            kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
+
+    def word(self, word: str, line: int) -> None:
+        """Add a move, which may be preceded by its move number in the same word."""
+        if word.startswith("["):
+            shown = f"record: line {line}: {excerpt(word)}"
+            raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
+        if (number := _NUMBER.fullmatch(word)) is not None:
+            count, first = len(self.moves), number[2] == "."
+            if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
+                raise InputError(
+                    f"line {line}: {number[1]}{number[2]} follows {plural(count, 'move')}",
+                    subject="record",
+                    remedy="number every second move",
+                )
+            self.numbered, word = count, number[3]
+        if word:
+            self.moves.append((word, line))
+
+
+def _first_game(text: str) -> _NativeGame:
+    game, games, begun, over, place, line = _NativeGame(), 1, False, False, 0, 1
+    escapes, variations = 0, []
+    while (part := _PART.search(text, place)) is not None:
+        kind, word = part.lastgroup, part[0]
+        line += text.count("\n", place, part.start())
+        place = _end(text, part.start(), line) if word in ("{", "(") else part.end()
+        if (over and kind == "word") or (begun and kind == "tag" and (over or _begins_line(text, part.start()))):
+            games, begun, over = games + 1, False, False
+        if kind == "word":
+            begun, over = True, word in _ENDS
+        if games > 1:
+            pass
+        elif kind == "tag" and not begun:
+            if part["name"] in game.tags:
+                raise InputError(f"line {line}: tag {part['name']} occurs twice", subject="record")
+            game.tags[part["name"]] = _unescaped(part["value"])
+        elif kind == "word" and over:
+            game.result = word
+        elif kind in ("tag", "word"):
+            game.word(word, line)
+        elif kind == "mark":
+            game.keep(game.marks, word)
+        elif kind == "rest":
+            game.keep(game.comments, word[1:].strip())
+        elif word == "{":
+            game.keep(game.comments, _unescaped(text[part.end() : place - 1].strip()))
+        elif word == "(":
+            variations.append(str(len(game.moves)))
+        else:
+            escapes += 1
+        line += text.count("\n", part.start(), place)
+    if variations:
+        more = ", ..." * (len(variations) > 20)
+        game.notes.append(f"variations omitted: after ply {', '.join(variations[:20])}{more}")
+    if escapes:
+        game.notes.append(f"lines after % omitted: {escapes}")
+    if games > 1:
+        game.notes.append(further_games(games - 1))
+    return game
+
+
+def _begins_line(text: str, place: int) -> bool:
+    return not text[text.rfind("\n", 0, place) + 1 : place].strip()
+
+
+def _end(text: str, start: int, line: int) -> int:
+    """Return the end of a comment or a variation; both may be nested."""
+    braces = parentheses = 0
+    for sign in _SIGN.finditer(text, start):
+        if sign[0] in "{}":
+            braces = max(0, braces + (1 if sign[0] == "{" else -1))
+        elif sign[0] in "()" and not braces:
+            parentheses += 1 if sign[0] == "(" else -1
+        if not braces and not parentheses:
+            return sign.end()
+    what, end = ("comment", "}") if text[start] == "{" else ("variation", ")")
+    shown = excerpt(text[start : start + 40])
+    raise InputError(f"line {line}: the {what} {shown} does not end; expected {end!r}", subject="record")
+
+
+def _unescaped(text: str) -> str:
+    def sign(found: re.Match[str]) -> str:
+        return chr(int(found[1], 16)) if found[1] else "\n" if found[2] == "n" else found[2]
+
+    return _ESCAPE.sub(sign, text)
+
+
+def _escaped(text: str, signs: re.Pattern[str]) -> str:
+    def escape(found: re.Match[str]) -> str:
+        sign = found[0]
+        return r"\n" if sign == "\n" else f"\\{sign}" if sign in '\\"{}' else f"\\u{ord(sign):04x}"
+
+    if any("\ud800" <= sign <= "\udfff" for sign in text):
+        raise InputError(
+            f"{excerpt(text)}: has half a surrogate pair, which no text file can contain", subject="record"
+        )
+    return signs.sub(escape, text)
+
+
+def read_native(text: str, variant: Variant | None = None) -> GameRecord:
+    r"""Parse a record in the toolkit's own format."""
+    game = _first_game(text)
+    tags = game.tags
+    name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
+    own = _own_rules(name, tags.get("Rules"), given=variant is not None)
+    chosen = variant or own
+    if chosen is None:
+        raise NoRulesError('record: has no rule set; expected a tag such as [Variant "ashton"]')
+    _hold_to_digest(digest, chosen, given=variant is not None)
+    written = tags.pop("Start", None)
+    if written is not None:
+        start: Position | None = Position.parse(written, chosen.size)
+    else:
+        start = None if own is None else start_under(Position.parse(own.start_position, own.size), chosen, "record")
+    first = chosen.start_position[-1] if start is None else start.side
+    return GameRecord(
+        result=_result(game.result, tags.pop("Result", None), first),
+        tags=tags,
+        variant=chosen if variant is not None or name is None else chosen.name,
+        start=start,
+        moves=tuple(_moves(game.moves, chosen.size)),
+        notes=tuple(game.notes),
+        warnings=() if variant is None or digest is not None else _overruled(name, own, variant),
+        comments=game.comments,
+        marks=game.marks,
+    )
+
+
+def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
+    """Return the rules that a record names or spells out, or None if there are none.
+
+    For unknown rules, None is also returned if the caller has given other rules. Only names of shipped rule sets are
+    accepted, never paths, so that a record cannot cause a file to be opened.
+    """
+    try:
+        if name is not None:
+            return shipped_variant(name)
+        return None if rules is None else read_rules(rules)
+    except InputError as error:
+        if given:
+            return None
+        if name is None:
+            raise
+        remedy = "give its rule file as `variant`"
+        raise InputError(str(error), subject="record", remedy=remedy) from error
+
+
+def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None:
+    if digest is None:
+        return
+    if _DIGEST.fullmatch(digest) is None:
+        raise InputError(f"tag Rules-SHA256 {excerpt(digest)}: expected 64 hexadecimal digits", subject="record")
+    if digest.lower() != chosen.digest:
+        way = "give the rule file that it was written with as `variant`" if given else "give its rule file as `variant`"
+        raise InputError(
+            f"uses rules with digest {digest[:12].lower()}..., but those of {chosen.name!r} have "
+            f"{chosen.digest[:12]}...",
+            subject="record",
+            remedy=way,
+        )
+
+
+def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[str, ...]:
+    """Return the warning that the rules given by the caller replace those of the record."""
+    if own is not None or name is None:
+        return overruled(own, chosen)
+    shown = "" if name == chosen.name else f"; it was read under {chosen.name!r}"
+    return (f"record: names rules {excerpt(name)} without their digest{shown}",)
+
+
+def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
+    """Return the result from the end of a record or from its tag; the two must not contradict each other."""
+    sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
+    known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
+    known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
+    if claimed is not None and claimed not in known:
+        raise InputError(f"tag Result {excerpt(claimed)}: expected one of {' '.join(known)}", subject="record")
+    found = {known[word] for word in (last, claimed) if word is not None} - {None}
+    if len(found) > 1:
+        raise InputError(f"ends with {last!r}, but its tag Result is {excerpt(claimed or '')}", subject="record")
+    return next(iter(found), None)
+
+
+def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
+    for ply, (word, line) in enumerate(words, 1):
+        try:
+            yield MoveText.parse(word, size)
+        except InputError as error:
+            raise InputError(f"line {line}: ply {ply}: {error}", subject="record") from error
+
+
+def write_record(record: GameRecord) -> str:
+    """Return the text of a record in the toolkit's own format.
+
+    The format has no place for the positions after each move and for notes; they are left out.
+
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+
+    Returns
+    -------
+    str
+        Text that ends with a line feed.
+
+    Raises
+    ------
+    InputError
+        If the format cannot represent the record.
+
+    Examples
+    --------
+    >>> from tablut.records import read_record
+    >>> print(write_record(read_record('[Variant "ashton"] 1. e4f4')), end="")
+    [Variant "ashton"]
+    <BLANKLINE>
+    1. e4-f4
+    *
+    """
+    tags = _rules_tags(record)
+    for tag, value in record.tags.items():
+        if _NAME.fullmatch(tag) is None or tag in _STRUCTURE:
+            own = " ".join(_STRUCTURE)
+            raise InputError(
+                f"expected a capital, then letters, digits, _ or -, but none of {own}", subject=f"tag {excerpt(tag)}"
+            )
+        tags[tag] = value
+    if record.start is not None:
+        tags["Start"] = str(record.start)
+    for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
+        raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
+    lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
+    lines.append("")
+    if before := _after_move(record, 0).strip():
+        lines.append(before)
+    for first in range(0, len(record.moves), 2):
+        pair = [
+            f"{move}{_after_move(record, ply)}" for ply, move in enumerate(record.moves[first : first + 2], first + 1)
+        ]
+        lines.append(f"{first // 2 + 1}. {' '.join(pair)}")
+    return "\n".join([*lines, record.result or _NO_RESULT]) + "\n"
+
+
+def _after_move(record: GameRecord, ply: int) -> str:
+    """Return the text after a move: its marks and its comment."""
+    marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
+    if marks and _MARKS.fullmatch(marks) is None:
+        raise InputError(f"mark {excerpt(marks)}: expected marks such as ?! or $6", subject="record")
+    text = marks if not marks or marks[0] in "!?" else f" {marks}"
+    return f"{text} {{{_escaped(comment, _IN_COMMENT)}}}" if comment else text
+
+
+def _rules_tags(record: GameRecord) -> dict[str, str]:
+    """Return the tags that identify the rules; an empty dictionary if the tag ``Rules`` already spells them out."""
+    if record.variant is None:
+        if "Rules" in record.tags:
+            return {}
+        raise InputError("has no rule set", subject="record", remedy="set one, such as ashton, before writing it")
+    variant = as_variant(record.variant)
+    rules = record.tags.get("Rules")
+    if rules is not None and variant.source == rules_source(rules):
+        return {}
+    if variant.name in variant_names() and variant.same_game(shipped_variant(variant.name)):
+        return {"Variant": variant.name}
+    return {"Variant": variant.name, "Rules-SHA256": variant.digest}

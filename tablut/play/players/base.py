@@ -1,0 +1,115 @@
+"""Base class of the players from the literature, and the budget that the compiled ones spend on a move."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from random import Random
+from typing import ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tablut.board import Board
+from tablut.engine.jit import CLOCK, I64, advance, called, clock_address, inlined, monotonic_ns, read_clock
+from tablut.play.players.registry import PlayerOptions, Setting, check_limits, read_settings
+from tablut.play.search.limits import Choice, SearchLimits, moves_asked_about
+from tablut.play.search.searcher import time_margin
+from tablut.position import Move
+from tablut.variants import Variant
+from tablut.work.clocks import alarm
+from tablut.work.one_caller import OneCaller, alone
+
+
+class ReproducedPlayer(OneCaller):
+    """Base class of the players from the literature: their settings, their random numbers, and what a choice needs."""
+
+    name: ClassVar[str]
+    """Name in the registry, which also states the limits that can end a move of the player."""
+    declared: ClassVar[Mapping[str, Setting]] = {}
+    """Settings of the player, by name."""
+    defaults: ClassVar[Mapping[str, str]] = {}
+    """Values of settings that replace the declared defaults."""
+
+    def __init__(self, variant: Variant, options: PlayerOptions) -> None:
+        given = {**self.defaults, **dict(options.checked().settings)}
+        self.settings = read_settings(self.name, options._replace(settings=tuple(given.items())), self.declared)
+        self.variant = variant
+        self._random = Random(options.seed)
+
+    @alone
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        """Return a move in an undecided position, within limits."""
+        began = time.perf_counter()
+        check_limits(self.name, limits)
+        return self._choice(board, moves_asked_about(board, self.variant), limits, began)
+
+    @abstractmethod
+    def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
+        """Return one of the legal moves. The time for it runs since ``began``."""
+
+
+# -- the budget for a move: a number of moves made, and time on a clock that the kernels read themselves ---
+
+
+NODES: Final = 0
+"""Number of moves made."""
+STOPPED: Final = 1
+_NODE_LIMIT: Final = 2
+_NEXT_LOOK: Final = 3
+"""Number of moves after which the clock is read next."""
+_CLOCK_ADDRESS: Final = 4
+_CLOCK_NUMBER: Final = 5
+_DEADLINE: Final = 6
+"""Time at which the budget ends, in nanoseconds of that clock."""
+_SECONDS: Final = 7
+"""First of the two places that receive the reading of the clock: seconds, then nanoseconds."""
+_ITEMS: Final = 9
+
+UNLIMITED: Final = 1 << 62
+_LOOK_EVERY: Final = 500
+
+
+def new_budget() -> NDArray[np.int64]:
+    """Return a budget without limits."""
+    budget = np.zeros(_ITEMS, dtype=np.int64)
+    budget[[_NODE_LIMIT, _NEXT_LOOK]] = UNLIMITED
+    return budget
+
+
+@contextmanager
+def spending(budget: NDArray[np.int64], limits: SearchLimits, began: float) -> Iterator[None]:
+    """Set a budget to the given limits while a player chooses a move."""
+    budget[:] = new_budget()
+    if limits.nodes is not None:
+        budget[_NODE_LIMIT] = limits.nodes
+    watch: AbstractContextManager[None] = nullcontext()
+    if limits.movetime is not None:
+        left = max(began + limits.movetime - time_margin(limits.movetime) - time.perf_counter(), 0.0)
+        if clock_address():
+            budget[[_NEXT_LOOK, _CLOCK_ADDRESS, _CLOCK_NUMBER]] = 0, clock_address(), CLOCK
+            budget[_DEADLINE] = monotonic_ns() + int(left * 1e9)
+        else:
+            watch = alarm(left, lambda: budget.__setitem__(STOPPED, 1))
+    with watch:
+        yield
+
+
+@called
+def _look_at_clock(budget: NDArray[np.int64]) -> None:
+    budget[_NEXT_LOOK] = budget[NODES] + _LOOK_EVERY
+    read_clock(I64(budget[_CLOCK_ADDRESS]), I64(budget[_CLOCK_NUMBER]), advance(budget, I64(_SECONDS)))
+    if budget[_SECONDS] * 1_000_000_000 + budget[_SECONDS + 1] >= budget[_DEADLINE]:
+        budget[STOPPED] = 1
+
+
+@inlined
+def is_spent(budget: NDArray[np.int64]) -> bool:
+    """Return whether a budget, given as a pointer, is used up, and record it in the budget."""
+    if budget[NODES] >= budget[_NODE_LIMIT]:
+        budget[STOPPED] = 1
+    elif budget[NODES] >= budget[_NEXT_LOOK]:
+        _look_at_clock(budget)
+    return budget[STOPPED] != 0

@@ -1,0 +1,316 @@
+"""Game records of every supported kind: `read_record` recognises the kind of a text, `record_text` writes a file.
+
+A record contains one game. An archive contains many, one on each line: its moves, the captures of each side, and the
+result.
+
+    d2-e2 c4-c5 … f5-f4xe4,2,0,White
+
+Some archives count the ranks from the top of the page. `turned` returns the same game with its ranks counted the other
+way, and `tablut.replay` determines which way is meant.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Final, NamedTuple, NoReturn
+
+from tablut.errors import InputError, text_value
+from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
+from tablut.formats.game import GameRecord
+from tablut.formats.native import looks_like_native, read_native, write_record
+from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
+from tablut.notation import FILES
+from tablut.position import MoveText
+from tablut.rules.outcome import GameResult
+from tablut.variants import Variant, VariantLike, as_variant
+from tablut.work.files import excerpt
+
+__all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
+
+# -- archives: one game on each line -------------------------------------------------------
+
+# A file may contain a line of headings, quotes, blanks and capitals, and semicolons or tabs between the fields. The
+# first number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders; a
+# result may also be unfinished, or a win on time.
+
+
+_FIELDS: Final = 4
+_LINE: Final = 1 << 18
+"""Maximum length of a line in characters."""
+_COUNT = re.compile(r"[0-9]{1,4}", re.ASCII)
+_SQUARE = re.compile(rf"([a-{FILES[-1]}])([0-9]{{1,2}})", re.ASCII)
+_GAME = re.compile(
+    rf'[ \t"]{{0,9}}{_SQUARE.pattern}-?{_SQUARE.pattern}[^,;\n]*[,;\t] ?"?[0-9]{{1,4}}"? ?[,;\t]',
+    re.ASCII | re.IGNORECASE,
+)
+_HEADED = 3
+"""Number of lines within which the first game of an archive must occur."""
+_RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "draw": "draw"}
+
+
+@dataclass(frozen=True, slots=True)
+class ArchivedGame:
+    """A line of an archive, not yet interpreted: line number, moves, captures by attackers and defenders, result."""
+
+    number: int
+    moves: tuple[str, ...]
+    captures: tuple[int, int]
+    result: str
+
+    @property
+    def winner(self) -> GameResult | None:
+        """The winner, or ``draw``, according to the recorded result; None for a game that did not end on the board."""
+        return _RESULTS.get(self.result.lower())
+
+
+def looks_like_archive(text: str) -> bool:
+    """Return whether a text is an archive rather than another kind of record."""
+    return any(_GAME.match(line) for line in text.lstrip().split("\n", _HEADED)[:_HEADED])
+
+
+def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
+    """Return the games of an archive, and error messages about lines that could not be read, keyed by line number."""
+    games: list[ArchivedGame] = []
+    unread: dict[int, str] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip() or (not games and _SQUARE.search(line.lower()) is None):
+            continue
+        if len(line) > _LINE:
+            unread[number] = f"has {len(line):,} characters; at most {_LINE:,} are read"
+        elif (fields := _fields(line)) is None:
+            way = "expected moves, captures by attackers, captures by defenders, result, separated by commas"
+            unread[number] = f"{excerpt(line)}: {way}"
+        else:
+            moves, attackers, defenders, result = fields
+            games.append(ArchivedGame(number, tuple(moves.lower().split()), (int(attackers), int(defenders)), result))
+    return games, unread
+
+
+def _fields(line: str) -> list[str] | None:
+    for separator in ",;\t":
+        try:
+            (fields,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
+        except csv.Error:
+            continue
+        fields = [field.strip() for field in fields]
+        if len(fields) == _FIELDS and all(map(_COUNT.fullmatch, fields[1:3])):
+            return fields
+    return None
+
+
+def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
+    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+    moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
+    notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
+    return GameRecord({}, variant, None, moves, game.winner, notes=notes)
+
+
+def write_line(record: GameRecord, variant: Variant) -> str:
+    """Return the line of an archive for a game. The captures counted are those that its moves name.
+
+    The game must begin from the start position of its rules, because the format cannot express any other.
+    """
+    if record.start is not None or not record.moves:
+        raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")
+    black_first = variant.rules.first == "black"
+    taken = [sum(len(move.captures or ()) for move in record.moves[side::2]) for side in (0, 1)]
+    attackers, defenders = taken if black_first else reversed(taken)
+    return f"{' '.join(map(str, record.moves))},{attackers},{defenders},{(record.result or 'ongoing').capitalize()}"
+
+
+def turned(game: ArchivedGame, size: int) -> ArchivedGame:
+    """Return a game with its ranks counted from the other edge of the page."""
+    turn = partial(_SQUARE.sub, lambda square: f"{square[1]}{size + 1 - int(square[2])}")
+    return replace(game, moves=tuple(map(turn, game.moves)))
+
+
+# -- kinds of records, with a reader for each ----------------------------------------------
+
+
+_JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
+_SITES: Final = {
+    '"fromX"': "PlayTaflOnline",
+    '"blackPlayerName"': "the import of ftzm's tafl server",
+    '"time_control"': "hnefatafl.org",
+    '"header"': "AbstractPlay",
+    '"turn"': "a state of Bologna's server",
+}
+_WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
+_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
+
+
+def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
+    name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
+    raise InputError(f"JSON of {name} is not supported", subject="record", remedy=_WAY_OUT)
+
+
+def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
+    raise InputError("a trial of Ludii is not supported", subject="record", remedy=_WAY_OUT)
+
+
+def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
+    raise InputError(
+        "is an archive with one game on each line",
+        subject="record",
+        remedy="extract line N with `tablut replay FILE -v RULES --game N --save RECORD`",
+    )
+
+
+class RecordKind(NamedTuple):
+    """A kind of record: its name, a test for whether a text is of this kind, and its reader."""
+
+    name: str
+    fits: Callable[[str], bool]
+    read: Callable[[str, Variant | None], GameRecord]
+
+
+ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive)
+NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native)
+KINDS: Final = (
+    RecordKind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
+    RecordKind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    RecordKind("Bologna game log", looks_like_log, read_log),
+    RecordKind("Bologna system log", looks_like_system_log, read_system_log),
+    RecordKind("OpenTafl record", looks_like_otg, read_game),
+    ARCHIVE,
+    NATIVE,
+)
+
+
+def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
+    """Return the kind of a text, or None if it is not recognised.
+
+    If the rules are known from elsewhere (``ruled``), a text that consists of moves alone counts as a native record.
+    """
+    return next((kind for kind in KINDS if kind.fits(text)), NATIVE if ruled else None)
+
+
+def decoded(content: bytes, origin: str = "") -> str:
+    """Decode the content of a record file: UTF-8, UTF-16 with a byte order mark, or a Bologna log in Latin-1."""
+    shown = f"record {excerpt(origin)}" if origin else "record"
+    try:
+        text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
+    except UnicodeDecodeError as error:
+        text = content.decode("latin-1").replace("\r\n", "\n")
+        if not looks_like_log(text) and not looks_like_system_log(text):
+            raise InputError("is not a UTF-8 text file", subject=shown, remedy="save it as UTF-8") from error
+    if "\0" in text:
+        raise InputError("contains NUL characters, as in UTF-16", subject=shown, remedy="save it as UTF-8")
+    return _plain(text)
+
+
+def _plain(text: str) -> str:
+    """Return a text with line feeds as the only line ends, and without a byte order mark or a final Ctrl-Z."""
+    return (
+        text_value("record", text)
+        .removeprefix("\ufeff")
+        .replace("\r\n", "\n")
+        .replace("\r", "\n")
+        .rstrip()
+        .removesuffix("\x1a")
+    )
+
+
+def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin: str = "") -> GameRecord:
+    r"""Parse a game record of any supported kind. If there are several games, parse the first.
+
+    Parameters
+    ----------
+    text : str or bytes
+        A record in the toolkit's own format, a PGN, an OpenTafl record, or a game log or system log of the Bologna
+        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither are decoded as
+        Latin-1.
+    variant : Variant, str or path-like, optional
+        Rules to use instead of those that the record names. If the two differ, a warning is added to the
+        record. If the record contains the digest of its rules, the given rules must match it.
+    origin : str
+        Name of the text in error messages, for example a file name.
+
+    Returns
+    -------
+    GameRecord
+        The game; its moves need not be legal (see `tablut.replay`).
+
+    Raises
+    ------
+    InputError
+        If the text is of no supported kind, or is malformed.
+
+    Examples
+    --------
+    >>> read_record('[Variant "ashton"]\n1. e4-f4').moves[0].move.target
+    32
+    >>> read_record("once upon a time")
+    Traceback (most recent call last):
+        ...
+    tablut.errors.InputError: record 'once upon a time': expected tags such as [Variant "ashton"], ...
+    """
+    text = decoded(text, origin) if isinstance(text, bytes) else _plain(text)
+    rules = None if variant is None else as_variant(variant)
+    kind = kind_of(text, ruled=rules is not None)
+    if kind is None:
+        kinds = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
+        shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
+        raise InputError(f"expected {kinds}", subject=f"record {shown}")
+    try:
+        return kind.read(text, rules)
+    except InputError as error:
+        if origin:
+            error.subject = _PREFIX.sub("", error.subject, count=1)
+            error.within(f"{kind.name} {excerpt(origin)}")
+        raise
+
+
+# -- writing: the suffix of a file decides -------------------------------------------------
+
+
+def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
+    """Return the text of a record in the format of a file, and a list of the contents that this format loses.
+
+    The suffix ``.otg`` selects OpenTafl's format and ``.csv`` a line of an archive; any other suffix, or none, selects
+    the toolkit's own format.
+
+    Parameters
+    ----------
+    record : GameRecord
+        The game.
+    target : Path
+        The file to be written.
+    source : str or Path, optional
+        The file from which the record was read.
+
+    Raises
+    ------
+    InputError
+        If the format cannot hold the record, or if the target is the source and something would be lost.
+    """
+    suffix = target.suffix.lower()
+    if suffix == ".csv":
+        if record.variant is None:
+            raise InputError("has no rule set", subject="record", remedy="set one, such as ashton, before writing it")
+        variant = as_variant(record.variant)
+        text = write_line(record, variant) + "\n"
+        again = record_of(read_archive(text)[0][0], variant)
+    else:
+        text = write_game(record) if suffix == ".otg" else write_record(record)
+        again = read_record(text, record.variant)
+    lost = (*_lost(record, again), *record.notes)
+    if lost and source is not None and target.exists() and target.samefile(source):
+        raise InputError(
+            f"is the record itself, which would lose {lost[0]}",
+            subject=f"output file {str(target)!r}",
+            remedy="choose another file",
+        )
+    return text, lost
+
+
+def _lost(record: GameRecord, again: GameRecord) -> list[str]:
+    lost = [f"tag {name}" for name, value in record.tags.items() if again.tags.get(name) != value]
+    for what, ours, theirs in (("comment", record.comments, again.comments), ("mark", record.marks, again.marks)):
+        lost += [f"the {what} on ply {ply}" for ply, text in ours.items() if theirs.get(ply) != text]
+    return lost + ["the positions after its moves"] * (record.positions is not None)

@@ -1,1 +1,0 @@
-"""Services for long computations: threads and clusters, memory, clocks, and progress."""

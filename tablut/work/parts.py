@@ -1,0 +1,330 @@
+"""Parts: the files that the tasks of long work write, each sealed and bound to its place in the work.
+
+A part has named sections, arrays of one type each. A section is divided into blocks, which are compressed with LZ4, or
+it is raw: its bytes as they are in memory, in one block. After the sections follow a header (`Header`, in JSON) and a
+tail of fixed length with the format version and the processor seconds of the task. The digest of a part is the SHA-256
+of its header. The header contains the SHA-256 of each block, so it covers everything, except for raw sections that are
+written with ``checked=False``: these are checked by the package that reads them.
+
+The header also names the owner of a part: the digest of a plan, and the step and the number of the task. The plan
+must cover everything that the content depends on. A part that was damaged, truncated, swapped or left over from other
+work is therefore detected when it is opened, or when its blocks are read. No file name is ever read from a file.
+
+A part is written under a temporary name and renamed, so a file under its final name is complete. A block is written as
+soon as it is full, because a section can take more memory than a task has. Long raw sections bypass the cache of the
+system (`tablut.work.direct`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Annotated, Any, Final, Generic, Literal, NamedTuple, Self, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import Field, ValidationError
+
+from tablut.errors import OutputError, input_failure
+from tablut.work.direct import PAGE, Buffer, read_span, write_span
+from tablut.work.ledger import damaged, writing
+from tablut.work.records import Count, Digest, Part, TooNewError, TooOldError, fields_of, read_model
+
+BLOCK: Final = 1 << 16
+"""Number of items in a compressed block, which is unpacked as a whole."""
+VERSION: Final = 1
+MAGIC: Final = b"TABLPART"
+TAIL: Final = struct.Struct("<8sIQd32sI")
+"""Magic, format version, length of the header, processor seconds, digest of the header, CRC-32 of all these."""
+_MOST_HEADER: Final = 256 << 20
+
+Number = Annotated[int, Field(ge=0, lt=1 << 20)]
+Stats = TypeVar("Stats")
+
+
+class Owner(Part):
+    """The task that a part belongs to. Equal plans have equal digests in every run."""
+
+    plan: Digest
+    step: Number
+    number: Number
+
+
+class Block(Part):
+    """A block of a section: its place in the file, and the digest of its bytes unless another package checks them."""
+
+    at: Count
+    bytes: Count
+    sha256: Digest | None
+
+
+class Section(Part):
+    """A section of a part; ``packed`` if its blocks are compressed."""
+
+    dtype: Literal["uint8", "uint16", "uint32", "uint64", "int64"]
+    items: Count
+    packed: bool
+    blocks: tuple[Block, ...]
+
+
+class Header(Part, Generic[Stats]):
+    """The header of a part. ``stats`` are what its kind counts, and ``bytes`` is the length of all sections."""
+
+    owner: Owner
+    stats: Stats
+    sections: dict[str, Section]
+    bytes: Count
+
+
+class PartSource(NamedTuple):
+    """Path of a part with the digest that it must have."""
+
+    path: Path
+    digest: str
+
+
+# -- reading -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class PartFile(Generic[Stats]):
+    """An open part. Its header has been checked; its blocks are checked when they are read."""
+
+    path: Path
+    digest: str
+    header: Header[Stats]
+    cpu: float
+    length: int
+
+    @property
+    def source(self) -> PartSource:
+        """Path and digest."""
+        return PartSource(self.path, self.digest)
+
+    def section(self, name: str, *, raw: bool = False) -> Section:
+        """Return the description of a section; raise `DamagedError` if the part has none of this kind."""
+        found = self.header.sections.get(name)
+        if found is None or (raw and (found.packed or len(found.blocks) != 1)):
+            raise damaged(self.path, f"it has no section {name!r}")
+        return found
+
+    def blocks(self, name: str, wanted: NDArray[Any] | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the blocks of a section, or only the ``wanted`` ones, each with the index of its first item."""
+        section = self.section(name)
+        codec, dtype = block_codec() if section.packed else None, np.dtype(section.dtype)
+        with _reading(self.path), self.path.open("rb") as stream:
+            for number, block in enumerate(section.blocks):
+                if wanted is not None and not wanted[number]:
+                    continue
+                stream.seek(block.at)
+                content = stream.read(block.bytes)
+                if hashlib.sha256(content).hexdigest() != block.sha256:
+                    raise damaged(self.path, f"block {number} of its section {name!r} has a wrong digest")
+                at = number * BLOCK
+                if codec is None:
+                    items = np.frombuffer(content, dtype=dtype.newbyteorder("<"))
+                else:
+                    items = np.empty(min(BLOCK, section.items - at), dtype=dtype.newbyteorder("<"))
+                    codec.decode(content, items)
+                yield at, items.astype(dtype, copy=False)
+
+    def array(self, name: str) -> NDArray[Any]:
+        """Return a raw section that is checked."""
+        self.section(name, raw=True)
+        ((_, items),) = self.blocks(name)
+        return items
+
+    def span(self, name: str, first: int, count: int, into: Buffer) -> NDArray[Any]:
+        """Return some bytes of a raw section, in a buffer and without checking them."""
+        block = self.section(name, raw=True).blocks[0]
+        if first + count > block.bytes:
+            raise damaged(self.path, "it ends early")
+        with _reading(self.path), self.path.open("rb", buffering=0) as stream:
+            return read_span(stream, block.at + first, count, into)
+
+    def check(self) -> None:
+        """Raise `DamagedError` unless every block is as it was written. Unchecked sections are left out."""
+        for name, section in self.header.sections.items():
+            if all(block.sha256 is not None for block in section.blocks):
+                for _ in self.blocks(name):
+                    pass
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Report a file that cannot be read. A file that is missing or ends early counts as damaged."""
+    try:
+        yield
+    except EOFError as error:
+        raise damaged(path, "it ends early") from error
+    except FileNotFoundError as error:
+        raise damaged(path, "it is missing") from error
+    except OSError as error:
+        if isinstance(error, OutputError):
+            raise
+        raise input_failure(f"file {str(path)!r}: cannot be read", error) from error
+
+
+def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
+    """Open a part, and check its header and, if a digest is given, its digest.
+
+    ``kind`` is the type of its statistics.
+    """
+    with _reading(path):
+        state = path.lstat()
+        if not stat.S_ISREG(state.st_mode):
+            raise damaged(path, "it is not a regular file")
+        part = _opened(path, kind, (state.st_ino, state.st_size, state.st_mtime_ns, state.st_ctime_ns))
+    if digest and part.digest != digest:
+        raise damaged(path, "it is not the file that was written there")
+    return part
+
+
+@lru_cache(maxsize=4096)
+def _opened(path: Path, kind: Any, _: tuple[int, ...]) -> PartFile[Any]:
+    """Read and check the header. The result is kept as long as inode, size and times of the file stay the same."""
+    with path.open("rb") as file:
+        size = file.seek(0, os.SEEK_END)
+        file.seek(max(0, size - TAIL.size))
+        tail = file.read(TAIL.size)
+        if len(tail) < TAIL.size or not tail.startswith(MAGIC):
+            raise damaged(path, "it does not end like a part")
+        _magic, version, length, cpu, digest, crc = TAIL.unpack(tail)
+        if crc != zlib.crc32(tail[:-4]) or length > min(_MOST_HEADER, size - TAIL.size):
+            raise damaged(path, "the checksum of its tail is wrong")
+        if version != VERSION:
+            says = f"file {str(path)!r}: format version {version}, this program reads {VERSION}; "
+            newer = version > VERSION
+            raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
+        file.seek(size - TAIL.size - length)
+        text = file.read(length)
+    if hashlib.sha256(text).digest() != digest:
+        raise damaged(path, "the digest of its header is wrong")
+    try:
+        header = read_model(Header[kind], text)
+    except ValidationError as error:
+        raise damaged(path, "its header is invalid") from error
+    places = [(block.at, block.bytes) for section in header.sections.values() for block in section.blocks]
+    if header.bytes + length + TAIL.size != size or any(at + count > header.bytes for at, count in places):
+        raise damaged(path, f"it has {size} bytes, which does not match its header")
+    return PartFile(path, digest.hex(), header, cpu, size)
+
+
+# -- writing -------------------------------------------------------------------------------
+
+
+@dataclass
+class _Growing:
+    """A section that is being written in blocks."""
+
+    dtype: Any
+    items: int = 0
+    blocks: list[Block] = field(default_factory=list)
+    rest: list[NDArray[Any]] = field(default_factory=list)
+    held: int = 0
+
+
+class PartWriter:
+    """Writer of a part. An unfinished file is removed."""
+
+    def __init__(self, target: Path) -> None:
+        self.target, self._what = target, f"file {str(target)!r}"
+        self._growing, self._sections = dict[str, _Growing](), dict[str, Section]()
+        self._bytes = 0
+        with writing(self._what):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            descriptor, self._temporary = tempfile.mkstemp(".tmp", f".{target.name}.", target.parent)
+            self._file = os.fdopen(descriptor, "wb", buffering=0)
+
+    def put(self, name: str, items: NDArray[Any], *, checked: bool = True) -> None:
+        """Write a raw section."""
+        content = np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).reshape(-1).view(np.uint8)
+        self.put_pieces(name, items.dtype.name, [content], checked=checked)
+
+    def put_pieces(self, name: str, dtype: str, pieces: Iterable[NDArray[Any]], *, checked: bool = True) -> None:
+        """Write a raw section whose bytes are given in pieces."""
+        if not checked:
+            # Direct access needs whole pages.
+            self._write(np.zeros(-self._bytes % PAGE, dtype=np.uint8))
+        at, digest = self._bytes, hashlib.sha256()
+        for piece in pieces:
+            if checked:
+                digest.update(piece.data)
+            self._write(piece)
+        block = Block(at=at, bytes=self._bytes - at, sha256=digest.hexdigest() if checked else None)
+        items = block.bytes // np.dtype(dtype).itemsize
+        self._sections[name] = Section(dtype=dtype, items=items, packed=False, blocks=(block,))  # type: ignore[arg-type]
+
+    def add(self, name: str, items: NDArray[Any]) -> None:
+        """Append items to a compressed section."""
+        section = self._growing.setdefault(name, _Growing(items.dtype))
+        section.items += len(items)
+        section.held += len(items)
+        section.rest.append(items)
+        if section.held >= BLOCK:
+            self._pack(section, section.held - section.held % BLOCK)
+
+    def _pack(self, section: _Growing, count: int) -> None:
+        """Write the first ``count`` buffered items of a section, block by block."""
+        codec, held = block_codec(), section.rest[0] if len(section.rest) == 1 else np.concatenate(section.rest)
+        for at in range(0, count, BLOCK):
+            items = held[at : min(at + BLOCK, count)]
+            packed = bytes(codec.encode(np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<"))))
+            digest = hashlib.sha256(packed).hexdigest()
+            section.blocks.append(Block(at=self._bytes, bytes=len(packed), sha256=digest))
+            self._write(np.frombuffer(packed, dtype=np.uint8))
+        # Copy the remainder: a view would keep the whole buffer in memory.
+        section.rest, section.held = [held[count:].copy()], section.held - count
+
+    def _write(self, content: NDArray[Any]) -> None:
+        with writing(self._what):
+            write_span(self._file, content)
+        self._bytes += len(content)
+
+    def finish(self, owner: Owner, stats: Part, *, cpu: float = 0.0, lasting: bool = False) -> PartFile[Any]:
+        """Write what is left of the blocks, the header and the tail, and give the file its name.
+
+        With ``lasting``, the content is flushed to the disk first.
+        """
+        for name, some in self._growing.items():
+            if some.held:
+                self._pack(some, some.held)
+            dtype = some.dtype.name
+            self._sections[name] = Section(dtype=dtype, items=some.items, packed=True, blocks=tuple(some.blocks))
+        length = self._bytes
+        header = Header(owner=owner, stats=stats, sections=self._sections, bytes=length)
+        text = json.dumps(fields_of(header), separators=(",", ":")).encode()
+        digest = hashlib.sha256(text)
+        tail = TAIL.pack(MAGIC, VERSION, len(text), cpu, digest.digest(), 0)[:-4]
+        self._write(np.frombuffer(text + tail + struct.pack("<I", zlib.crc32(tail)), dtype=np.uint8))
+        with writing(self._what):
+            if lasting:
+                os.fsync(self._file)
+            self._file.close()
+            Path(self._temporary).replace(self.target)
+        return PartFile(self.target, digest.hexdigest(), header, cpu, self._bytes)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+        with writing(self._what):
+            Path(self._temporary).unlink(missing_ok=True)
+
+
+def block_codec() -> Any:
+    """Return the codec that packs and unpacks blocks."""
+    from numcodecs.lz4 import LZ4
+
+    return LZ4(1)

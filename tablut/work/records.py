@@ -1,0 +1,283 @@
+"""Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
+
+Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
+detected. A record also contains, for each data file, its length, its SHA-256 (or a digest that the package derives from
+it), and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
+detected. File names are never read from a file.
+
+The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
+content.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Container
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Final, Self, TypeVar, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, PlainSerializer, ValidationError
+from pydantic_core import PydanticCustomError
+
+from tablut.errors import InputError, fault_of
+from tablut.work.files import brief, excerpt, read_bytes, write_text
+
+_MOST_BYTES: Final = 256 << 20
+_STEP: Final = 1 << 20
+
+Count = Annotated[int, Field(ge=0, lt=1 << 63)]
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class StoreError(InputError):
+    """A store that cannot be used in its current state. The message names the file or the folder."""
+
+
+class DamagedError(StoreError):
+    """A file of a store that is missing or has changed since it was written.
+
+    Attributes
+    ----------
+    path : Path or None
+        The file, if continuing the work that wrote it makes it again.
+    """
+
+    path: Path | None = None
+
+    def at(self, path: Path) -> Self:
+        """Set the file, and return the error."""
+        self.path = path
+        return self
+
+
+class TooOldError(StoreError):
+    """A store with a format version that this program can no longer read."""
+
+
+class TooNewError(StoreError):
+    """A store with a format version that only later versions of this program can read."""
+
+
+def plain_of(value: Any) -> Any:
+    """Return a value as JSON values, the form in which models are sealed and digested.
+
+    pydantic's own serialisation is not used, because it has changed between versions, which would change the digests.
+    """
+    if isinstance(value, BaseModel):
+        return value.plain() if hasattr(value, "plain") else fields_of(value)
+    if isinstance(value, dict):
+        return {str(key): plain_of(item) for key, item in value.items()}
+    return [plain_of(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
+    """Return the fields of a model as JSON values, under their names in files."""
+    fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
+    found = {}
+    for name, written in fields.items():
+        field, value = type(model).model_fields[name], plain_of(getattr(model, name))
+        exact = any(isinstance(item, PlainSerializer) for item in field.metadata) or _has_exact(field.annotation)
+        found[written] = _as_text(value) if exact else value
+    return found
+
+
+def _has_exact(annotation: Any) -> bool:
+    """Return whether a type contains integers that are written as text in JSON because they may exceed 2^53."""
+    return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
+
+
+def _as_text(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _as_text(item) for name, item in value.items()}
+    if isinstance(value, list):
+        return [_as_text(item) for item in value]
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+# -- JSON ----------------------------------------------------------------------------------
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+class TwiceError(json.JSONDecodeError):
+    """A JSON object in which a field occurs twice."""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    names = [name for name, _ in pairs]
+    if len(found := dict(pairs)) < len(names):
+        twice = next(name for name in found if names.count(name) > 1)
+        raise TwiceError(f"field {excerpt(twice)} is given twice", "", 0)
+    return found
+
+
+def read_json(text: str | bytes) -> Any:
+    """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
+
+    Python's own reader would silently keep the last value. All JSON from outside is read by this function or by
+    `read_model`.
+    """
+    return json.loads(text, object_pairs_hook=_object)
+
+
+def read_model(model: type[Read], text: str | bytes) -> Read:
+    """Validate a JSON text strictly against a model: no field may occur twice, and true is not accepted as a number."""
+    found = model.model_validate_json(text, strict=True)
+    try:
+        read_json(text)
+    except TwiceError as error:
+        fault = PydanticCustomError("value_error", "{said}", {"said": error.msg})
+        raise ValidationError.from_exception_data(model.__name__, [{"type": fault, "input": None}]) from error
+    return found
+
+
+def digest_of(content: Any) -> str:
+    """Return the SHA-256 of JSON content or of a model in hexadecimal; the order of keys does not matter."""
+    text = json.dumps(plain_of(content), sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+class Part(BaseModel):
+    """Base class of records and their parts. Fields must not be missing, unknown, or of the wrong type."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+
+@brief
+class Record(Part):
+    """Base class of records.
+
+    A record with ``GROUP`` is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
+    """
+
+    FORMAT: ClassVar[str]
+    VERSION: ClassVar[int] = 1
+    GROUP: ClassVar[bool] = False
+
+    def fault(self) -> str | None:
+        """Return a description of an internal contradiction in the record, or None."""
+        return None
+
+
+class DataFile(Part):
+    """Length and SHA-256 of a data file, as a record contains them."""
+
+    bytes: Count
+    sha256: Digest
+
+
+Model = TypeVar("Model", bound=Record)
+
+
+def record_text(record: Record) -> str:
+    """Return the text of a record as a file. Each record has exactly one text."""
+    body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
+    return _sealed(body, group=record.GROUP)
+
+
+def sealed_format(path: Path) -> str:
+    """Return the format of the record in a JSON file after checking its seal; empty if it contains something else."""
+    try:
+        text = read_bytes(path, "file", _MOST_BYTES).decode()
+        sealed = read_json(text)
+    except (ValueError, RecursionError) as error:
+        raise DamagedError("is damaged: it is not valid JSON", subject=f"file {str(path)!r}") from error
+    try:
+        group = "node_type" in sealed
+        sealed = sealed["attributes"]["tablut"] if group else sealed
+        body = {name: sealed[name] for name in ("content", "format", "version")}
+    except (KeyError, TypeError):
+        return ""
+    if text != _sealed(body, group=group):
+        raise DamagedError("is damaged: its content does not match its digest", subject=f"file {str(path)!r}")
+    return str(body["format"])
+
+
+def _sealed(body: dict[str, Any], *, group: bool) -> str:
+    sealed: dict[str, Any] = {**body, "sha256": digest_of(body)}
+    if group:
+        sealed = {"attributes": {"tablut": sealed}, "node_type": "group", "zarr_format": 3}
+    return json.dumps(sealed, indent=1, sort_keys=True) + "\n"
+
+
+def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
+    """Write a record atomically and flush it to the disk."""
+    write_text(path, record_text(record), remedy, lasting=True)
+
+
+def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
+    """Return the record in a file after checking all of it, or None if the file does not exist.
+
+    In error messages, ``what`` names the file and ``way_out`` says what to do.
+    """
+    shown = f"{what} {str(path)!r}"
+    if path.is_symlink():
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
+    if not path.exists():
+        return None
+    try:
+        content = read_bytes(path, what, _MOST_BYTES)
+    except InputError as error:
+        raise DamagedError(f"cannot be read: {error.problem}", subject=shown, remedy=way_out) from error
+    try:
+        text = content.decode()
+        sealed = read_json(text)
+        if model.GROUP:
+            sealed = sealed["attributes"]["tablut"]
+        body = {name: value for name, value in sealed.items() if name != "sha256"}
+        found, version = sealed["format"], sealed["version"]
+    except (ValueError, RecursionError, KeyError, TypeError, AttributeError) as error:
+        raise DamagedError("is damaged, or was not written by tablut", subject=shown, remedy=way_out) from error
+    if found != model.FORMAT:
+        raise StoreError(f"is another kind of record, {excerpt(str(found), 40)}", subject=shown, remedy=way_out)
+    # Checked before the seal, because another version may write a different text around its version number.
+    if isinstance(version, int) and version != model.VERSION:
+        newer = version > model.VERSION
+        says = f"{shown}: format version {version}, this program reads {model.VERSION}; "
+        raise (TooNewError if newer else TooOldError)(says + ("update it" if newer else "make it again"))
+    if text != _sealed(body, group=model.GROUP):
+        raise DamagedError("is damaged: its content does not match its digest", subject=shown, remedy=way_out)
+    try:
+        record = model.model_validate_json(json.dumps(body["content"]))
+        fault = record.fault()
+    except ValidationError as error:
+        fault = fault_of(error.errors())
+    if fault is not None:
+        raise DamagedError(f"is damaged: {fault}", subject=shown, remedy=way_out)
+    return record
+
+
+# -- files of data -------------------------------------------------------------------------
+
+
+def data_file(path: Path) -> DataFile:
+    """Return the length and the digest of a data file, for its record."""
+    digest, length = hashlib.sha256(), 0
+    with path.open("rb") as file:
+        while piece := file.read(_STEP):
+            digest.update(piece)
+            length += len(piece)
+    return DataFile(bytes=length, sha256=digest.hexdigest())
+
+
+def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
+    """Raise an error if a data file is missing, is a link, or does not have the expected length and digest.
+
+    Without ``content``, only the length is checked, which is fast.
+    """
+    shown = f"{what} {str(path)!r}"
+    if path.is_symlink():
+        raise StoreError("is a link", subject=shown, remedy="replace it with the file itself")
+    if not path.is_file():
+        raise DamagedError(f"is {'not a plain file' if path.exists() else 'missing'}", subject=shown, remedy=way_out)
+    try:
+        length = path.stat().st_size
+        if length != expected.bytes:
+            raise DamagedError(
+                f"is damaged: has {length:,} bytes instead of {expected.bytes:,}", subject=shown, remedy=way_out
+            )
+        if content and data_file(path) != expected:
+            raise DamagedError("is damaged: its content does not match its SHA-256", subject=shown, remedy=way_out)
+    except OSError as error:
+        raise StoreError(str(error.strerror), subject=shown, remedy=way_out) from error

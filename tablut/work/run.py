@@ -1,0 +1,371 @@
+"""Running the coarse tasks of long work, in threads of this process or on the workers of a running Dask cluster.
+
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how every long work
+resumes after being killed. There is one policy for damage (`Mending`): a damaged part is named and made again.
+
+Dask is needed only for a cluster; the extra ``cluster`` installs it.
+
+A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
+unpickled here. Tasks exchange data as files in the store, so all workers must see the same folder under the same name.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import signal
+import socket
+import threading
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, ThreadPoolExecutor, wait
+from concurrent.futures import CancelledError as FutureCancelledError
+from contextlib import contextmanager
+from importlib import import_module
+from multiprocessing import get_context
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from tablut.errors import InputError, MachineError, TablutError
+from tablut.work.clocks import thread_clock
+from tablut.work.files import excerpt
+from tablut.work.ledger import drop_files
+from tablut.work.records import DamagedError
+
+if TYPE_CHECKING:
+    from tablut.work.parts import Owner, PartFile
+
+Task = TypeVar("Task")
+
+_PATIENCE: Final = 5
+"""Seconds within which a scheduler must answer."""
+_ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_LENGTH: Final = 8
+_GREETING: Final = 1 << 16
+"""Maximum length of a scheduler's first message in bytes."""
+
+
+class Scheduler:
+    """Base class of schedulers, which run a function on many tasks in parallel."""
+
+    workers: int
+    """Number of tasks that run at the same time."""
+    sharing: int
+    """Number of tasks that run at the same time in one process and share its memory."""
+
+    def run(
+        self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
+    ) -> list[dict[str, Any]]:
+        """Run a function on every task, and return the results in the order of the tasks.
+
+        ``done`` is called with each result as soon as it arrives, in the caller's thread.
+        """
+        answers: list[dict[str, Any]] = [{}] * len(tasks)
+        left = iter(tasks)
+
+        def kept(number: int, answer: dict[str, Any]) -> None:
+            done(answer)
+            answers[number] = answer
+
+        self._fed(function, lambda: next(left, None), kept)
+        return answers
+
+    def feed(
+        self,
+        function: Callable[[Task], dict[str, Any]],
+        draw: Callable[[], Task | None],
+        done: Callable[[dict[str, Any]], None],
+    ) -> None:
+        """Run a function on tasks that ``draw`` supplies, until ``draw`` returns None and all tasks have ended.
+
+        Results are passed to ``done``, so that ``draw`` can choose the next task depending on the results so far.
+        """
+        self._fed(function, draw, lambda _, answer: done(answer))
+
+    def _fed(
+        self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
+    ) -> None:
+        """Keep all workers busy. Call ``done`` with the number of a task and its result, in the caller's thread."""
+        running: dict[Any, int] = {}
+        drawn = 0
+        with self._guarded():
+            while True:
+                while len(running) < self.workers and (task := draw()) is not None:
+                    running[self._submit(function, task)] = drawn
+                    drawn += 1
+                if not running:
+                    return
+                for future in self._first(set(running)):
+                    done(running.pop(future), future.result())
+
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        raise NotImplementedError
+
+    def _first(self, running: set[Any]) -> Any:
+        """Wait a short while for running tasks, and return those that have ended."""
+        raise NotImplementedError
+
+    def _guarded(self) -> Any:
+        """Return a context manager for a run, which cleans up if the run fails."""
+        raise NotImplementedError
+
+
+class LocalScheduler(Scheduler):
+    """Scheduler in this process: threads, since kernels release the GIL, or processes for tasks in plain Python.
+
+    The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
+    task fails, running tasks are abandoned and no further tasks begin.
+    """
+
+    def __init__(self, threads: int, *, processes: bool = False) -> None:
+        self.workers = self.sharing = threads
+        self._processes = processes
+        self._pool: Executor | None = None
+
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        """Start a task. The pool is kept for the next run, with the memory that its threads have allocated."""
+        if self._pool is None:
+            spawn = get_context("spawn")
+            self._pool = (
+                ProcessPoolExecutor(self.workers, spawn) if self._processes else ThreadPoolExecutor(self.workers)
+            )
+            weakref.finalize(self, self._pool.shutdown, wait=self._processes)
+        return self._pool.submit(function, task)
+
+    def _first(self, running: set[Any]) -> Any:
+        return wait(running, timeout=0.2, return_when=FIRST_COMPLETED).done
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except BaseException:
+            # The pool is discarded, so that the next run does not wait for abandoned tasks.
+            if self._pool is not None:
+                self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+            raise
+
+
+class ClusterScheduler(Scheduler):
+    """Scheduler on the workers of a running Dask cluster."""
+
+    def __init__(self, client: Any, distributed: Any) -> None:
+        self.client, self.distributed = client, distributed
+        threads = client.nthreads().values()
+        self.workers, self.sharing = sum(threads), max(threads)
+
+    def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
+        return self.client.submit(function, task, pure=False)
+
+    def _first(self, running: set[Any]) -> Any:
+        return self.distributed.wait(running, return_when="FIRST_COMPLETED").done
+
+    @contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except TablutError:
+            raise
+        except self.distributed.KilledWorker as error:
+            raise MachineError(
+                "a task crashed several workers, perhaps because they ran out of memory; finished work is kept",
+                parameter="scheduler",
+                remedy="lower `memory` (the limit of one worker) and continue",
+            ) from error
+        except (self.distributed.comm.CommClosedError, FutureCancelledError) as error:
+            raise MachineError(
+                f"the connection to the cluster was lost ({_first_line(error)})",
+                parameter="scheduler",
+                remedy="finished work is kept: continue with another cluster",
+            ) from error
+
+
+@contextmanager
+def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
+    """Open a local scheduler, or the scheduler of a cluster by its address. Yield an open scheduler unchanged."""
+    if not isinstance(address, str):
+        yield address or LocalScheduler(threads)
+        return
+    shown = {"parameter": "scheduler", "value": excerpt(address)}
+    found = _ADDRESS.fullmatch(address)
+    if found is None or not 0 < int(found["port"]) < 1 << 16:
+        raise InputError("is not an address of a Dask scheduler; expected one like tcp://127.0.0.1:8786", **shown)
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError as error:
+        raise InputError(
+            "needs the package 'distributed'",
+            parameter="scheduler",
+            remedy="install it with: pip install 'tablut[cluster]'",
+        ) from error
+    with _silent():
+        try:
+            _check_greeting(found["host"].strip("[]"), int(found["port"]))
+            # The timeout is generous, because a scheduler that has sent its first message may still be loading from a
+            # slow disk.
+            client = distributed.Client(address, timeout=12 * _PATIENCE)
+        except Exception as error:
+            # If nothing answers, or another program does, the package raises errors of many kinds.
+            raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
+    with client:
+        if not client.nthreads():
+            raise MachineError("the scheduler has no workers", **shown, remedy="start some with `dask worker`")
+        yield ClusterScheduler(client, distributed)
+
+
+def _check_greeting(host: str, port: int) -> None:
+    """Raise an error if no scheduler answers at an address.
+
+    A scheduler sends the first message: its length in eight bytes, then a few hundred bytes. Without
+    this check the package would wait long for a silent program, and accept any number as the length.
+    """
+    with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
+        said = b""
+        while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
+            said += more
+    if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
+        raise ConnectionError(f"its first message is not that of a scheduler ({said.hex() or 'nothing'})")
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Suppress the package's log about a failed connection. A single error line replaces it."""
+    logger = logging.getLogger("distributed")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)
+
+
+def _first_line(error: BaseException) -> str:
+    text = str(error).strip() or type(error).__name__
+    return excerpt(text.splitlines()[0], 160)
+
+
+@contextmanager
+def ending_orderly() -> Iterator[None]:
+    """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
+
+    This is for programs. A library must leave the signals of the process alone.
+    """
+
+    def leave(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    # Handlers that the calling program has installed are kept. Outside the main thread no handler can be set.
+    kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
+    if threading.current_thread() is not threading.main_thread():
+        kinds = []
+    for kind in kinds:
+        signal.signal(kind, leave)
+    try:
+        yield
+    finally:
+        for kind in kinds:
+            signal.signal(kind, signal.SIG_DFL)
+
+
+# -- tasks that write parts ----------------------------------------------------------------
+
+
+class PartTask(ABC):
+    """A task that writes one part: its path and its owner are known beforehand."""
+
+    target: Path
+    owner: Owner
+
+    @abstractmethod
+    def opened(self) -> PartFile[Any]:
+        """Open the part."""
+
+    @abstractmethod
+    def make(self, began: float) -> PartFile[Any]:
+        """Write the part. ``began`` is the time of the thread's clock at the start of the task."""
+
+
+def run_parts(
+    scheduler: Scheduler,
+    tasks: Sequence[PartTask],
+    tell: Callable[[str], object],
+    done: Callable[[dict[str, Any]], object],
+) -> list[dict[str, Any]]:
+    """Run tasks, report damage, and call ``done`` with each result; see `run_part`."""
+
+    def took(answer: dict[str, Any]) -> None:
+        if answer["damage"]:
+            tell(answer["damage"])
+        done(answer)
+
+    return scheduler.run(run_part, tasks, took) if tasks else []
+
+
+def made_part(task: PartTask) -> PartFile[Any] | None:
+    """Return the part of a task if it has been made. Raise `DamagedError` if it is damaged."""
+    if not task.target.exists() and not task.target.is_symlink():
+        return None
+    part = task.opened()
+    return part if part.header.owner == task.owner else None
+
+
+def run_part(task: PartTask) -> dict[str, Any]:
+    """Run a task unless its part exists; return what is known of the part.
+
+    The result contains the ``number`` of the owner, the ``digest``, the length in ``bytes``, the ``stats``, the
+    processor seconds ``cpu``, whether the part was made ``now``, and the ``damage`` of an earlier part, if any.
+    """
+    began, damage, part = thread_clock(), "", None
+    try:
+        part = made_part(task)
+    except DamagedError as error:
+        damage = str(error)
+        drop_files([task.target])
+    now = part is None
+    if part is None:
+        part = task.make(began)
+    about = {"number": task.owner.number, "digest": part.digest, "bytes": part.length, "stats": part.header.stats}
+    return {**about, "cpu": part.cpu, "now": now, "damage": damage}
+
+
+_TRIES: Final = 3
+"""Number of times that damage is repaired without progress before the disk is considered faulty."""
+
+
+class Mending:
+    """The policy for damage: a damaged file is named and removed, and the work goes on and makes it again."""
+
+    def __init__(self, tell: Callable[[str], object]) -> None:
+        self._tell, self._failures, self._furthest = tell, 0, -1
+
+    @contextmanager
+    def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
+        """Handle damage that is found within the context, which makes a step of the work.
+
+        After damage, ``resume`` is called. It must look again for what is there, and the caller makes the rest.
+        """
+        try:
+            yield
+        except DamagedError as error:
+            self.remove(error)
+            resume()
+        else:
+            if step > self._furthest:
+                self._furthest, self._failures = step, 0
+
+    def remove(self, error: DamagedError, *, found: bool = False) -> None:
+        """Name and remove a damaged file. Raise the error if no work makes it again, or if this happens too often.
+
+        Files that are ``found`` damaged while looking for what is there do not count.
+        """
+        if error.path is None:
+            raise error
+        self._failures += not found
+        if self._failures > _TRIES:
+            again = f"check the disk: this happened {self._failures} times"
+            raise DamagedError(error.problem, subject=error.subject, remedy=again) from error
+        self._tell(str(error))
+        drop_files([error.path])
