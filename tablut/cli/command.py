@@ -201,7 +201,7 @@ class Command(_Refusing):
     def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.examples: Sequence[str] = ()
-        self.inner: dict[str, click.Command] = {}
+        self.inner: Mapping[str, click.Command] = {}
         if table:
             self.params.append(click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."))
         form = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else.")
