@@ -63,7 +63,7 @@ class NumberType(click.ParamType[Any]):
         number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
         if number is not None and (-largest if self.least is None else self.least) <= number <= most:
             return number
-        limits = [f"{self.least:,} or more"] * (self.least is not None)
+        limits = [] if self.least is None else [f"{self.least:,} or more"]
         if self.most is not None or (number is not None and number > most):
             limits.append(f"{most:,} at most")
         problem = f"expected {', '.join([name, *limits])}, not {excerpt(str(value))}"
@@ -201,7 +201,7 @@ class Command(_Refusing):
     def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
         self.examples: Sequence[str] = ()
-        self.inner: dict[str, click.Command] = {}
+        self.inner: Mapping[str, click.Command] = {}
         if table:
             self.params.append(click.Option(["--csv", "as_csv"], is_flag=True, help="Print the table as CSV."))
         form = click.Option(["--json", "as_json"], is_flag=True, help="Print one JSON object and nothing else.")
