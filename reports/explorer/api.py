@@ -7,7 +7,8 @@ import json
 import time
 from collections.abc import AsyncIterator
 from enum import Enum
-from functools import cache
+from functools import cache, partial, reduce
+from operator import or_
 from typing import Annotated, Any, Final
 
 from cachetools import LRUCache
@@ -108,7 +109,7 @@ def _add_both(router: APIRouter, path: str, model: type[BaseModel], handler: Any
 
 
 def _add_commands(router: APIRouter, commands: _Commands) -> None:
-    def add(path: str, model: type[GameRequest], result: Any, command: Any, summary: str) -> None:
+    def add(path: str, model: type[GameRequest], results: tuple[type[Result], ...], command: Any, summary: str) -> None:
         async def answer(http: Request, request: GameRequest) -> Response:
             """Run a command and return its result as JSON, together with the provenance."""
             started = time.perf_counter()
@@ -122,27 +123,17 @@ def _add_commands(router: APIRouter, commands: _Commands) -> None:
             body["provenance"] = origin(f"{http.method} /api/{path}", parameters, seed, seconds, commit=_commit())
             return JSONResponse(body)
 
-        options: dict[str, Any] = {"responses": {200: {"model": result}}, "response_model": None}
+        model_of_response = reduce(or_, map(with_provenance, results))
+        options: dict[str, Any] = {"responses": {200: {"model": model_of_response}}, "response_model": None}
         _add_both(router, path, model, answer, summary=summary, tags=["commands"], **options)
 
-    add("moves", MovesRequest, with_provenance(MovesResult), commands.moves, "Legal moves of a position")
-    add(
-        "probe",
-        MovesRequest,
-        with_provenance(ProbeResult),
-        commands.probe,
-        "Tablebase values of a position and its moves",
-    )
-    add("bestmove", BestMoveRequest, with_provenance(BestMoveResult), commands.bestmove, "Move chosen by a player")
-    add(
-        "solve",
-        SolveRequest,
-        with_provenance(SolvedResult) | with_provenance(SolveReport),
-        commands.solve,
-        "Proof of a position (like puzzle solve) or of a whole small board (like solve)",
-    )
-    add("perft", PerftRequest, with_provenance(PerftResult), commands.perft, "Numbers of move sequences")
-    add("bounds", GameRequest, with_provenance(BoundsReport), commands.bounds, "Size of the state space")
+    solve = "Proof of a position (like puzzle solve) or of a whole small board (like solve)"
+    add("moves", MovesRequest, (MovesResult,), commands.moves, "Legal moves of a position")
+    add("probe", MovesRequest, (ProbeResult,), commands.probe, "Tablebase values of a position and its moves")
+    add("bestmove", BestMoveRequest, (BestMoveResult,), commands.bestmove, "Move chosen by a player")
+    add("solve", SolveRequest, (SolvedResult, SolveReport), commands.solve, solve)
+    add("perft", PerftRequest, (PerftResult,), commands.perft, "Numbers of move sequences")
+    add("bounds", GameRequest, (BoundsReport,), commands.bounds, "Size of the state space")
 
 
 @cache
@@ -293,18 +284,10 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
     async def _drawing(_: Request, request: MovesRequest) -> Response:
         return Response(svg.board(request.board()), media_type="image/svg+xml")
 
-    for path, model, handler, summary, options in (
-        ("rulebook", GameRequest, _rulebook, "Rules of a game in words and pictures", {"response_model": Rulebook}),
-        (
-            "position",
-            MovesRequest,
-            _facts,
-            "Everything that the board page shows about a position",
-            {"response_model": PositionFacts},
-        ),
-        ("svg", MovesRequest, _drawing, "Drawing of a position", {"response_class": Response}),
-    ):
-        _add_both(router, path, model, handler, summary=summary, tags=tags, **options)
+    add = partial(_add_both, router, tags=tags)
+    add("rulebook", GameRequest, _rulebook, summary="Rules of a game in words and pictures", response_model=Rulebook)
+    add("position", MovesRequest, _facts, summary="Facts about a position on a board", response_model=PositionFacts)
+    add("svg", MovesRequest, _drawing, summary="Drawing of a position", response_class=Response)
 
 
 # -- puzzles ---------------------------------------------------------------------------------------

@@ -107,7 +107,11 @@ def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
         try:
             send(number, "done", job())
         except Exception as error:
-            send(number, "failed", (error, traceback.format_exc()))
+            trace = traceback.format_exc()
+            try:
+                send(number, "failed", (error, trace))
+            except Exception:  # the error cannot be pickled
+                send(number, "failed", (RuntimeError(str(error)), trace))
 
 
 def _receive(
@@ -149,7 +153,7 @@ class _Worker:
         finally:
             theirs.close()  # so that the end of the process closes the pipe
         self._sending = threading.Lock()
-        self._number = 0
+        self.number = 0
         self.ready = False
         self.idle = True
 
@@ -158,16 +162,19 @@ class _Worker:
         """Whether the process is still running."""
         return self._process.is_alive()
 
-    def run(
-        self, function: Callable[..., Any], arguments: tuple[Any, ...], deliver: Callable[[str, Any], object]
-    ) -> tuple[str, Any]:
+    def begin(self) -> int:
+        """Reserve the worker for its next job, and return the number of the job."""
+        self.number += 1
+        self.idle = False
+        return self.number
+
+    def run(self, number: int, *work: Any, deliver: Callable[[str, Any], object]) -> tuple[str, Any]:
         """Run a job, deliver its messages, and return the last one, which is ``done`` or ``failed``.
 
         This blocks, since a suspended process reads nothing and writes nothing; so it is called in a thread.
         """
-        number = self._number
         try:
-            self._send(number, function, arguments)
+            self._send(number, *work)
             while True:
                 sender, name, content = self._pipe.recv()
                 self.ready |= name == "ready"
@@ -179,15 +186,10 @@ class _Worker:
         except (EOFError, OSError) as error:
             raise MachineError("the process that searched has ended", remedy="try again") from error
 
-    def begin(self) -> None:
-        """Reserve the worker for its next job."""
-        self._number += 1
-        self.idle = False
-
-    def stop(self) -> None:
-        """Ask the current job to stop. This may block, like `run`."""
+    def stop(self, number: int) -> None:
+        """Ask a job to stop. This may block, like `run`."""
         with suppress(OSError):  # the process has ended already
-            self._send(self._number)
+            self._send(number)
 
     def _send(self, *message: Any) -> None:
         with self._sending:
@@ -233,7 +235,7 @@ class Workers:
     def stop(self, worker: _Worker) -> None:
         """Ask the current job of a worker to stop."""
         if not self._closed:
-            self.threads.submit(worker.stop)
+            self.threads.submit(worker.stop, worker.number)
 
     def warm(self) -> None:
         """Start a worker in advance, so that the first visitor need not wait for it."""
@@ -274,7 +276,7 @@ class Job:
 
     async def _run(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
         worker = self._worker = self._workers.take()
-        worker.begin()
+        number = worker.begin()
         limit = self._seconds if worker.ready else _START
         self._until = time.monotonic() + limit
         if self._stopping:  # before the job began
@@ -286,7 +288,8 @@ class Job:
                 loop.call_soon_threadsafe(self._receive, name, content)
 
         try:
-            running = loop.run_in_executor(self._workers.threads, worker.run, function, arguments, deliver)
+            run = partial(worker.run, number, function, arguments, deliver=deliver)
+            running = loop.run_in_executor(self._workers.threads, run)
             while not running.done():
                 await asyncio.wait({running}, timeout=_LOOK)
                 if not running.done() and time.monotonic() > self._until:

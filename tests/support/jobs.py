@@ -53,6 +53,10 @@ def hand_over_what_cannot_be(_: Channel) -> Any:
     return threading.Lock()
 
 
+def fail_with_what_cannot_be_sent(_: Channel) -> Any:
+    raise OverflowError("too much", threading.Lock())
+
+
 def die(_: Channel) -> None:
     os.kill(os.getpid(), signal.SIGTERM)
 

@@ -23,6 +23,7 @@ from tests.support.jobs import (
     count_until_stopped,
     deaf,
     die,
+    fail_with_what_cannot_be_sent,
     hand_over_what_cannot_be,
     niceness,
     refuse,
@@ -105,6 +106,8 @@ def test_what_a_job_raises_passes_through_and_says_where(workers: Workers) -> No
         done(workers, break_down)
     with pytest.raises(TypeError, match="pickle"):
         done(workers, hand_over_what_cannot_be)
+    with pytest.raises(RuntimeError, match="too much"):
+        done(workers, fail_with_what_cannot_be_sent)
 
 
 def test_what_does_not_stop_is_ended_and_the_next_job_has_a_new_worker(
