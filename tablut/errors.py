@@ -140,7 +140,7 @@ class VariantError(InputError):
 
 
 class UncompiledError(InputError):
-    """A board or a rule that the compiled engine does not support. The message lists the commands that work without the engine."""
+    """A board or a rule that the compiled engine does not support. The message lists what works without the engine."""
 
     def __init__(self, name: str, what: str) -> None:
         super().__init__(
