@@ -119,9 +119,9 @@ def test_a_program_at_fault_loses_its_game_and_not_the_match(
 ) -> None:
     if mode == "silent":
         # Patient until it has started, which may take its time.
-        ask = Process.ask
+        request = Process.request
         monkeypatch.setattr(
-            Process, "ask", lambda self, *said: ask(self, *said[:2], 0.5 if said[1] == "bestmove" else said[2])
+            Process, "request", lambda self, *line: request(self, *line[:2], 0.5 if line[1] == "bestmove" else line[2])
         )
     whole = plan(f"{fake(mode)}@{settings}")
     report = play_match(whole, folder=tmp_path / "games")
