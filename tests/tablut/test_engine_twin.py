@@ -1,5 +1,7 @@
 """The kernels against the naive twin: random play, random placements, random rules, random terrain."""
 
+from dataclasses import replace
+from itertools import combinations, product
 from random import Random
 
 import numpy as np
@@ -10,7 +12,7 @@ from hypothesis import strategies as st
 from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.position import Move
-from tablut.rules import OUTCOMES, NaiveGame
+from tablut.rules import OUTCOMES, NaiveGame, NaivePosition
 from tablut.variants import load_variant
 from tests.support.effort import MORE, examples, slow_but
 from tests.support.games import OLDER, OLDER_NAMES
@@ -115,6 +117,19 @@ def test_crowded_small_boards(variant, seed):
     random = Random(seed)
     for _ in range(5):
         assert_twins_agree(variant, placement(variant, random, soldiers=random.randrange(variant.size**2)))
+
+
+@pytest.mark.parametrize("white", ["never", "empty", "empty_or_besieged", "always"])
+@pytest.mark.parametrize("black", ["never", "empty", "always"])
+def test_soldiers_beside_a_castle_that_is_empty_held_or_besieged(white, black):
+    base = load_variant("brandubh")
+    castle = base.rules.castle.model_copy(update={"hostile_to_white": white, "hostile_to_black": black})
+    variant = replace(base, rules=base.rules.model_copy(update={"castle": castle}))
+    for victim, king in product("wb", ((3, 3), (5, 1))):
+        for beside in (cells for number in range(4) for cells in combinations(((2, 3), (4, 3), (3, 2)), number)):
+            mover = "b" if victim == "w" else "w"
+            pieces = {king: "K", (3, 4): victim, (0, 5): mover, **dict.fromkeys(beside, "b")}
+            assert_twins_agree(variant, NaivePosition(pieces, mover))
 
 
 @pytest.mark.parametrize("size", slow_but([3, 9, 11, 12, 19], [5, 7, 16]))
