@@ -46,7 +46,18 @@ class DamagedError(StoreError):
     path: Path | None = None
 
     def at(self, path: Path) -> Self:
-        """Set the file, and return the error."""
+        """Set the file, and return the error.
+
+        Parameters
+        ----------
+        path : Path
+            The file.
+
+        Returns
+        -------
+        DamagedError
+            The error itself.
+        """
         self.path = path
         return self
 
