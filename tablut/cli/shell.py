@@ -136,7 +136,8 @@ class _Program(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == ["help"] and not ctx.resilient_parsing:
-            args = [*(name for name in args[1:] if name != "help"), "--help"]
+            # An option would take --help as its value, and the command would run.
+            args = [*(name for name in args[1:] if name != "help" and not name.startswith("-")), "--help"]
         return super().parse_args(ctx, args)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
