@@ -38,7 +38,7 @@ from pydantic import Field, ValidationError
 from tablut.errors import OutputError, input_failure
 from tablut.work.direct import PAGE, Buffer, read_span, write_span
 from tablut.work.ledger import damaged, writing
-from tablut.work.records import Count, Digest, Part, TooNewError, TooOldError, fields_of, read_model
+from tablut.work.records import Count, Digest, Part, TooNewError, TooOldError, read_model
 
 BLOCK: Final = 1 << 16
 """Number of items in a compressed block, which is unpacked as a whole."""
@@ -303,7 +303,7 @@ class PartWriter:
             self._sections[name] = Section(dtype=dtype, items=some.items, packed=True, blocks=tuple(some.blocks))
         length = self._bytes
         header = Header(owner=owner, stats=stats, sections=self._sections, bytes=length)
-        text = json.dumps(fields_of(header), separators=(",", ":")).encode()
+        text = json.dumps(header.model_dump(), separators=(",", ":")).encode()
         digest = hashlib.sha256(text)
         tail = TAIL.pack(MAGIC, VERSION, len(text), cpu, digest.digest(), 0)[:-4]
         self._write(np.frombuffer(text + tail + struct.pack("<I", zlib.crc32(tail)), dtype=np.uint8))
