@@ -43,7 +43,7 @@ from tests.support.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA = ROOT / "tests" / "data"
-CENSUS = DATA / "stores" / "census-v5" / "store.zip"
+CENSUS = DATA / "stores" / "census-v6" / "store.zip"
 ELEVEN = str(DATA / "variants" / "eleven.toml")
 HOSTILE = "[/bold][red]\x1b[31mx\x9b2J\u202e\x07"
 

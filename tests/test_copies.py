@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from counting import bounds
-from counting.census import census
+from counting.census import Resources, census
 from counting.exclusions import count_exclusions
 from retrograde import open_tablebase, solve_game
 from retrograde.proofs import ProofLimits, Solver, solve
@@ -139,6 +139,7 @@ VALUES: dict[str, Kept] = {
     "LeafStatistics": Kept(lambda: Engine(VARIANT).perft_applied(Engine(VARIANT).start(), 1)),
     "Tables": Kept(lambda: build_tables(VARIANT), _arrays),
     "Tablebase": Kept(_store, lambda base: (base.probe(Board(NAME, TEXT)), base.best_moves(Board(NAME, TEXT)))),
+    "Resources": Kept(lambda: Resources(memory=1 << 30, passes=2)),
     "RatedMove": Kept(lambda: _store().best_moves(Board(NAME, TEXT))[0]),
     "SolvedGame": Kept(lambda: solve_game(VARIANT), lambda game: (game.total().totals(), game.line(TEXT))),
     "PlacementIndex": Kept(lambda: PlacementIndex(VARIANT), lambda index: (index.size, index.unrank(9, "w"))),

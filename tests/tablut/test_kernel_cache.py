@@ -235,7 +235,7 @@ def _plus(x):
 
 
 def test_without_a_folder_it_works_and_says_so_once(monkeypatch, capsys):
-    monkeypatch.setattr(kernel_cache, "_said", [])
+    monkeypatch.setattr(kernel_cache, "_warnings", [])
     monkeypatch.setattr("numba.core.caching.CacheImpl._locator_classes", [])
     assert [kernel(_plus)(1), kernel(_plus)(2)] == [2, 3]
     assert capsys.readouterr().err.count("set NUMBA_CACHE_DIR") == 1
@@ -245,7 +245,7 @@ def test_a_full_disk_costs_the_cache_only(monkeypatch, capsys, tmp_path):
     def full(path, content):
         raise MachineError(f"output file {str(path)!r}: No space left on device")
 
-    monkeypatch.setattr(kernel_cache, "_said", [])
+    monkeypatch.setattr(kernel_cache, "_warnings", [])
     monkeypatch.setattr(kernel_cache, "write_bytes", full)
     monkeypatch.setattr("numba.core.config.CACHE_DIR", str(tmp_path))
     assert kernel(_plus)(1) == 2

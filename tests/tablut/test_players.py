@@ -19,7 +19,7 @@ from tablut.engine.attacks import NO_MOVE
 from tablut.engine.jit import kernel, pointer
 from tablut.errors import InputError, UseError
 from tablut.play.arena.plan import contestant
-from tablut.play.players import PlayerOptions, budget, make_player, player_names
+from tablut.play.players import PlayerOptions, base, make_player, player_names
 from tablut.play.players import minimax as at
 from tablut.play.players.minimax import PayoffPlayer
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
@@ -499,20 +499,20 @@ def test_a_player_with_a_memory_serves_one_caller_at_a_time(name: str) -> None:
 def spend(budget_array: Any) -> int:
     """Make moves until the budget is spent; return their number."""
     purse = pointer(budget_array)
-    while not budget.is_spent(purse):
-        purse[budget.NODES] += 1
-    return purse[budget.NODES]
+    while not base.is_spent(purse):
+        purse[base.NODES] += 1
+    return purse[base.NODES]
 
 
 def test_a_budget_ends_by_its_moves_or_by_its_time() -> None:
-    mine, now = budget.new_budget(), time.perf_counter()
+    mine, now = base.new_budget(), time.perf_counter()
     for limits, began, spent in (
         (SearchLimits(nodes=7), now, 7),
         (SearchLimits(nodes=7, movetime=1000), now, 7),
         (SearchLimits(nodes=10**12, movetime=0.2), now - 60, None),
         (SearchLimits(movetime=0.2), now, None),
     ):
-        with budget.spending(mine, limits, began):
+        with base.spending(mine, limits, began):
             made = spend(mine)
-        assert mine[budget.STOPPED]
+        assert mine[base.STOPPED]
         assert made == spent if spent is not None else made < 10**12
