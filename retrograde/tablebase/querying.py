@@ -116,7 +116,7 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
-        """Return the number of matching positions, and the first of them. Only the listed ones are read from tables."""
+        """Return the number of matching positions and the first of them. Tables are read only to find the latter."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():

@@ -91,7 +91,7 @@ def thread_clock() -> float:
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
     """Call a function from another thread after some seconds, unless the context has ended by then.
 
-    On exit, the context waits for a call that has begun to end, so that no call runs afterwards.
+    If the call has begun, the context waits on exit until it ends, so that no call runs afterwards.
     """
     timer = threading.Timer(seconds, call)
     timer.daemon = True

@@ -231,7 +231,7 @@ def _check_greeting(host: str, port: int) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the log messages of `distributed` about a failed connection. A single line of error replaces them."""
+    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces them."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)

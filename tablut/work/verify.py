@@ -47,7 +47,7 @@ def verify(folder: Path | str, checks: Mapping[str, Check]) -> Verified:
     folder : Path or str
         The folder.
     checks : mapping of str to callable
-        Check of each kind of store, by a pattern for the file names of its head records.
+        The check of each kind of store. The keys are patterns for the file names of head records.
 
     Returns
     -------

@@ -11,7 +11,7 @@ Several threads work on one tier. This is safe because all wins of a round have 
 atomically, and wins and losses are propagated in separate rounds.
 
 In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages instead, and
-`receive` applies them to the slices that they concern.
+`receive` applies them to the slices that receive them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
 
 @called
 def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
-    """Return how many quiet moves of a parent lead to the class of a successor, by making all of them."""
+    """Make all quiet moves of a parent, and return the number of those that lead to the class of a successor."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
     board, count = context.spare.board, I64(0)
@@ -166,7 +166,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice: a parent, as an entry of the whole tier, and a number of its moves."""
+    """Write a message for another slice: a parent, as an entry of the whole tier, and its number of moves to count."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
@@ -190,7 +190,7 @@ def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, st
 
 @inlined
 def _count_once(context: Context, task: Pass, parent: int, successor: int) -> int:
-    """Return how many moves of a parent lead to the current position, or 0 if the parent was counted before."""
+    """Return the number of a parent's moves to the current position, or 0 if they have already been counted."""
     return I64(0) if _is_known(context, parent) else _count_moves_to(context, task.tier, parent, task.side, successor)
 
 

@@ -43,7 +43,8 @@ class RowArraySizes(NamedTuple):
     men : int
         Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
     masks, marks : int
-        For every way to place all attackers but one, a mask for each line and a mark for each cell.
+        Numbers of masks and marks: for every way to place all attackers but one, a mask for each line and a mark for
+        each cell.
     columns : int
         In a tier without defenders, the number of ways to place all attackers. In other tiers, 0.
     """
@@ -140,7 +141,7 @@ class Messages(NamedTuple):
     entries : ndarray of int64, shape (room,)
         Output: the positions that the messages are about, as entries of the whole tier.
     moves : ndarray of uint8, shape (room,)
-        Output: the number of moves of each position that lead to the new value.
+        Output: the number of moves of each position that lead to positions with the new value.
     place : ndarray of int64, shape (2,)
         The entry at which to continue, or -1 if all messages are written; and the number of messages written so far.
     starts : ndarray of int64, shape (rows,)
@@ -180,7 +181,7 @@ class Pass(NamedTuple):
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
-        Its items with the other side to move.
+        The tier's items with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
         Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)

@@ -127,7 +127,7 @@ def number_cells(context: Context, row_men: int) -> None:
 
 @called
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
-    """Make a row the current row, starting from the current row ``before`` of the same king, or -1 if there is none.
+    """Make a row the current row by changing the current row ``before`` of the same king, or -1 if there is none.
 
     Without column soldiers a row is a single position. The next row differs little from it, so only a few soldiers have
     to be moved.
@@ -254,7 +254,7 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
 
 @called
 def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
-    """Return how many elements of the group leave a position unchanged; O(elements * men * men)."""
+    """Return the number of elements of the group that leave a position unchanged; O(elements * men * men)."""
     count = I64(1)
     for element in range(1, index.square.elements):
         table = advance(index.square.image, element * index.square.cells)
@@ -379,7 +379,7 @@ def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
 
 @inlined
 def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
-    """Store the first entry of the row of a king and the given row soldiers, and its numbers of the cells."""
+    """Store the first entry of the row with a given king and row soldiers, and the numbers of the cells in this row."""
     index = context.tiers
     square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
     row_moves.base[key] = _MISSING

@@ -319,12 +319,12 @@ class MoveSummary(NamedTuple):
     Attributes
     ----------
     best : int
-        Plies of the quickest win; 0 if there is none.
+        Distance of the quickest win in plies; 0 if no win was found.
     worst : int
-        Plies of the longest loss.
+        Distance of the longest loss in plies.
     left : int
         The open item (`tablut.indexing.values`): the number of quiet moves not known to lose, and flags for whether
-        captures were met (`CAPTURES`) and whether one of them does not lose (`SAFE`).
+        a move captures (`CAPTURES`) and whether such a move does not lose (`SAFE`).
     settled : bool
         Whether the remaining moves no longer matter.
     """
@@ -347,8 +347,8 @@ def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_wa
 def _sort_targets(context: Context, task: Pass, men: int) -> bool:
     """Write the targets of each man's tactical moves and of its quiet moves, as crosses.
 
-    While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. Such
-    moves are left out, because their value is known. Return whether there are any.
+    While the king threatens to escape, any quiet move of black that does not block the king's way lets the king escape.
+    Such moves are left out, because their value is known. Return whether any moves were left out.
     """
     rules = context.rules
     board, side, king = context.here.board, task.side, context.cursor.head[KING]

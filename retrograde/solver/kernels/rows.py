@@ -224,7 +224,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # The rank of the others without the lowest soldier, whose number is added as the offset.
+        # This is the rank of the others without the lowest soldier, whose number is added as the offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -245,8 +245,9 @@ def evaluate_row(
     """Write those items of the current row, with black to move, that its marks decide.
 
     The marks decide captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
-    soldier becomes `PENDING`. If ``limit`` is more than 1, so does a position with a move to an open position. All of
-    white's wins in up to ``limit`` plies must be known, and black's quicker losses must have been written.
+    soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, so does a position
+    with a move to an open position. All of white's wins in up to ``limit`` plies must be known, and black's quicker
+    losses must have been written.
 
     Notes
     -----

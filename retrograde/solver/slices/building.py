@@ -174,7 +174,7 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # Everything that the values in a slice's file depend on, apart from its input files.
+        # The plan covers everything that the values in a slice's file depend on, apart from its input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
         self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)

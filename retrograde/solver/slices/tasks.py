@@ -1,8 +1,9 @@
 """One step of one slice: reading its inputs, running the passes, and writing its new file.
 
 The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
-therefore writes messages, which are received in the next step: for each slice, a list of the white-to-move positions in
-it that have moves to positions with new black-to-move values. Black's moves stay within the rows of the slice.
+therefore writes *messages*, which the other slices receive in the next step. A message names a white-to-move position
+of the receiving slice that has a move to a position with a new black-to-move value. Black's moves stay within the rows
+of the slice. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 """
 
 from __future__ import annotations
