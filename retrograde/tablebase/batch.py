@@ -222,7 +222,10 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Load the values of all tiers that fit into ``memory`` bytes, fewest men first; return None if no tier fits."""
+    """Load the values of the tiers that fit together into ``memory`` bytes, those with the fewest men first.
+
+    Return None if no tier fits.
+    """
     needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
     chosen = []
     for _, need, material in needs:

@@ -345,7 +345,8 @@ class Mending:
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
         """Handle damage that is found within the context, in which a step of the work is run.
 
-        After damage, ``resume`` is called. It must find out again which files exist, and the caller writes the others.
+        After damage, ``resume`` is called. It must find out which files still exist. The caller then writes the
+        missing ones.
         """
         try:
             yield

@@ -1,8 +1,9 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, usually for many columns together.
-Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a column
-soldier alone determines whether the soldier blocks the king's way to an escape, and whether the others can shut it in.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a
+column soldier alone determines whether the soldier blocks the king's way to an escape, and whether the other column
+soldiers can shut it in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
 Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
@@ -123,8 +124,8 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
 @called
 def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark as lost the columns of the current row in which no column soldier can move; return their number."""
-    # Each other column soldier blocks at most one direction. With `men` or more free directions, a soldier can always
-    # move.
+    # Each of the other column soldiers blocks at most one direction. So a soldier with `men` or more free directions
+    # can always move.
     rules, here = context.rules, context.here
     free = context.traits
     for cell in range(context.tiers.square.cells):

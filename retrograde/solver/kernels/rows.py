@@ -1,10 +1,11 @@
 """Evaluating whole rows with black to move, by bit masks of cells instead of single moves.
 
-Take one column soldier off the board and call the cells of the others a *choice*. For each choice, masks of the board's
-lines give the cells on which the missing soldier would make an open position (in which white, to move, is not known to
-win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to any of
-these, for a whole line at a time. The result is a few bits, the *marks*, for each choice and cell. The marks of all
-column soldiers together decide a position. Most positions are lost, and never have to be put on a board.
+Take one column soldier off the board. The cells of the remaining column soldiers are called a *choice*. For each
+choice, masks of the board's lines give the cells on which the missing soldier would make an open position (in which
+white, to move, is not known to win), and the cells on which it would capture. `LineSources` gives the cells from which
+a soldier can move to any of these, for a whole line at a time. The result is a few bits, the *marks*, for each choice
+and cell. The marks of all column soldiers together decide a position. Most positions are lost, and never have to be put
+on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
 removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run are
