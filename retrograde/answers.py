@@ -1,7 +1,7 @@
 """Results about tablebases, solved positions and puzzles, for the commands, the pages and the explorer.
 
-Results that are shown only on pages are made by `reports/studies/sources.py`. One more result class, `PuzzleTree`, is
-in `retrograde.puzzles.game`.
+Results that are shown only on pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree` and
+`PuzzleTrees` are defined in `retrograde.puzzles.game`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 class TierResult(Result):
     """A tier of a tablebase.
 
-    ``positions`` counts every placement once for each side to move. All later numbers count classes.
+    ``positions`` counts every placement once for each side to move. The numbers of wins, draws, unresolved positions
+    and losses count classes, like ``classes`` itself.
     """
 
     attackers: int
@@ -56,7 +57,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return the result for a tier of a variant, where each position counts as the first one of its game."""
+    """Return the counts of a tier of a variant. Each position is valued as the first one of its game."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -106,7 +107,7 @@ class ProbeResult(Result):
 
 
 def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
-    """Look up a board in a tablebase and return the result of the command."""
+    """Look up a board in a tablebase, and return its value and the values of all its moves."""
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
@@ -152,7 +153,7 @@ class ZugzwangResult(Result):
 
 
 class ZugzwangsResult(Result):
-    """Numbers of mutual zugzwangs up to symmetry, and a list of the first ones."""
+    """Numbers of mutual zugzwangs up to symmetry, and a list of the first of them."""
 
     full: int
     half: int
@@ -160,7 +161,7 @@ class ZugzwangsResult(Result):
 
 
 class TablebaseSummary(TablebaseInfo):
-    """Contents of a tablebase, with its longest wins and mutual zugzwangs. The digests are of each tier's values."""
+    """Contents of a tablebase, with its longest wins, its mutual zugzwangs, and digests of its tiers' values."""
 
     digests: dict[str, str]
     longest: list[LongestResult]
@@ -168,7 +169,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move and its value for the side that makes it. ``to`` is the number of the node to which it leads."""
+    """A move and its value for the side that makes it. ``to`` is the number of the node that it leads to."""
 
     move: str
     takes: tuple[str, ...] = ()
@@ -187,7 +188,7 @@ class WalkNode(Result):
 
 
 class TableWalk(Result):
-    """The positions within some plies of a first one, with the values of all their moves.
+    """All positions within a number of plies of a first position, with the values of all their moves.
 
     Nodes are referred to by number; the first position is node 0.
     """
@@ -260,7 +261,7 @@ class PuzzleFile(Result):
 
 
 class SolvedResult(SolutionResult):
-    """A solved position, with the proof and the drawing that were made from its solution."""
+    """A solved position, with the files of the proof and the diagram that were written for its solution."""
 
     plies_left: int | None
     interrupted: bool = False

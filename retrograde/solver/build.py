@@ -1,8 +1,8 @@
-"""Build a tablebase: every tier up to a number of men, lower tiers first, each in a separate task.
+"""Building a tablebase: every tier up to a number of men, lower tiers first, each in a separate task.
 
 A task reads from the store the tiers that captures lead to, solves its own tier, and writes it to the store atomically.
-A build that is killed therefore loses at most the tiers in progress, and resumes with the others. The result does not
-depend on interruptions or on the number of threads or workers.
+A build that is killed therefore loses at most the tiers in progress, and a later build keeps the finished ones. The
+result does not depend on interruptions or on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -70,9 +70,10 @@ def build_tablebase(
     variant : Variant, str or path-like
         The game.
     men : int or None
-        Maximum number of men, the king included. None for no maximum, or to build only ``materials`` if there are any.
+        Maximum number of men, the king included. None for no maximum, or, if ``materials`` is not empty, to
+        build only those tiers.
     materials : sequence of (attackers, defenders)
-        Additional tiers, each built together with all tiers that captures lead to from it.
+        Additional tiers to build. All tiers that captures lead to from them are built as well.
     threads : int
         Number of threads. One tier is built at a time, by all threads.
     memory : int
@@ -82,7 +83,7 @@ def build_tablebase(
         Address of a running Dask cluster whose workers have access to the store under the same path. They build
         independent tiers in parallel, each with one thread. A `Scheduler` may be given instead, to run the tasks.
     observer : Observer, optional
-        Receives progress reports: a lower bound of the number of classes solved.
+        Receives progress reports, as a lower bound on the number of classes solved.
 
     Returns
     -------
@@ -156,7 +157,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
-        # An abandoned task has moved its folder into place after the files in it had been removed.
+        # An abandoned task moved its folder into place after the files in it had been removed.
         return False
     try:
         for damage in store.tier(*material).check_contents():
@@ -231,7 +232,10 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
 
 
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
-    """Return, for each king, the combinations of row soldiers that represent their class, from the compiled index."""
+    """Return which combinations of row soldiers represent their class, for each cell of the king.
+
+    They are read from the compiled index.
+    """
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])
     part = slice(start, start + x.square.kings * space)

@@ -11,13 +11,15 @@ later           parents of black's new values        parents of white's new valu
 ==============  ===================================  ===================================
 
 The first pass examines only moves that escape or capture. The search for a loss ends at the first move that does not
-lose, the search for a win at the first move that wins. All moves of the remaining positions are examined once. After
-that, new values are propagated to their parents: either backward, from each new value, or forward, by examining each
-parent whose value is not final. The direction with fewer positions is chosen.
+lose, and the search for a win at the first move that wins. All moves of the remaining positions are examined once.
+After that, new values are propagated to their parents: either backward, from each new value, or forward, by examining
+each parent whose value is not final. The direction with fewer positions is chosen.
 
-A tier that is solved as a whole is a single slice. Where there are several, a slice keeps only those white-to-move
-positions in memory that are in its own rows. Black's new values are then sent to other slices as messages
+A tier that is solved as a whole is a single slice. If there are several slices, each keeps in memory only the
+white-to-move positions of its own rows. Black's new values are then sent to other slices as messages
 (`retrograde.solver.slices.tasks`) instead of being propagated to white's positions directly.
+
+The terms *item*, *row* and *entry* are defined in `retrograde.solver.kernels`.
 
 References
 ----------
@@ -54,15 +56,15 @@ Part = TypeVar("Part")
 WHITE, BLACK = 0, 1
 """Sides to move, in the order of the arrays of a tier."""
 SEEN: Final = 3
-"""Distance in plies up to which white's wins are known when all moves of black are examined."""
+"""Distance in plies up to which white's wins are known when the passes examine all moves of black."""
 START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
-"""The first steps. Each later step is a round, in which new values are propagated."""
+"""Numbers of the first steps. Each later step is a round, in which new values are propagated."""
 _TASKS: Final = 32
-"""Number of parts per thread into which rows are divided."""
+"""Number of parts, per thread, into which the rows are divided."""
 
 
 class SolverError(RuntimeError):
-    """A contradiction between the solver's results: a defect of the program, never a property of the input."""
+    """A contradiction between results of the solver. The cause is a defect of the program, never the input."""
 
 
 def distance_of(step: int, stride: int) -> int:
@@ -71,7 +73,7 @@ def distance_of(step: int, stride: int) -> int:
 
 
 def values_of(step: int, stride: int, side: int) -> list[int]:
-    """Return the items of a side that a step propagates, by distance. Losses come before wins of the same distance."""
+    """Return the items of a side that a step propagates, by distance, and losses before wins of the same distance."""
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
@@ -99,8 +101,8 @@ class TierPasses:
     """A tier, or a slice of one, while it is being solved.
 
     The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of
-    rows to solve are kept without copying. Each `Context` serves one thread. Kernels get addresses
-    only, so the contexts are kept here to keep their arrays alive.
+    rows to solve are kept without copying. Each `Context` serves one thread. Kernels receive only
+    addresses, so the contexts are stored here to keep their arrays alive.
     """
 
     def __init__(
@@ -150,7 +152,7 @@ class TierPasses:
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Propagate a value of black's to white's positions. Slices override this method to send messages."""
+        """Propagate one value of black-to-move positions to their parents. Slices override this to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -193,7 +195,7 @@ class TierPasses:
             # Slower wins may become quicker, so they are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
-        # With a lower limit, a forward pass would count moves to wins as open that have already been subtracted.
+        # With a lower limit, a forward pass would count as open some moves to wins that have already been subtracted.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
             self.forward(FULL, 1 - side, limit)
         elif self.found[side, code_of(item)]:
@@ -202,8 +204,8 @@ class TierPasses:
     def _parts(self, *, whole_kings: bool) -> list[tuple[int, int]]:
         """Divide the rows into ranges, one for each part of the work.
 
-        With ``whole_kings``, a tier without defenders is divided by the king's cell, since all rows of a king can be
-        evaluated together in it.
+        With ``whole_kings``, a tier without defenders is divided by the king's cell, since all its rows with the king
+        on one cell can be evaluated together.
         """
         numbers, kings, (begin, end) = self.index.tier, self.index.square.kings, self.rows
         threads = len(self._contexts)
@@ -237,9 +239,9 @@ class TierPasses:
 
 
 def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[Worker, Part], int]) -> int:
-    """Call a function for all parts, with one thread for each worker, and return the sum of its results.
+    """Call a function for all parts, with one thread for each worker, and return the sum of the results.
 
-    A worker is used for one part at a time.
+    Each worker is used for one part at a time.
     """
     if len(parts) == 1:
         return run(workers[0], parts[0])
@@ -257,7 +259,7 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to process.
+    """Return whether a forward pass takes less work than a backward pass, given each one's number of positions.
 
     Both directions give the same values.
     """

@@ -1,4 +1,4 @@
-"""The complete solution of a game as a result, for terminal output, for ``--json`` and for the report pages."""
+"""Reports on the complete solution of a game, for terminal output, for ``--json`` and for the report pages."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class BothSides(Result):
 
 
 class DistanceCount(Result):
-    """Number of positions with one value."""
+    """Number of positions with one value for the side to move."""
 
     side: str
     wdl: str
@@ -48,7 +48,7 @@ class DistanceCount(Result):
 
 
 class TierCounts(BothSides):
-    """The reachable positions of one material, next to the number of positions that the bound counts.
+    """Numbers of reachable positions with one material, next to the number of positions that the bound counts.
 
     The numbers by value count positions, not classes.
     """
@@ -62,7 +62,7 @@ class TierCounts(BothSides):
 
 
 class Line(Result):
-    """A position, its value and best play from it."""
+    """A position, its value, and best play from it to the end of the game."""
 
     position: str
     wdl: str

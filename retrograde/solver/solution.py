@@ -1,11 +1,11 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
 First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
-that captures only mark positions of tiers that are processed later. Classes are taken under the symmetries of the
-start, not of the board, because an orbit is then reachable as a whole or not at all, and orbit sizes add up to the
-count without symmetry.
+that captures only mark positions of tiers that are processed later. Classes are formed under the symmetries of the
+start, not of the board. An orbit is then reachable either as a whole or not at all, so the sizes of the reachable
+orbits add up to the number of reachable positions without symmetry.
 
-A move limit is applied when values are read, as everywhere: every position counts as the first one of its game, so a
+Here too, a move limit is applied only when values are read. Every position counts as the first one of its game, so a
 win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can reach
 within the limit.
 """
@@ -84,7 +84,7 @@ class ValueCounts:
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of unforced positions and of losses."""
+        """Return the numbers of wins, of positions in which neither side can force a win, and of losses."""
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
@@ -105,7 +105,7 @@ class SolvedGame:
     solver : TierSolver
         A solver that has solved all its tiers.
     marks : dict
-        By material, marks on the entries that the start reaches, with white and with black to move.
+        By material, marks on the entries that can be reached from the start, with white and with black to move.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class SolvedGame:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
-        # The kernels get addresses only, so this variable keeps the arrays alive.
+        # The kernels receive only addresses, so this variable keeps the arrays alive.
         context = solver.new_context(solver.variant.defenders)
         places = directory(context)
         self.counts: dict[tuple[int, int, SideName], ValueCounts] = {}
@@ -140,7 +140,7 @@ class SolvedGame:
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """The symmetries under which classes are taken: those that preserve the start."""
+        """Symmetries under which classes are formed: those that preserve the start."""
         return self._solver.group
 
     @property
@@ -149,7 +149,7 @@ class SolvedGame:
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the counts for a side to move and a material; if one of them is not given, for all.
+        """Return the total counts for a side to move and a material. By default, include both sides and all materials.
 
         Parameters
         ----------
@@ -187,7 +187,7 @@ class SolvedGame:
         Raises
         ------
         InputError
-            If it is not an undecided position of this variant.
+            If the position is not an undecided position of this variant.
         """
         value = self._value(as_position(position, self.variant))
         return verdict_of(within_limit(value, self._limit), unforced=self.unforced)
@@ -220,7 +220,7 @@ class SolvedGame:
         return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
-        """Return a reachable position whose win or loss takes the most plies: the first one in the order of the tiers.
+        """Return the first reachable position, in the order of the tiers, whose win or loss takes the most plies.
 
         Returns
         -------
@@ -252,7 +252,7 @@ class SolvedGame:
 
 
 def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
-    """Return the score of each item for the side to move: 1 for a win, 0 if it is not forced, -1 for a loss."""
+    """Return the score of each item for the side to move: 1 for a win, -1 for a loss, 0 if neither is forced."""
     codes = code_of(items)
     forced = codes != 0
     if limit is not None:
@@ -261,7 +261,7 @@ def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
 
 
 def memory_needed(variant: VariantLike) -> int:
-    """Return approximately how many bytes of memory it takes to solve a variant."""
+    """Return the approximate number of bytes of memory that are needed to solve a variant."""
     variant = as_variant(variant)
     order = len(variant.start_symmetries)
     return _BYTES * PlacementIndex(variant).size // order
@@ -282,7 +282,7 @@ def solve_game(
         Tablebase in which each tier is saved once it is solved; created if it is missing. Tiers that it already
         contains are not solved again.
     observer : Observer, optional
-        Receives progress reports: a lower bound of the number of classes solved.
+        Receives progress reports, as a lower bound on the number of classes solved.
 
     Returns
     -------
@@ -341,7 +341,7 @@ def solve_game(
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     """Return the items of stored tiers in the order of a solver's index.
 
-    A store indexes its tiers under all symmetries of the rules; the solver may use fewer, those of the start.
+    A store indexes its tiers under all symmetries of the rules. The solver may use fewer, namely those of the start.
     """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant
@@ -367,7 +367,7 @@ def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
 
 
 Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
-"""By material, the marks with white and with black to move; see `retrograde.solver.kernels.reach`."""
+"""Marks of each material, with white and with black to move; see `retrograde.solver.kernels.reach`."""
 
 
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
@@ -390,7 +390,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     contexts = [solver.new_context(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
-        """Mark the successors of a tier's new marks with a side to move; return how many marks the tier gains."""
+        """Mark the successors of a tier's new marks with a side to move; return the number of new marks in the tier."""
         rows, both = solver.rows(tier), marks[solver.materials[tier]]
         parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
         task = Marking(tier, side, both[side], both[1 - side], addresses)

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver of the tiers of a variant. It keeps their items in memory; lower tiers must be solved first."""
+    """Solver for the tiers of a variant. It keeps their items in memory. Lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class TierSolver:
         self.group = tuple(group if group is not None else variant.symmetries)
         self.threads = threads
         self.tables = build_tables(variant)
-        # Only the passes that solve may use simpler rules; those that mark reachable positions may not.
+        # Simpler rules may be used for solving, but not for marking reachable positions.
         self._simpler = build_tables(rules_to_solve_by(variant))
         self.index = tier_tables(variant, self.materials, self.group)
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
@@ -58,11 +58,11 @@ class TierSolver:
         return int(self.index.tier.size[self.materials.index(material)])
 
     def new_context(self, defenders: int) -> Context:
-        """Return tables and memory for a thread that works on tiers of up to ``defenders`` defenders."""
+        """Return the tables and memory for a thread that works on tiers with up to ``defenders`` defenders."""
         return new_context(self.variant, self.tables, self.index, defenders)
 
     def solving_context(self, material: tuple[int, int]) -> Context:
-        """Return tables and memory for a thread that solves a tier."""
+        """Return the tables and memory for a thread that solves a tier."""
         sizes = row_array_sizes(self.variant, material)
         return new_context(self.variant, self._simpler, self.index, material[1], sizes)
 
@@ -76,12 +76,12 @@ class TierSolver:
         return 1 if self._simpler.either_after_ply else 2
 
     def rows(self, tier: int) -> int:
-        """Return the number of rows of a tier, given by its number."""
+        """Return the number of rows of the tier with a given number."""
         kings = self.index.square.kings
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the index of a tier in plain Python."""
+        """Return the plain Python index of a tier."""
         return tier_index(self.variant, *material, self.group)
 
     def solve(
@@ -93,7 +93,7 @@ class TierSolver:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
         tier, size = self.materials.index(material), self.size(material)
         sides = np.zeros(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
-        # The kernels get addresses only; `items` keeps the arrays alive.
+        # The kernels receive only addresses; `items` keeps the arrays alive.
         lower = np.zeros(2 * len(self.materials), dtype=np.int64)
         for below, (white, black) in self.items.items():
             number = self.materials.index(below)
@@ -115,7 +115,10 @@ class TierSolver:
 
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant with simpler rules but the same values of all undecided positions, or else the given one."""
+    """Return a variant with simpler rules that give every undecided position the same value.
+
+    If the rules cannot be simplified, the result is the given variant.
+    """
     # An encirclement or a fort ends the game although both sides may have legal moves.
     rules = variant.rules
     afar = rules.encirclement != "none" or rules.fort != "none"

@@ -1,4 +1,4 @@
-"""The tiers of a game: which of them captures lead to, and how much memory, disk and time a build takes."""
+"""The tiers of a game, the captures that lead from one to another, and the memory, disk space and time of a build."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def tier_graph(
 ) -> nx.DiGraph[Material]:
     """Return the graph of tiers, with an edge from each tier to every tier to which a capture can lead.
 
-    The graph has the tiers of up to ``men`` men, and the tiers ``materials`` with everything below them. If neither is
-    given, it has all tiers.
+    The graph contains the tiers with up to ``men`` men, the tiers ``materials``, and all tiers below these. If neither
+    argument is given, it contains all tiers.
     """
     variant = as_variant(variant)
     if not materials:
@@ -77,15 +77,15 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return the tiers in an order in which they can be solved, as lists.
+    """Return lists of tiers, in an order in which they can be solved.
 
-    The tiers of one list do not depend on each other.
+    The tiers in one list do not depend on each other.
     """
     return [sorted(tiers) for tiers in nx.topological_generations(graph.reverse(copy=False))]
 
 
 def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int]:
-    """Return the least number of classes that each tier can have under a group of symmetries of the given order."""
+    """Return a lower bound on the number of classes of each tier under a symmetry group of the given order."""
     return {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
 
 
@@ -93,30 +93,31 @@ def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int
 
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""Classes that one processor solves per second: 7 to 12 million were measured in memory, fewer in slices
-(docs/notes/solving.md)."""
+"""Estimated number of classes that one processor solves per second. We measured 7 to 12 million in memory, and fewer
+in slices (docs/notes/solving.md)."""
 _STORED_BYTES: Final = 0.012
-"""Bytes per class on disk, as measured for ashton's tiers of up to six men."""
+"""Bytes per class on disk, as measured for the tiers of ashton with up to six men."""
 _ITEM_BYTES: Final = 2
 """Bytes per class while a tier is solved."""
 _INDEX_BYTES: Final = 10
-"""Bytes of the index per combination of a king's cell and row soldiers, at most."""
+"""Maximum number of bytes of the index per combination of a king's cell and row soldiers."""
 _WINDOW_BYTES: Final = 6
-"""Bytes of a window's tables per combination of a king's cell and row soldiers, at most."""
+"""Maximum number of bytes of a window's tables per combination of a king's cell and row soldiers."""
 _SLICE_BYTES: Final = 1.0
 """Bytes per class in the scratch files of slices.
 
-All steps of brandubh's 2v2 in nine slices wrote 4 bytes per class, and the files of two or three steps are kept.
+For tier 2v2 of brandubh in nine slices, all steps together wrote 4 bytes per class. The files of two or three steps are
+kept.
 """
 _SHOWN: Final = 8
-"""Number of tiers that are listed by name."""
+"""Maximum number of tiers that a description lists by name."""
 _INDEXED: Final = 1 << 31
 """Limit on the combinations of a king's cell and row soldiers that the index can number."""
 
 
 @lru_cache(maxsize=1024)
 def tier_bytes(variant: Variant, material: Material) -> int:
-    """Return the bytes needed to solve a tier in memory: its arrays, those of the tiers below it, and the index."""
+    """Return the bytes needed to solve a tier in memory, for its arrays, those of the tiers below it, and the index."""
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
     classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
@@ -125,7 +126,7 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
-    """Return how many bytes of memory suffice to build a tier, in the smallest slices if it has defenders."""
+    """Return a number of bytes of memory that suffices to build a tier, in the smallest slices if it has defenders."""
     from retrograde.solver.kernels.context import row_array_sizes
 
     defenders = material[1]
@@ -136,7 +137,7 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # These are the rows to which white's moves lead, those to which black's captures lead, or all rows of a king.
+        # Count the rows to which white's moves lead, the rows to which black's captures lead, or all rows of a king.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
@@ -157,7 +158,7 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
 
 @lru_cache(maxsize=1024)
 def _combinations(variant: Variant, material: Material) -> int:
-    """Return how many combinations of a king's cell and row soldiers the index of a tier numbers."""
+    """Return the number of combinations of a king's cell and row soldiers that the index of a tier numbers."""
     index = TierIndex(variant, *material)
     return index.row_space * len(index.kings.representatives)
 
@@ -165,9 +166,9 @@ def _combinations(variant: Variant, material: Material) -> int:
 class BuildEstimate(NamedTuple):
     """Estimated cost of a build.
 
-    Sizes are in bytes. ``memory`` is the peak, and ``least`` the memory that suffices for every tier that does not fit
-    as a whole. ``scratch`` is the space for temporary files, and ``stored`` that for the result. ``seconds`` is
-    processor time.
+    Sizes are in bytes. ``memory`` is the peak memory. ``least`` is an amount of memory that suffices for every tier
+    that does not fit as a whole. ``scratch`` is the disk space for temporary files, and ``stored`` is the size of the
+    result. ``seconds`` is processor time.
     """
 
     tiers: int
@@ -245,7 +246,7 @@ def check_build(
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
-    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if there is none."""
+    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if it can build none."""
     fewer = range(men, 1, -1)
     return next(
         (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1

@@ -1,4 +1,4 @@
-"""Endgame tablebases: their files, and how to probe them. `retrograde.verification` proves their values."""
+"""Endgame tablebases: their files, probing and queries. `retrograde.verification` proves the stored values."""
 
 from retrograde.tablebase.probing import RatedMove, Tablebase, open_tablebase
 from retrograde.tablebase.store import DamagedTableError, TablebaseError

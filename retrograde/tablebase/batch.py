@@ -1,4 +1,8 @@
-"""Probing arrays of positions: few of them in plain Python from single chunks, many with kernels on unpacked tiers."""
+"""Probing arrays of positions.
+
+If few positions of a tier are probed, they are looked up in plain Python, from single chunks. If many are probed,
+kernels look them up in the unpacked tier.
+"""
 
 from __future__ import annotations
 
@@ -29,14 +33,14 @@ _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
 """Number of positions of a tier, over all calls, that are looked up one by one.
 
-This takes as long as unpacking the tier.
+Looking up this many positions takes as long as unpacking the tier.
 """
 
 Material = tuple[int, int]
 
 
 class BatchProber:
-    """Prober for arrays of positions, packed as words.
+    """Prober for arrays of positions that are packed as words.
 
     As long as few positions of a tier have been probed, the tier is read chunk by chunk. After that, its index is built
     and its codes are unpacked, and both stay in memory.
@@ -51,7 +55,7 @@ class BatchProber:
         self._values = value_table(store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of positions, from shape (n, W) to (n,); ``missing`` where there is no value."""
+        """Return the values of n positions, given as W words each. The value is ``missing`` if none is stored."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
                 f"positions of {self._variant.name!r} must be uint64 of shape (n, {self._tables.words}), "
@@ -73,7 +77,7 @@ class BatchProber:
         return results
 
     def _of_material(self, material: Material, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of positions of one tier."""
+        """Return the values of packed positions of one tier."""
         with self._lock:
             probed = self._probed[material] = self._probed.get(material, 0) + len(words)
             unpacked = self._unpacked.get(material)
@@ -96,7 +100,7 @@ class BatchProber:
 
 
 def value_table(move_limit: int | None) -> NDArray[np.int16]:
-    """Return the value of each code (`tablut.indexing.values`), under a move limit if there is one."""
+    """Return the value of each code (`tablut.indexing.values`), under the move limit unless it is None."""
     codes = np.arange(ALIAS_CODE + 1)
     values: NDArray[np.int16] = value_of_code(codes).astype(np.int16)
     if move_limit is not None:
@@ -144,7 +148,7 @@ def look_up(
     results: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position of an index's first tier, or ``missing`` if there is no entry."""
+    """Write the value of each position of an index's first tier, or ``missing`` if the position has no entry."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
@@ -172,11 +176,11 @@ def look_up(
 
 
 _INDEX_BYTES = 10
-"""Bytes per combination of a king's cell and row soldiers: row and element, counted twice if it has its own row."""
+"""Maximum number of bytes that the index takes for one combination of a king's cell and row soldiers."""
 
 
 class UnpackedTiers:
-    """Unpacked codes of some tiers and their compiled index, for kernels."""
+    """Unpacked codes and compiled index of some tiers, for use by kernels."""
 
     def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
         self.store, self.materials, self.scratch = store, list(materials), scratch
@@ -185,7 +189,7 @@ class UnpackedTiers:
         self.arrays: dict[tuple[int, int], tuple[NDArray[np.unsignedinteger], NDArray[np.unsignedinteger]]] = {}
 
     def number(self, material: tuple[int, int]) -> int:
-        """Return the number of a tier in the tables."""
+        """Return the number that a tier has in the tables."""
         return self.materials.index(material)
 
     def load(self, material: tuple[int, int]) -> None:
@@ -218,7 +222,10 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Load the values of as many tiers as fit into ``memory`` bytes, fewest men first; return None if no tier fits."""
+    """Load the values of the tiers that fit together into ``memory`` bytes, those with the fewest men first.
+
+    Return None if no tier fits.
+    """
     needs = sorted((sum(material), _bytes_of(store, material), material) for material in store.tiers())
     chosen = []
     for _, need, material in needs:
@@ -236,7 +243,7 @@ def tiers_within(store: Store, memory: int) -> TierValues | None:
 
 
 def _bytes_of(store: Store, material: tuple[int, int]) -> int:
-    """Return an upper bound of the bytes that a tier takes in memory, including its index."""
+    """Return an upper bound on the number of bytes that a tier takes in memory, including its index."""
     tier, plain = store.tier(*material), TierIndex(store.variant, *material)
     width: int = sum(np.dtype(getattr(tier.record, side).dtype).itemsize for side in SIDES)
     return width * tier.entries + _INDEX_BYTES * len(plain.kings.representatives) * plain.row_space
@@ -245,7 +252,7 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
 # -- arrays in files of a scratch folder -------------------------------------------------
 # Disk space is reserved before an array is used: writing a page of a mapped file to a full disk
 # would kill the process without a message. Where the system allows it, the file is unlinked immediately,
-# so that nothing is left behind however the process ends.
+# so that no file is left behind, however the process ends.
 
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -12,14 +12,15 @@
 [('c5-c1', 'win', 1)]
 
 Values are exact, and ignore history: each position is valued as the first one of its game. A position that is neither
-won nor lost is a draw, or unresolved under rules by which a repetition loses the game for the mover. The same holds for
-a win or loss that takes more plies than a move limit leaves. A `Board` records how many plies were made. A `Position`,
-and every position of an array, counts as the first one of its game, with all plies left. Only a board knows which of
-its moves repeat an earlier position. The tables themselves store distances without the limit, which is applied here.
+won nor lost is a draw, or unresolved under rules by which a repetition loses the game for the mover. A win or loss that
+takes more plies than a move limit leaves is reported in the same way. A `Board` records how many plies were made. A
+`Position`, and every position of an array, counts as the first one of its game, with all plies left. Only a board
+records earlier positions, so that repetitions can be recognised. The tables themselves store distances without the move
+limit, which this module applies.
 
 A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply`` a
-position in which the other side has no legal move also counts as undecided (as in the index): the side to move still
-makes a ply, after which the rules decide the game.
+position in which the other side has no legal move also counts as undecided, here and in the index: the side to move
+still makes a ply, after which the rules decide the game.
 """
 
 from __future__ import annotations
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
-"""Maximum memory for unpacked chunks of single probes, in bytes. All of ashton up to five men takes 170 MiB."""
+"""Default limit of the memory for unpacked chunks, in bytes. All tiers of ashton up to five men take 170 MiB."""
 
 Default = TypeVar("Default")
 Value = TypeVar("Value")
@@ -89,7 +90,7 @@ class RatedMove(NamedTuple):
 
 
 class Tablebase:
-    """A tablebase that can be probed, also from several threads; see `open_tablebase`.
+    """An open tablebase, which can be probed from several threads; see `open_tablebase`.
 
     A copied or unpickled tablebase opens the same folder again.
 
@@ -123,7 +124,7 @@ class Tablebase:
     # -- coverage ----------------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the values of a material are stored.
+        """Return whether the tablebase contains the tier of a material.
 
         Parameters
         ----------
@@ -138,7 +139,7 @@ class Tablebase:
         Raises
         ------
         DamagedTableError
-            If the tier has been deleted, that is, if a tier built from it is stored.
+            If the tier has been deleted. This is recognised by a stored tier that was built from it.
         """
         if self.store.has(attackers, defenders):
             return True
@@ -170,7 +171,7 @@ class Tablebase:
         MissingTableError
             If the material of the position is not covered.
         InputError
-            If it is not an undecided position of the variant, or a board of another variant.
+            If the position is not an undecided position of the variant, or is a board of another variant.
         TablebaseError
             If the tablebase is damaged.
         """
@@ -310,7 +311,7 @@ class Tablebase:
         return value
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
-        """Return the stored code of a placement, or None if the placement is not undecided."""
+        """Return the stored code of a placement, or None if the placement is not an undecided position."""
         tier = self.store.tier(*material)
         entry = tier.index.entry(cells)
         if entry is None:
@@ -336,8 +337,8 @@ class Tablebase:
         """Return the legal moves of a board with their values for the mover, best first.
 
         Wins come first, beginning with the quickest; among losses, the longest defence comes first. A move that ends
-        the game has the value that the rules give it, and so has a move that repeats a position of this board or
-        reaches its move limit.
+        the game has the value that the rules give it. The same holds for a move that repeats a position of this board
+        or reaches its move limit.
 
         Parameters
         ----------
@@ -382,7 +383,7 @@ class Tablebase:
         -------
         ndarray of int16, shape (n,)
             The values; see `tablut.indexing.values.verdict_of`. The value is `tablut.indexing.values.MISSING` if no
-            table covers a position, or if the words are not an undecided position.
+            table covers a position, or if its words do not represent an undecided position.
         """
         with self._batch_lock:
             batch = self._batch
@@ -396,7 +397,7 @@ class Tablebase:
         Parameters
         ----------
         memory : int
-            Memory in bytes for codes and index.
+            Memory in bytes for the codes and the index.
 
         Returns
         -------
@@ -416,7 +417,7 @@ class Tablebase:
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
     """Return the legal moves of a board with their values for the mover.
 
-    ``value`` gives the values of undecided boards.
+    ``value`` is a function that returns the value of an undecided board for the side to move.
     """
     board, word = board.copy(), unforced(board.variant)
     rated = []
@@ -445,7 +446,7 @@ def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
 
 
 def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for stored values, which ignore the limit."""
+    """Return a board without a move limit, for use with stored values, which ignore the limit."""
     return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 
@@ -480,13 +481,13 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 @cache
 def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
-    """Return the tablebases in a data folder that does not change while the program is running."""
+    """Return the tablebases in a data folder, which must not change while the program is running."""
     folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
     return tuple((folder, open_store(folder).variant) for folder in folders)
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the shipped tablebase for a variant's game, or None if there is none."""
+    """Return the folder of the built-in tablebase for a variant's game, or None if there is none."""
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     return next((folder for folder, game in _shipped(data) if game.same_game(variant)), None)
@@ -497,7 +498,7 @@ _probers_lock = Lock()
 
 
 def _kept(place: str) -> Tablebase:
-    """Return the open tablebase of a folder, from a cache as long as the records on disk have not changed."""
+    """Open the tablebase in a folder, or return it from a cache if its records on disk have not changed."""
     with _probers_lock:
         cached = _probers.get(place)
     if cached is not None and cached.store.is_current():
@@ -509,10 +510,10 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant: from a given store, or the built-in one; None if there is none.
+    """Return the tablebase of a variant, from a given store or the built-in one; None if there is no built-in one.
 
-    A later call returns the same object, with all data that it has read, unless the store has changed meanwhile. The
-    tablebase may be used from several threads.
+    A later call returns the same object, with all data that it has read, unless the store has changed in the meantime.
+    The tablebase may be used from several threads.
     """
     variant = as_variant(variant)
     folder = store if store is not None else shipped_store(variant)

@@ -1,7 +1,7 @@
 """Finding positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
 
 The records of a tablebase contain the number of classes with each value. Most queries are therefore counted without
-reading a table, and only tiers with positions to be listed are read, slice by slice. To find mutual zugzwangs, all
+reading a table, and only tiers with positions to be listed are read, range by range. To find mutual zugzwangs, all
 entries are examined one by one. Each position is listed once and represents its symmetric images.
 """
 
@@ -25,9 +25,9 @@ from tablut.position import SIDES, Position, SideName
 from tablut.work.files import brief
 
 _SLICE: Final = 1 << 18
-"""Number of entries read together."""
+"""Number of entries that are read together."""
 _STEP: Final = 1 << 12
-"""Number of candidates unranked together."""
+"""Number of candidates that are unranked together."""
 
 Order = Literal["index", "longest", "shortest"]
 
@@ -68,7 +68,7 @@ def list_positions(
 ) -> QueryResult:
     """Return the first ``most`` positions of a tablebase that match a query, after skipping the first ``skip`` ones.
 
-    This takes O(entries) of the tiers that contain them.
+    The time is O(entries) of the tiers that contain them.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -100,7 +100,7 @@ class _Match(NamedTuple):
 
 
 class _Reader:
-    """Reader of the tiers that a query needs, slice by slice."""
+    """Reader of the tiers that a query needs. It reads them range by range."""
 
     def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
         self._store, self._materials, self._query = store, materials, query
@@ -116,7 +116,7 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
-        """Return the number of matching positions (from the records) and the first of them (from few slices)."""
+        """Return the number of matching positions and the first of them. Tables are read only to find the latter."""
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
@@ -150,7 +150,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Match],
     ) -> None:
-        """Add the positions of a slice that have one of the wanted values, until there are enough for each key."""
+        """Collect positions with a wanted value from a range of entries, until there are enough for each sort key."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))
@@ -189,7 +189,7 @@ class _Reader:
         return count, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
-        """Yield the tiers, each checked to be as long as its index."""
+        """Yield the tiers, after checking that each is as long as its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
             tier.check_entries(int(self._index.tier.size[number]))
@@ -200,7 +200,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values of a tier with a side to move, with the number of classes that have each value."""
+        """Return the matching values that occur in a tier with a side to move, with their numbers of classes."""
         record = self._store.tier(*self._materials[number]).record
         counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():
@@ -219,7 +219,7 @@ class _Reader:
         return -plies if self._query.order == "longest" else plies
 
     def _fits(self, values: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which values match the conditions on value and distance."""
+        """Return a mask of the values that match the conditions on value and distance."""
         query = self._query
         fits = np.ones(len(values), dtype=np.bool_)
         if query.wdl is not None:
@@ -231,7 +231,7 @@ class _Reader:
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return which entries are not aliases: those to which a position is ranked."""
+        """Return a mask of the entries that are not aliases, that is, those to which a position is ranked."""
         boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)

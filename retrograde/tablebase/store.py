@@ -2,21 +2,21 @@
 
 ::
 
-    STORE/zarr.json                      the game, the tiers planned (a Zarr group)
-    STORE/3v1/zarr.json                  one tier: its numbers, the digests of its files (a group)
+    STORE/zarr.json                      the game and the planned tiers (a Zarr group)
+    STORE/3v1/zarr.json                  one tier: its counts and the digests of its files (a group)
     STORE/3v1/white/  black/             codes with white and with black to move, by entry (arrays)
     STORE/3v1/representatives/           which combinations of row soldiers have rows, as bits (an array)
     STORE/provenance/3v1.json            program version and cost of the build (not read by the program)
 
-Arrays are cut into chunks (compressed with Zstandard, each with a CRC-32C), which are grouped into
-shards. Each shard is written once, by one writer. A tier is written under a temporary
-name and renamed, so it exists completely or not at all. The same input always produces the same bytes.
-The files are written by `retrograde.tablebase.writer`.
+Arrays are cut into chunks, each compressed with Zstandard and protected by a CRC-32C. Chunks are grouped into shards.
+Each shard is written once, by one writer. A tier is written under a temporary name and then renamed, so a tier folder
+is always complete. The same input always produces the same bytes. The files are written by
+`retrograde.tablebase.writer`.
 
 Each group has a sealed record (`tablut.work.records`) as its attributes. Integrity has two layers: the record of a
 tier contains the length and the SHA-256 of each of its files, and a digest of the record itself reveals any change to
-the record. The digests of decoded values serve another purpose: with them, a table can be compared with the published
-one, regardless of how its files were compressed.
+the record. The digests of decoded values serve another purpose: they allow a table to be compared with the published
+one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
 follows from its length, never from a directory listing. Before a file is read, it must be present with the length given
@@ -67,7 +67,7 @@ def tier_name(material: tuple[int, int]) -> str:
 
 
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Yield the bounds of consecutive parts of at most ``step`` items."""
+    """Divide ``length`` items into consecutive parts of at most ``step`` items, and yield the bounds of each part."""
     for start in range(0, length, step):
         yield start, min(start + step, length)
 
@@ -126,7 +126,7 @@ class RootRecord(Record):
 
 
 class SideRecord(Part):
-    """Values with one side to move: their data type, and the number of classes with each code."""
+    """Record of a tier's values with one side to move: their data type, and the number of classes with each code."""
 
     dtype: Literal["uint8", "uint16"]
     classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
@@ -176,12 +176,12 @@ class TierRecord(Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a win or loss, in plies, within a move limit; 0 if there is none."""
+        """Return the longest distance of a win or loss within a move limit, in plies; 0 if there is no win or loss."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return the numbers of classes, for both sides to move, by their value for the side to move."""
+        """Return the numbers of classes by their value for the side to move, over both sides to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -199,7 +199,7 @@ Model = TypeVar("Model", RootRecord, TierRecord)
 
 
 def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
-    """Write a record as the attributes of a folder's Zarr group."""
+    """Write a record to the attributes of a folder's Zarr group."""
     records.write_record(folder / "zarr.json", record)
 
 
@@ -221,7 +221,7 @@ class Store:
         self.root, self.record = root, record
         self.variant = record.variant.variant() if variant is None else variant
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # Take the stamps before anything else is read, so that later changes are noticed.
+        # Take the stamps of the records before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     def __str__(self) -> str:
@@ -229,11 +229,11 @@ class Store:
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Attackers and defenders of the planned tiers, whether or not they are already stored."""
+        """Numbers of attackers and defenders of all planned tiers, whether or not they are already stored."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:
-        """Return attackers and defenders of the planned tiers that are stored."""
+        """Return the numbers of attackers and defenders of all planned tiers that are stored."""
         return [material for material in self.planned if self.has(*material)]
 
     def has(self, attackers: int, defenders: int) -> bool:
@@ -256,7 +256,7 @@ class Store:
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def check_not_deleted(self, material: tuple[int, int]) -> None:
-        """Raise an error if a planned tier is missing although a tier built from it exists: it has been deleted."""
+        """Raise an error if a planned tier has been deleted: it is missing, but a tier built from it exists."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
@@ -267,7 +267,7 @@ class Store:
             )
 
     def is_current(self) -> bool:
-        """Return whether the records on disk are still those that were read; if not, the store must be opened again."""
+        """Return whether the records on disk are unchanged since they were read. If not, the store must be reopened."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     @cached_property
@@ -321,13 +321,13 @@ def open_store(root: Path | str) -> Store:
         raise TablebaseError("no such folder", subject=f"tablebase {str(place)!r}", remedy=_hint(place))
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
-    # Files written from now on differ from those that were read, so keep the earlier stamp.
+    # Keep the earlier stamp, so that files written from now on count as changed.
     store._stamps[place] = stamp
     return store
 
 
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
-    """Return time, size and inode of a folder's record, which identify the file; None if there is no record."""
+    """Return the time, size and inode of a folder's record, which identify its version; None if it has no record."""
     try:
         status = (folder / "zarr.json").stat()
     except OSError:
@@ -344,7 +344,7 @@ def is_store(place: Path) -> bool:
 
 
 class StoredTier:
-    """One tier of a store, read chunk by chunk."""
+    """One tier of a store, which is read chunk by chunk."""
 
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
@@ -364,7 +364,7 @@ class StoredTier:
         self._arrays: dict[str, Any] = {}
 
     def _lengths(self) -> dict[TierPart, int]:
-        """Return the length of each array: the record's entries, and one bit for each combination of row soldiers."""
+        """Return the length of each array: the number of entries, or the number of bytes for the representatives."""
         plain = self._plain_index
         words = -(-plain.row_space // 64)
         entries = self.record.entries
@@ -377,7 +377,7 @@ class StoredTier:
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
-            # One file more than are named is enough to show the error, even if a forged record claims tiny shards.
+            # One shard more than there are named files is enough to show an error, even if a forged record claims many.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
         for wrong, what in ((needed - named, "does not name"), (named - needed, "names the foreign file")):
@@ -427,10 +427,10 @@ class StoredTier:
         return self.read(part, start, min(start + self.record.chunk, self._array(part).shape[0]))
 
     def read(self, part: TierPart, start: int, stop: int) -> NDArray[Any]:
-        """Read a range of an array; all shards and chunks that it touches are verified."""
+        """Read a range of an array, after verifying the shards and chunks that contain it."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
-            # Zarr reads a missing file as zeros, and the checksums of chunks would not reveal swapped shards.
+            # Zarr reads a missing file as zeros, and the checksums of chunks do not reveal swapped shards.
             name = f"{part}/c/{number}"
             self._check(name, content=name not in self._compared)
             self._compared.add(name)
@@ -458,7 +458,7 @@ class StoredTier:
         return array
 
     def _check_shape(self, part: TierPart, array: Any) -> None:
-        """Raise an error if the layout of an array differs from its tier's record."""
+        """Raise an error if the layout of an array differs from the record of its tier."""
         length = self._lengths()[part]
         chunk = min(self.record.chunk, length)
         shard = min(self.record.shard, -(-length // chunk) * chunk)
@@ -488,7 +488,7 @@ class StoredTier:
         return index
 
     def check_entries(self, size: int) -> None:
-        """Raise an error if a tier is not as long as its index. Kernels do not check the ranks that an index gives."""
+        """Raise an error if a tier is not as long as its index. Kernels do not check ranks against the length."""
         if self.entries != size:
             raise _damaged(self.folder, f"has {self.entries:,} entries, but the index has {size:,}", "folder")
 
@@ -507,7 +507,7 @@ def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of items in little-endian order, on any machine."""
+    """Return the bytes of an array in little-endian order, on any machine."""
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 

@@ -1,9 +1,9 @@
-"""Writing a tablebase: each tier atomically, by one writer at a time, with equal bytes for equal input.
+"""Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input gives equal bytes.
 
-A code (`tablut.indexing.values`) is stored unchanged, in the order of the index, and in one byte if all codes of the
-array fit. Other orders, differences between neighbours, and predicting one side to move from the other all compress
-worse (see ``docs/notes/tablebases.md``). An alias, to which no position is ranked, repeats the previous code, which
-takes almost no space.
+Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If all codes of an array fit into one
+byte, each takes one byte. Other orders, differences between neighbours, and predicting one side to move from the other
+all compress worse (see ``docs/notes/tablebases.md``). An alias is an entry to which no position is ranked. It repeats
+the previous code, which takes almost no space.
 """
 
 from __future__ import annotations
@@ -54,11 +54,11 @@ _KIND: Final = ledger.Kind("tablebase", "zarr.json")
 _COUNTED: Final = 1 << 18
 """Number of codes that are counted together."""
 _LEVEL: Final = 15
-"""Compression level of Zstandard. Level 19 would take four times as long and save a fifth of the space."""
+"""Compression level for Zstandard. Level 19 would take four times as long and save a fifth of the space."""
 
 
 class Codes(Protocol):
-    """Codes by entry: an array, or an object that returns one for each range of entries."""
+    """Codes by entry: an array, or an object that returns an array for each range of entries."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -80,7 +80,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         if record.tiers != stored.tiers:
             write_record(root, record)
             sync_names(root)
-        # The caller's variant already has its regions and symmetries, so share it if it is the stored one.
+        # The caller's variant already has its regions and symmetries, so share it if it equals the stored one.
         return Store(root, record, variant if record.variant == head.variant else None)
 
 
@@ -128,13 +128,13 @@ def write_tier(
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
     with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
-        # What a killed writer left behind is of no use.
+        # Drop what a killed writer left behind.
         ledger.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Write this before the tier, so that a build that is killed in between makes both again.
+                # Write this file before the tier, so that a build that is killed in between writes both again.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
@@ -179,7 +179,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
 
 
 def _sync(folder: Path) -> None:
-    """Flush a folder's files to disk, then their names, so that a power failure leaves a complete folder or none."""
+    """Flush the files in a folder to disk, then their names. A power failure then leaves a complete folder or none."""
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir():
             sync_names(path)
@@ -231,7 +231,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes with each alias replaced by the previous code. Leading aliases get the first code."""
+    """Return the codes with each alias replaced by the previous code. Aliases at the start get the first real code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes

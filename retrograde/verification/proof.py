@@ -1,11 +1,11 @@
-"""The proof of a tier: of its index, and of its values, which must follow from those of the successors.
+"""The proof of a tier: that its index is correct, and that its values follow from the values of the successors.
 
 `retrograde.verification` lists what the proof shares with the solver. The index is shared, so it is proved as well:
 placements are enumerated from the stored representatives by an independent decoding, every image of every placement
 must be ranked to the placement's entry, and the sizes of the orbits must add up, so that no placement can be missing.
 
-In compiled functions, t stands for the rules, x for the index of the tiers, d for all data of a thread and w for its
-memory.
+The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t stands for
+the rules, x for the index of the tiers, d for all data of a thread and w for its memory.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
-"""Counters: positions proved, aliases, sum of the sizes of orbits, failures.
+"""Indices of the counters: positions proved, aliases, sum of the sizes of orbits, failures.
 
 The last value is the number of counters.
 """
@@ -50,7 +50,8 @@ class Listing(NamedTuple):
     Attributes
     ----------
     row_kind, row_men, column_men : int
-        The kind of the row soldiers (1: defenders), their number, and the number of column soldiers.
+        The kind of the row soldiers (1 for defenders, 0 for attackers), their number, and the number of column
+        soldiers.
     row_spots, column_spots : int
         Number of cells on which row soldiers and column soldiers may stand.
     most, order : int
@@ -88,7 +89,7 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """Memory of one thread. C is the number of cells, R the number of row soldiers.
+    """Memory of one thread. C is the number of cells, and R is the number of row soldiers.
 
     Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
 
@@ -109,11 +110,11 @@ class ProofMemory(NamedTuple):
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     row_first : ndarray of int64, shape (1 + (R + 1) * C,)
-        For each change of the current row, the first entry of the row that it leads to, or `_UNSEEN`, `_NOWHERE` or
-        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell; r = R is the
-        king.
+        For each change of the current row, the first entry of the row that it leads to, or one of `_UNSEEN`,
+        `_NOWHERE` and `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell;
+        r = R is the king.
     row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        For each change and cell, one more than the number that the cell has in the new row, or 0 if it has none.
+        For each change and cell, the number of the cell in the new row plus 1, or 0 if the cell has no number.
     """
 
     board: NDArray[np.uint32]
@@ -135,7 +136,7 @@ class ProofTally(NamedTuple):
     Attributes
     ----------
     codes, capacity : int
-        Number of codes that are counted, from code 0 on, and the capacity for failures.
+        Number of codes that are counted, beginning with code 0, and number of failures that can be recorded.
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
@@ -165,7 +166,7 @@ class ProofData(NamedTuple):
 
 
 def new_memory(variant: Variant, row_men: int) -> ProofMemory:
-    """Return memory for one thread, for tiers with ``row_men`` row soldiers."""
+    """Return the memory for one thread, for tiers with ``row_men`` row soldiers."""
     cells, cell = variant.size**2, cells_dtype(variant.size)
     changes = 1 + (row_men + 1) * cells
     return ProofMemory(
@@ -211,7 +212,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofData, row: int, king: int) -> None:
-    """Write the cells of the row soldiers, and the cells that they leave to column soldiers; O(cells)."""
+    """Make a row the current row: write its row soldiers' cells and the cells left to column soldiers; O(cells)."""
     listing, w = d.listing, d.memory
     soldiers = w.white if listing.row_kind == 1 else w.black
     _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
@@ -232,7 +233,7 @@ def _open_row(d: ProofData, row: int, king: int) -> None:
 
 @inlined
 def _first_column(d: ProofData) -> None:
-    """Set the column soldiers of the open row to their first combination."""
+    """Set the column soldiers of the current row to their first combination."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
@@ -244,7 +245,7 @@ def _next_column(d: ProofData) -> None:
     soldiers = w.black if d.listing.row_kind == 1 else w.white
     for k in range(men):
         soldiers[k] = w.left[w.column[k]]
-    # Move up the lowest number that can, and reset those below it.
+    # Increase the lowest number that can be increased, and reset all lower ones.
     k = I64(0)
     while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
         w.column[k] = k
@@ -269,13 +270,13 @@ _SYMMETRIC: Final = -3
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position, by a call of `tablut.indexing.tier_kernels.entry_of` that is not inlined."""
+    """Return the entry of a position. This function calls `tablut.indexing.tier_kernels.entry_of` without inlining."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and store it for a change; O(cells * men)."""
+    """Look up the row of the current king and row soldiers, and store it under a change number; O(cells * men)."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -291,7 +292,7 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the current men, or -1; their king and row soldiers are those after a given change."""
+    """Return the entry of the current men, or -1 if there is none. The given change has led to their row."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
@@ -317,12 +318,12 @@ WRONG_VALUE: Final = 0
 NO_ENTRY: Final = 1
 """Failure: a successor has no entry."""
 WRONG_ALIAS: Final = 2
-"""Failure: an entry's placement is ranked to another entry that is not an earlier one of the same row."""
+"""Failure: an entry's placement is ranked to another entry, which is not an earlier one of the same row."""
 WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values in place of a successor's code: it has no entry; the ply wins the game; the ply loses the game; the ply
+"""Values that replace the code of a successor: it has no entry; the ply wins the game; the ply loses the game; the ply
 neither captures nor ends the game, so the successor is in the same tier."""
 _FAR: Final = 1 << 20
 
@@ -348,7 +349,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list by another, and return its index."""
+    """Replace a cell in a list by another cell, and return its index."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1
@@ -358,7 +359,7 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 @inlined
 def _free_men(d: ProofData, side: int, king: int) -> int:
-    """Return how many men of a side can slide along both their rank and their file."""
+    """Return the number of men of a side that can slide along both their rank and their file."""
     t, w, tier = d.tables, d.memory, d.tiers.tier
     men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
     if side == 1:
@@ -375,7 +376,7 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
-    """Return whether both sides certainly have a legal move after every ply of a side that captures nothing.
+    """Return whether both sides certainly have a legal move after any ply of a side that captures nothing.
 
     A piece that arrives on a cell can block the rank or the file of another man, but not both. Leaving a cell blocks
     nothing.
@@ -387,7 +388,8 @@ def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
 def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    If both sides certainly have a legal move afterwards, only escapes and possible captures are made on the board.
+    With ``certain``, both sides certainly have a legal move afterwards. Then only escapes and possible captures are
+    made on the board.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)
@@ -474,7 +476,7 @@ def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -
 
 @inlined
 def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) -> None:
-    """Count a failure, and record it if there is space."""
+    """Count a failure, and record it if there is still space."""
     number = tally.counters[FAILURES]
     if number < tally.capacity:
         tally.failures[4 * number] = kind
@@ -547,7 +549,7 @@ class RowRange(NamedTuple):
 
 
 class TierProof:
-    """The proof of one tier, part by part. Each part lists at most ``listed`` failures."""
+    """The proof of one tier, which is carried out part by part. Each part lists at most ``listed`` failures."""
 
     def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int, listed: int) -> None:
         self.index, self.unpacked, self.codes, self.listed = index, unpacked, codes, listed
@@ -560,7 +562,7 @@ class TierProof:
         for number in range(len(rows.king_cell)):
             first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
             if not width:
-                # With this king, there are too few cells for the attackers.
+                # With the king on this cell, too few cells are left for the attackers.
                 continue
             step = max(1, _PART // width)
             for start in range(first, last, step):
@@ -573,14 +575,14 @@ class TierProof:
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)
         tally = new_tally(self.codes, self.listed)
-        # Kernels get addresses only; this record keeps the arrays alive.
+        # Kernels receive only addresses; this record keeps the arrays alive.
         data = ProofData(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
         prove_rows(directory(data), part.first, part.last)
         return tally
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return the data for enumerating the placements of a tier, from its representatives and independent binomials."""
+    """Return the data for enumerating a tier's placements, from its representatives. Binomials are computed afresh."""
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)
     cells, cell = index.variant.size**2, cells_dtype(index.variant.size)

@@ -3,13 +3,13 @@
 **The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced. Suppose that
 every value follows from the values of the position's successors: a win takes one ply more than the shortest loss among
 them; if all of them are wins, the position is a loss that takes one ply more than the longest of these wins; otherwise
-it is not forced. Then, by induction on d, every stored win or loss is correct, and takes exactly d plies. From a
+it is not forced. Then, by induction on d, every stored win or loss is correct, and takes exactly d plies. In a
 position that is stored as not forced, the side to move always has a move to another such position, and no move to a
-lost one, so it can avoid losing for ever. Hence all values are correct if each of them agrees with its successors'
-values, which `retrograde.verification.proof` tests.
+position lost for the opponent. So it can avoid losing for ever, but cannot force a win. Hence all values are correct if
+each of them agrees with the values of its successors, which `retrograde.verification.proof` tests.
 
 **The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must
-be ranked to its entry, and the orbits of all placements must add up to the number of
+be ranked to its entry, and the sizes of all orbits must add up to the number of
 placements of the material. This shows that every position of the tier has been visited.
 """
 
@@ -77,18 +77,19 @@ class Verification(Result):
     variant : str
         Name of the game.
     quick : bool
-        Whether only files and values were compared with their digests.
+        Whether the verification only compared files and values with their digests.
     positions_checked : int
-        Number of values proved. Each is the value of a class with one side to move.
+        Number of values proved. Each value belongs to a class of positions with one side to move.
     verified_before : dict of str to int
-        Tiers that were skipped because the record contains them unchanged, with their numbers of values.
+        Tiers that were not proved again because the record lists them and they are unchanged, with their numbers of
+        values.
     files_checked : int
         Number of files whose content was compared with its digest.
     published : dict of str to list of str
-        Tiers, by how their values compare with the published ones: ``same``, ``unknown``
+        Tiers, by the result of comparing their values with the published ones: ``same``, ``unknown``
         if none are published, or ``different``, which is a failure.
     samples : dict of str to int
-        Numbers of positions played out: how many were ``searched``, and how many ``followed``.
+        Numbers of positions that were ``searched`` and that were ``followed``.
     played : dict of str to int
         The same positions by stored value: ``wins``, ``losses``, and ``draws`` for all unforced positions.
     failures : int
@@ -153,7 +154,7 @@ def verify(
     quick : bool
         Only compare files and values with their digests, without a proof.
     sample : int
-        Number of positions to play out with the naive rules as well: wins, draws and losses.
+        Number of positions (wins, draws and losses) to play out with the naive rules as well.
     seed : int
         Seed that selects these positions.
     threads : int
@@ -164,7 +165,7 @@ def verify(
         File to which each tier is added once it is proved. Tiers that it already lists and that have not changed are
         not proved again, but their files and digests are still compared.
     observer : Observer, optional
-        Receives progress reports: the number of entries proved.
+        Receives progress reports, as the number of entries proved.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
+    # A wrong table could misguide the search without limit. So positions are played out only if the table is correct.
     if sample and not report.failures:
         play_out(store, sample, seed, report)
     return report
@@ -230,7 +231,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
-    """Return the tiers that captures lead to; without a shieldwall, a ply captures at most three soldiers."""
+    """Return the tiers that captures lead to. Without a shieldwall, a ply captures at most three soldiers."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
     most = 3 if tier.index.variant.rules.shieldwall is None else attackers + defenders
     fewer_attackers = [(left, defenders) for left in range(max(1, attackers - most), attackers)]
@@ -328,8 +329,7 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
 
 # -- published tables --------------------------------------------------------------------------
 # ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
-# its tiers. With it, any tables can be compared with the published ones. It is written by `python -m
-# reports.studies.sources`.
+# its tiers. It allows any tables to be compared with the published ones. `python -m reports.studies.sources` writes it.
 
 
 @cache
@@ -340,7 +340,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published one; the result is ``unknown`` if none is published."""
+    """Compare the digest of a tier's values with the published one. Return ``unknown`` if none is published."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
@@ -360,7 +360,7 @@ class _ProvedTier(Part):
 
 
 class _VerifiedRecord(Record):
-    """Record of the verified tiers, by the digest of the game and the name of the tier."""
+    """Record of all verified tiers, by the digest of the game and the name of the tier."""
 
     FORMAT = "tablut-verified-tiers"
 
@@ -371,7 +371,7 @@ def proof_digest(values: str, below: Iterable[str]) -> str:
     """Return a digest of everything that a tier's proof depends on: its values, those below it, and the program."""
     from tablut.engine.kernel_cache import source_digest
 
-    # Different programs can have the same development version, so add a digest of the source of the proof.
+    # Different states of the program can have the same development version, so add a digest of the proof's source code.
     here = Path(__file__).with_name("proof.py")
     program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
@@ -386,7 +386,7 @@ class VerifiedTiers:
         self._tiers = {} if record is None else record.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
-        """Return how many values of a tier were proved, or None if the tier was not verified in its present state."""
+        """Return the number of values of a tier that were proved, or None if its present state was not verified."""
         note = self._tiers.get(self.game, {}).get(tier)
         return note.positions if note is not None and note.proof == proof else None
 
@@ -397,12 +397,12 @@ class VerifiedTiers:
 
 
 # -- playing out positions ---------------------------------------------------------------------
-# This uses forward search with the naive rules, without the compiled ones. A short win or loss is verified by a search:
-# it must exist, and there must be no shorter one. The stored values only decide which moves to try first, so a wrong
-# value costs time but cannot make a wrong result pass. A longer win or loss is followed along the best moves of both
-# sides: the right side must win after exactly the stored number of plies. A position in which neither side can force a
-# win is searched for a short win and a short loss, which must not exist. It is then followed along moves that keep it
-# unforced.
+# Positions are played out by forward search with the naive rules, without the compiled rules. A short win or loss is
+# verified by a search: it must exist, and there must be no shorter one. The stored values only decide which moves to
+# try first, so a wrong value costs time but cannot make a wrong result pass. A longer win or loss is followed along the
+# best moves of both sides: the right side must win after exactly the stored number of plies. From a position in which
+# neither side can force a win, a search must find neither a short win nor a short loss. The position is then followed
+# along moves that keep it unforced.
 
 
 _Kind: TypeAlias = tuple[StoredTier, SideName, int]
@@ -460,7 +460,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, their results, and the tablebase's values of the results for the mover, best first."""
+        """Return the moves, the resulting positions, and their tablebase values for the mover, best first."""
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
@@ -475,7 +475,7 @@ class ForwardCheck:
         return sorted(successors, key=lambda successor: -successor[2])
 
     def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
-        """Play best moves until the game is over; return what is wrong, or None."""
+        """Play best moves until the game is over; return a description of what is wrong, or None."""
         line, ended, _ = self._best_play(position, plies + 1)
         if ended is None:
             return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
@@ -557,7 +557,7 @@ def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[Stored
 
 
 def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
-    """Return the first entry from ``start`` on that has a code and is not an alias; wrap around at the end."""
+    """Return the first entry from ``start`` on that has a given code and is not an alias; wrap around at the end."""
     chunk = tier.record.chunk
     chunks = -(-tier.entries // chunk)
     for turn in range(chunks + 1):

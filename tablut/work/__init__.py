@@ -1,7 +1,8 @@
 """Long work: folders with one writer, records and parts with digests, tasks on threads and clusters, verification.
 
-`tablut.work.parts` describes the files that tasks write, and `tablut.work.run` how tasks run and how damage is mended.
-The subpackage also contains what the rest of the toolkit needs of files, clocks and the machine.
+*Long work* is any computation that stores its results step by step, so that it can be killed and resumed. See
+`tablut.work.parts` for the files that tasks write, and `tablut.work.run` for how tasks run and how damage is repaired.
+The subpackage also contains functions for files, clocks and the machine, which the whole toolkit uses.
 """
 
 import lazy_loader

@@ -4,8 +4,8 @@ Kernels are compiled when they are first called, often in the middle of a measur
 Every time in a result is therefore taken from a clock of this module, which excludes the time
 spent on compiling kernels and on loading compiled ones.
 
-The module does not import numba; `tablut.engine.jit` reports to it. For a command that
-needs no kernels, all counters are zero.
+This module does not import numba. Instead, `tablut.engine.jit` reports to it when compiling begins and ends. For a
+command that needs no kernels, all counters are zero.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PATIENCE: Final = 1.0
 
 
 class _Counters:
-    """Counters of the process. Only the thread that holds numba's lock writes them."""
+    """Counters of the process. Only the thread that holds numba's lock changes them."""
 
     def __init__(self) -> None:
         self.depth = 0
@@ -64,26 +64,26 @@ def compiled_kernels() -> int:
 
 
 def prepared_kernels() -> frozenset[str]:
-    """Return the kernels, with their argument types, that this process has compiled or loaded."""
+    """Return the names, with argument types, of the kernels that this process has compiled or loaded."""
     return frozenset([*_counters.compiled, *_counters.loaded])
 
 
 def wall_clock() -> float:
-    """Return the reading, in seconds, of a clock that stops while this process compiles.
+    """Return the time, in seconds, of a clock that stops while this process compiles.
 
-    Only differences between two readings have a meaning.
+    Only the difference between two times has a meaning.
     """
     wall, began = _counters.spent
     return (time.perf_counter() if began is None else began) - wall
 
 
 def cpu_clock() -> float:
-    """Return the processor seconds of this process, without those spent on compiling."""
+    """Return the processor seconds that this process has used, excluding those spent on compiling."""
     return time.process_time() - _counters.cpu
 
 
 def thread_clock() -> float:
-    """Return the processor seconds of this thread, without those that it spent on compiling."""
+    """Return the processor seconds that this thread has used, excluding those spent on compiling."""
     return time.thread_time() - getattr(_of_thread, "cpu", 0.0)
 
 
@@ -91,7 +91,7 @@ def thread_clock() -> float:
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
     """Call a function from another thread after some seconds, unless the context has ended by then.
 
-    On exit, the context waits for a call that has begun, so that no call runs afterwards.
+    If the call has begun, the context waits on exit until it ends, so that no call runs afterwards.
     """
     timer = threading.Timer(seconds, call)
     timer.daemon = True
@@ -105,7 +105,7 @@ def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def quiet() -> Iterator[None]:
-    """Suppress the message about compiling while the context lasts, for callers that show one themselves."""
+    """Suppress the message about compiling within the context, for callers that show a message themselves."""
     before, _counters.silent = _counters.silent, True
     try:
         yield
@@ -122,21 +122,21 @@ def tell_by(tell: Callable[[bool], object]) -> None:
 
 
 def described(function: Callable[..., object], arguments: Iterable[object]) -> str:
-    """Return a unique name of a kernel, made of its module, its name and its argument types."""
+    """Return a unique description of a kernel: its module, its name and its argument types."""
     return f"{function.__module__}.{function.__qualname__}({', '.join(map(repr, arguments))})"
 
 
 def begin(*, loads: bool = False) -> None:
-    """Note that compiling or loading a kernel begins. The caller holds numba's lock and calls `end` afterwards."""
+    """Record that compiling or loading a kernel begins. The caller holds numba's lock and calls `end` afterwards."""
     _counters.depth += 1
     if _counters.depth > 1:
         return
-    # A single assignment, because other threads may read the clock at any time.
+    # This is a single assignment, because other threads may read the clock at any time.
     _counters.spent, _counters.cpu_began = (_counters.spent[0], time.perf_counter()), time.thread_time()
     if not loads:
         _counters.timer = _start_timer()
-        # The compiler creates millions of objects that live until it ends; garbage collection
-        # among them would take a fifth of its time.
+        # The compiler creates millions of objects that live until it ends. Searching them for garbage would take a
+        # fifth of its time, so garbage collection is switched off.
         _counters.collects = gc.isenabled()
         gc.disable()
         _counters.compiles = True

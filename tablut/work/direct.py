@@ -1,10 +1,10 @@
-"""Reading and writing of long arrays past the cache of the system, and the memory that this needs.
+"""Reading and writing long arrays without the cache of the operating system, and the memory that this needs.
 
-A file of the children of a census is written once, read once and removed. Passing it through the system's cache costs
-more than processing it, because each new page must be allocated, cleared and mapped (2.4 seconds per gigabyte on a
-virtual machine). Whole pages of large arrays are therefore transferred directly between memory and disk if the system
-supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All other data goes through the cache. The contents of the
-files are the same.
+For example, a file with the children of a census (the positions after one more ply) is written once, read once and
+removed. Passing it through the system's cache takes longer than processing it, because each new page must be allocated,
+cleared and mapped (2.4 seconds per gigabyte on a virtual machine). Whole pages of large arrays are therefore
+transferred directly between memory and disk if the system supports this (``O_DIRECT``, 0.05 seconds per gigabyte). All
+other data goes through the cache. The contents of the files are the same in both cases.
 """
 
 from __future__ import annotations
@@ -17,40 +17,40 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAGE: Final = 4096
-"""Bytes of a page, the unit of direct access. Disks require multiples of their block size, which is at most a page."""
+"""Size of a page in bytes. Direct access needs multiples of the disk's block size, which is at most a page."""
 DIRECT_BYTES: Final = 1 << 18
 """Minimum number of bytes for direct access. Shorter spans are read and written through the cache."""
 
 
 def aligned(count: int) -> NDArray[np.uint8]:
-    """Return uninitialised bytes, aligned to a page."""
+    """Return uninitialised bytes that begin at a page boundary."""
     memory = np.empty(count + PAGE, dtype=np.uint8)
     first = -memory.ctypes.data % PAGE
     return memory[first : first + count]
 
 
 class Buffer:
-    """Memory that is reused from task to task, because allocating it costs as much time as processing its contents.
+    """Memory that is reused from task to task, because allocating it takes as long as processing its contents.
 
-    Each array that is taken overwrites the previous one.
+    Each method returns an array in this memory, which overwrites the previous array.
     """
 
     def __init__(self) -> None:
         self._held = aligned(0)
 
     def bytes(self, count: int) -> NDArray[np.uint8]:
-        """Return uninitialised bytes."""
+        """Return an array of uninitialised bytes."""
         if len(self._held) < count:
             self._held = aligned(0)  # release the old memory before allocating more
             self._held = aligned(count)
         return self._held[:count]
 
     def rows(self, count: int, width: int) -> NDArray[np.uint64]:
-        """Return uninitialised rows."""
+        """Return an array of uninitialised rows."""
         return self.bytes(8 * count * width).view(np.uint64).reshape(count, width)
 
     def zeros(self, count: int, kind: type[np.generic]) -> NDArray[Any]:
-        """Return zeros."""
+        """Return an array of zeros."""
         array = self.bytes(count * np.dtype(kind).itemsize).view(kind)
         array.fill(0)
         return array
@@ -74,7 +74,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
 
 
 def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
-    """Write bytes at the current position of an unbuffered file; whole pages of long spans bypass the cache."""
+    """Write bytes at the current position of an unbuffered file. Whole pages of long spans bypass the cache."""
     pending, rest = content.data, memoryview(b"")
     at_pages = content.ctypes.data % PAGE == 0 and stream.tell() % PAGE == 0
     if len(pending) >= DIRECT_BYTES and at_pages and _set_direct(stream, True):
@@ -97,7 +97,7 @@ def write_span(stream: IO[bytes], content: NDArray[np.uint8]) -> None:
 
 
 def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np.uint8]:
-    """Return bytes of an unbuffered file; long spans bypass the cache."""
+    """Return a span of bytes from an unbuffered file. Long spans bypass the cache."""
     lead = offset % PAGE
     memory = into.bytes(lead + length + -(lead + length) % PAGE)
     found = lead

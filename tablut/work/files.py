@@ -1,6 +1,7 @@
 """File operations: bounded reads, atomic writes, locks, reserved disk space, and removal of temporary files.
 
-These functions are used for the toolkit's own files and for users' files. File formats are defined elsewhere.
+These functions are used for the toolkit's own files and for users' files. Other modules define the file formats. A file
+*from outside* is one that the toolkit has not written itself, such as a file of the user.
 """
 
 from __future__ import annotations
@@ -63,18 +64,18 @@ def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
 
 
 def excerpt(text: str, most: int = 80) -> str:
-    """Return a quotation of a text for an error message, on one line. The middle of a long text is left out."""
+    """Quote a text on one line, for an error message. The middle of a long text is left out."""
     if len(text) <= most and len(quoted := repr(text)) <= 2 * most:
         return quoted
     half = most // 2
-    # Control characters take four signs each in a quotation.
+    # In a quotation, each control character takes four characters.
     while len(quoted := repr(text[:half] + "..." + text[-half:])) > 2 * most:
         half //= 2
     return f"{quoted} ({len(text):,} characters)"
 
 
 def beside(path: Path) -> list[Path]:
-    """Return the files and folders beside a path, at most a thousand, for suggestions in error messages."""
+    """Return up to a thousand files and folders next to a path, for suggestions in error messages."""
     try:
         return list(islice(path.parent.iterdir(), 1000))
     except OSError:
@@ -87,7 +88,7 @@ _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 160, 80, 60
 
 
 def brief(kind: type[Kind]) -> type[Kind]:
-    """Give a dataclass, a named tuple or a model a repr that shortens long values."""
+    """Give a dataclass, named tuple or model a repr in which long values are shortened."""
 
     def shown(value: Any) -> str:
         names = getattr(value, "__match_args__", None) or type(value).model_fields
@@ -99,7 +100,7 @@ def brief(kind: type[Kind]) -> type[Kind]:
 
 
 def store_path(named: Path | str) -> Path:
-    """Return the folder of a store. Raise `InputError` for an empty name or a URL, which is not supported."""
+    """Return the path of a store's folder. Raise `InputError` for an empty name or a URL, which is not supported."""
     if not str(named).strip():
         raise InputError("is empty", subject="store ''", remedy="name a folder, or . for the current one")
     if "://" in str(named):
@@ -116,7 +117,8 @@ def store_path(named: Path | str) -> Path:
 def child(folder: Path, name: str, what: str) -> Path:
     """Return the path of an entry of a folder, after checking its name.
 
-    The name must be plain, so that the entry lies in the folder itself, and the entry must not be a link.
+    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry is in the folder itself. The
+    entry must not be a link.
     """
     path = folder / name
     if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}", name) is None:
@@ -132,9 +134,9 @@ def child(folder: Path, name: str, what: str) -> Path:
 
 
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
-    """Write a file atomically: under a temporary name in its folder, which is then renamed.
+    """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    With ``lasting`` the content is flushed to the disk first.
+    With ``lasting``, the content is flushed to the disk before the file is renamed.
     """
     parts = [content] if isinstance(content, bytes) else content
     try:
@@ -163,7 +165,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written. This is called before the work whose result the file will hold."""
+    """Raise an error if a file cannot be written. Call this before the work whose result the file will contain."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR
@@ -193,7 +195,8 @@ def remove_temporaries(folder: Path) -> None:
 def reserve(path: Path, length: int) -> None:
     """Create a file filled with zeros and allocate its space on the disk, so that it can be memory-mapped.
 
-    If the disk filled up later, writing to the mapped file would end the process by SIGBUS, without a message.
+    If the space were not allocated and the disk filled up later, writing to the mapped file would end the process by
+    SIGBUS, without a message.
     """
     try:
         with path.open("wb") as file:
@@ -226,7 +229,7 @@ def sync_names(folder: Path) -> None:
 
 @contextmanager
 def lock_folder(folder: Path, what: str) -> Iterator[None]:
-    """Lock a folder against other writers while the context lasts. The lock ends with the process at the latest."""
+    """Lock a folder against other writers within the context. The lock is released if the process ends earlier."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(folder / "lock", blocking=False, thread_local=False)

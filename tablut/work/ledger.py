@@ -1,6 +1,6 @@
 """Folders of stores: the lock for a single writer, the head record, and the removal of leftovers.
 
-The head record identifies the contents (for example which game or which plan). A folder that belongs to another store,
+The head record identifies the contents, for example by game and plan. A folder that belongs to another store,
 or that contains files of the user, is therefore rejected before anything is written there.
 """
 
@@ -25,7 +25,7 @@ REMEDY: Final = "continuing the work makes it again"
 class Kind(NamedTuple):
     """A kind of store: its name, and the file of its head record.
 
-    The file may be a pattern, such as ``*/census.json``, for a store whose head records lie in its sub-folders.
+    The file name may be a pattern, such as ``*/census.json``, for a store whose head records are in sub-folders.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Kind(NamedTuple):
 
 @contextmanager
 def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | None] | None = None) -> Iterator[Head]:
-    """Lock a folder as a store while the context lasts, and yield its head record.
+    """Lock a folder as a store within the context, and yield its head record.
 
     A new store gets the given head. An existing head is checked by ``other``, which returns a description of the
     mismatch or None if the head is acceptable; by default it must equal the given one.
@@ -66,7 +66,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that continuing the work makes again, or None if the file does not exist."""
+    """Return a record that is written again when the work continues, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:
@@ -74,14 +74,14 @@ def read_made(path: Path, model: type[Head]) -> Head | None:
 
 
 def damaged(path: Path, fault: str) -> DamagedError:
-    """Return the error for a file of long work whose content is not what was written."""
+    """Return the error for a file of long work whose content differs from what was written."""
     return DamagedError(f"is damaged: {fault}", subject=f"file {str(path)!r}", remedy=REMEDY).at(path)
 
 
 def refuse_foreign(root: Path, kind: Kind) -> None:
     """Raise `StoreError` if a folder contains anything other than a store of this kind.
 
-    A folder without files counts as empty, and so does the leftover of a run that was killed right at the start.
+    A folder without files counts as empty. A folder left by a run that was killed right at the start does so too.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():
@@ -96,7 +96,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    The order makes this safe against a crash: the names of the files are flushed first, then the record, then its name.
+    To be safe against a crash, the names of the files are flushed to the disk first, then the record, then its name.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
@@ -119,7 +119,7 @@ def drop(folder: Path) -> None:
 
 
 def drop_files(paths: Iterable[Path]) -> None:
-    """Remove files of work that will be made again."""
+    """Remove files that the work will write again."""
     for path in paths:
         with writing(f"file {str(path)!r}"):
             path.unlink(missing_ok=True)

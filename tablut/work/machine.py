@@ -15,7 +15,7 @@ from typing import Final
 from tablut.errors import InputError, MachineError
 
 MOST_THREADS: Final = 256
-"""Maximum number of threads for any task. More threads would only wait for one another."""
+"""Maximum number of threads for any task. More threads would only wait for each other."""
 
 
 def check_threads(threads: int) -> int:
@@ -64,7 +64,7 @@ def check_address_space(mib: int) -> None:
 def return_memory() -> None:
     """Return freed memory to the system, if the C library supports this.
 
-    glibc keeps small freed blocks for later use, so that a process would stay as large as it has ever been.
+    glibc keeps small freed blocks for later use, so a process would otherwise stay as large as it has ever been.
     """
     trim = _trim()
     if trim is not None:
@@ -73,7 +73,7 @@ def return_memory() -> None:
 
 @cache
 def _trim() -> Callable[[int], object] | None:
-    """Return glibc's ``malloc_trim``, or None with another C library."""
+    """Return the function ``malloc_trim`` of glibc, or None with another C library."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):
@@ -96,8 +96,8 @@ def listen(host: str, port: int) -> socket.socket:
         family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     except (OSError, UnicodeError) as error:
         raise InputError("is not an address of this machine", parameter="host", value=repr(host)) from error
-    # asyncio disables Nagle's algorithm only for sockets with an explicit protocol; with it the end of a response would
-    # wait 40 ms for an acknowledgement.
+    # asyncio disables Nagle's algorithm only for sockets with an explicit protocol. With the algorithm, the end of a
+    # response would wait 40 ms for an acknowledgement.
     listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":

@@ -29,15 +29,15 @@ class Stoppable(OneCaller):
     _stop_asked = False
 
     def clear_stop(self) -> None:
-        """Cancel a stop request that arrived after the call in question had already ended."""
+        """Cancel a stop request that arrived after the call that it was meant for had ended."""
         self._stop_asked = False
 
 
 def alone(method: Method) -> Method:
     """Make a method raise `UseError` while another method with this decorator runs on the same object.
 
-    Waiting is no alternative, because a call from within the first call, for example by an observer, would wait
-    forever.
+    The second call does not wait for the first, because a call from within the first one, for example by an observer,
+    would wait forever.
     """
 
     @wraps(method)

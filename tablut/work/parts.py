@@ -1,14 +1,15 @@
-"""Parts: the files that the tasks of long work write, each sealed and bound to its place in the work.
+"""Parts: the files that the tasks of long work write. Each is sealed, and bound to its place in the work.
 
-A part has named sections, arrays of one type each. A section is divided into blocks, which are compressed with LZ4, or
-it is raw: its bytes as they are in memory, in one block. After the sections follow a header (`Header`, in JSON) and a
-tail of fixed length with the format version and the processor seconds of the task. The digest of a part is the SHA-256
-of its header. The header contains the SHA-256 of each block, so it covers everything, except for raw sections that are
-written with ``checked=False``: these are checked by the package that reads them.
+A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
+compressed with LZ4, or *raw*: a single block with the bytes as they are in memory. The sections are followed by a
+header (`Header`, in JSON) and a tail of fixed length with the format version and the processor seconds of the task. The
+digest of a part is the SHA-256 of its header. The header contains the SHA-256 of each block, so the digest covers
+everything, except for raw sections that are written with ``checked=False``. The package that reads these sections
+checks them.
 
 The header also names the owner of a part: the digest of a plan, and the step and the number of the task. The plan
 must cover everything that the content depends on. A part that was damaged, truncated, swapped or left over from other
-work is therefore detected when it is opened, or when its blocks are read. No file name is ever read from a file.
+work is therefore detected when it is opened, or when its blocks are read. File names are never read from a file.
 
 A part is written under a temporary name and renamed, so a file under its final name is complete. A block is written as
 soon as it is full, because a section can take more memory than a task has. Long raw sections bypass the cache of the
@@ -45,7 +46,7 @@ BLOCK: Final = 1 << 16
 VERSION: Final = 1
 MAGIC: Final = b"TABLPART"
 TAIL: Final = struct.Struct("<8sIQd32sI")
-"""Magic, format version, length of the header, processor seconds, digest of the header, CRC-32 of all these."""
+"""Magic bytes, format version, header length, processor seconds, digest of the header, and a CRC-32 of all these."""
 _MOST_HEADER: Final = 256 << 20
 
 Number = Annotated[int, Field(ge=0, lt=1 << 20)]
@@ -53,7 +54,7 @@ Stats = TypeVar("Stats")
 
 
 class Owner(Part):
-    """The task that a part belongs to. Equal plans have equal digests in every run."""
+    """The task that a part belongs to. The digest of a plan is the same in every run."""
 
     plan: Digest
     step: Number
@@ -69,7 +70,7 @@ class Block(Part):
 
 
 class Section(Part):
-    """A section of a part; ``packed`` if its blocks are compressed."""
+    """A section of a part. ``packed`` is true if its blocks are compressed."""
 
     dtype: Literal["uint8", "uint16", "uint32", "uint64", "int64"]
     items: Count
@@ -78,7 +79,7 @@ class Section(Part):
 
 
 class Header(Part, Generic[Stats]):
-    """The header of a part. ``stats`` are what its kind counts, and ``bytes`` is the length of all sections."""
+    """The header of a part. ``stats`` are counts that depend on its kind; ``bytes`` is the length of all sections."""
 
     owner: Owner
     stats: Stats
@@ -108,11 +109,11 @@ class PartFile(Generic[Stats]):
 
     @property
     def source(self) -> PartSource:
-        """Path and digest."""
+        """Path and digest of the part."""
         return PartSource(self.path, self.digest)
 
     def section(self, name: str, *, raw: bool = False) -> Section:
-        """Return the description of a section; raise `DamagedError` if the part has none of this kind."""
+        """Return the description of a section; raise `DamagedError` if there is no section with this name and form."""
         found = self.header.sections.get(name)
         if found is None or (raw and (found.packed or len(found.blocks) != 1)):
             raise damaged(self.path, f"it has no section {name!r}")
@@ -139,13 +140,13 @@ class PartFile(Generic[Stats]):
                 yield at, items.astype(dtype, copy=False)
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return a raw section that is checked."""
+        """Return the content of a raw section, after checking its digest."""
         self.section(name, raw=True)
         ((_, items),) = self.blocks(name)
         return items
 
     def span(self, name: str, first: int, count: int, into: Buffer) -> NDArray[Any]:
-        """Return some bytes of a raw section, in a buffer and without checking them."""
+        """Read some bytes of a raw section into a buffer, without checking them, and return them."""
         block = self.section(name, raw=True).blocks[0]
         if first + count > block.bytes:
             raise damaged(self.path, "it ends early")
@@ -153,7 +154,7 @@ class PartFile(Generic[Stats]):
             return read_span(stream, block.at + first, count, into)
 
     def check(self) -> None:
-        """Raise `DamagedError` unless every block is as it was written. Unchecked sections are left out."""
+        """Raise `DamagedError` if a block differs from what was written. Sections without digests are skipped."""
         for name, section in self.header.sections.items():
             if all(block.sha256 is not None for block in section.blocks):
                 for _ in self.blocks(name):
@@ -162,7 +163,7 @@ class PartFile(Generic[Stats]):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Report a file that cannot be read. A file that is missing or ends early counts as damaged."""
+    """Convert errors of reading within the context. A file that is missing or ends early counts as damaged."""
     try:
         yield
     except EOFError as error:
@@ -176,7 +177,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
-    """Open a part, and check its header and, if a digest is given, its digest.
+    """Open a part and check its header. If ``digest`` is given, compare it with the digest of the part.
 
     ``kind`` is the type of its statistics.
     """
@@ -192,7 +193,7 @@ def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartF
 
 @lru_cache(maxsize=4096)
 def _opened(path: Path, kind: Any, _: tuple[int, ...]) -> PartFile[Any]:
-    """Read and check the header. The result is kept as long as inode, size and times of the file stay the same."""
+    """Read and check the header. The result is cached until the inode, size or times of the file change."""
     with path.open("rb") as file:
         size = file.seek(0, os.SEEK_END)
         file.seek(max(0, size - TAIL.size))
@@ -235,7 +236,7 @@ class _Growing:
 
 
 class PartWriter:
-    """Writer of a part. An unfinished file is removed."""
+    """Writer of a part, used as a context manager. On exit, an unfinished file is removed."""
 
     def __init__(self, target: Path) -> None:
         self.target, self._what = target, f"file {str(target)!r}"
@@ -254,7 +255,7 @@ class PartWriter:
     def put_pieces(self, name: str, dtype: str, pieces: Iterable[NDArray[Any]], *, checked: bool = True) -> None:
         """Write a raw section whose bytes are given in pieces."""
         if not checked:
-            # Direct access needs whole pages.
+            # Direct access needs whole pages, so let the section begin at a page boundary.
             self._write(np.zeros(-self._bytes % PAGE, dtype=np.uint8))
         at, digest = self._bytes, hashlib.sha256()
         for piece in pieces:
@@ -292,9 +293,9 @@ class PartWriter:
         self._bytes += len(content)
 
     def finish(self, owner: Owner, stats: Part, *, cpu: float = 0.0, lasting: bool = False) -> PartFile[Any]:
-        """Write what is left of the blocks, the header and the tail, and give the file its name.
+        """Write the remaining blocks, the header and the tail, and give the file its final name.
 
-        With ``lasting``, the content is flushed to the disk first.
+        With ``lasting``, the content is flushed to the disk before the file is renamed.
         """
         for name, some in self._growing.items():
             if some.held:

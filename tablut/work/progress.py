@@ -16,7 +16,7 @@ class Observer:
         """Report that a step begins. ``total`` is its number of units, if known."""
 
     def advance(self, count: int = 1) -> None:
-        """Report that further units of the step are done."""
+        """Report that ``count`` further units of the step are done."""
 
     def note(self, text: str) -> None:
         """Report the current activity within the step."""
@@ -32,7 +32,7 @@ class Observer:
 
 
 def plural(count: int, noun: str) -> str:
-    """Return a number with its noun, such as ``1 ply`` or ``2 plies``."""
+    """Return a number and its noun, such as ``1 ply`` or ``2 plies``."""
     several = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else several}"
 

@@ -1,9 +1,9 @@
 """Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
 
 Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
-detected. A record also contains, for each data file, its length, its SHA-256 (or a digest that the package derives from
-it), and what the file belongs to. So files that are damaged, truncated, swapped or left over from another run are
-detected. File names are never read from a file.
+detected. For each data file, a record also contains the length, the SHA-256 (or a digest that the package derives from
+it), and the work that the file belongs to. So files that are damaged, truncated, swapped or left over from another run
+are detected. File names are never read from a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.
@@ -40,7 +40,7 @@ class DamagedError(StoreError):
     Attributes
     ----------
     path : Path or None
-        The file, if continuing the work that wrote it makes it again.
+        The file, if the work that wrote it writes it again when it continues; otherwise None.
     """
 
     path: Path | None = None
@@ -71,7 +71,7 @@ class TooNewError(StoreError):
 
 
 def plain_of(value: Any) -> Any:
-    """Return a value as JSON values, the form in which models are sealed and digested.
+    """Convert a value to plain JSON values, the form in which models are sealed and digested.
 
     pydantic's own serialisation is not used, because it has changed between versions, which would change the digests.
     """
@@ -94,7 +94,7 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
 
 
 def _has_exact(annotation: Any) -> bool:
-    """Return whether a type contains integers that are written as text in JSON because they may exceed 2^53."""
+    """Return whether a type contains integers that JSON stores as text because they may exceed 2^53."""
     return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
 
 
@@ -172,7 +172,7 @@ class Record(Part):
 
 
 class DataFile(Part):
-    """Length and SHA-256 of a data file, as a record contains them."""
+    """Length and SHA-256 of a data file, for use in a record."""
 
     bytes: Count
     sha256: Digest
@@ -182,13 +182,13 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the text of a record as a file. Each record has exactly one text."""
+    """Return the text of a record's file. Each record has exactly one valid text."""
     body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
     return _sealed(body, group=record.GROUP)
 
 
 def sealed_format(path: Path) -> str:
-    """Return the format of the record in a JSON file after checking its seal; empty if it contains something else."""
+    """Check the seal of a JSON file, and return the format of its record; empty if it contains no record."""
     try:
         text = read_bytes(path, "file", _MOST_BYTES).decode()
         sealed = read_json(text)
@@ -220,7 +220,7 @@ def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
     """Return the record in a file after checking all of it, or None if the file does not exist.
 
-    In error messages, ``what`` names the file and ``way_out`` says what to do.
+    ``what`` describes the file, and ``way_out`` the remedy, in error messages.
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
@@ -242,7 +242,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
         raise DamagedError("is damaged, or was not written by tablut", subject=shown, remedy=way_out) from error
     if found != model.FORMAT:
         raise StoreError(f"is another kind of record, {excerpt(str(found), 40)}", subject=shown, remedy=way_out)
-    # Checked before the seal, because another version may write a different text around its version number.
+    # This is checked before the seal, because another version may write a record in a different form.
     if isinstance(version, int) and version != model.VERSION:
         newer = version > model.VERSION
         says = f"{shown}: format version {version}, this program reads {model.VERSION}; "

@@ -1,12 +1,12 @@
 """Running the coarse tasks of long work, in threads of this process or on the workers of a running Dask cluster.
 
-A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how every long work
-resumes after being killed. There is one policy for damage (`Mending`): a damaged part is named and made again.
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how all long work
+resumes after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, so all workers must see the same folder under the same name.
+unpickled here. Tasks exchange data as files in the store, so all workers must have access to it under the same path.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Seconds within which a scheduler must answer."""
+"""Time limit in seconds within which a scheduler must respond."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
@@ -79,7 +79,7 @@ class Scheduler:
     ) -> None:
         """Run a function on tasks that ``draw`` supplies, until ``draw`` returns None and all tasks have ended.
 
-        Results are passed to ``done``, so that ``draw`` can choose the next task depending on the results so far.
+        Each result is passed to ``done``, so that ``draw`` can choose the next task depending on the results so far.
         """
         self._fed(function, draw, lambda _, answer: done(answer))
 
@@ -112,7 +112,7 @@ class Scheduler:
 
 
 class LocalScheduler(Scheduler):
-    """Scheduler in this process: threads, since kernels release the GIL, or processes for tasks in plain Python.
+    """Scheduler on this machine: with threads, since kernels release the GIL, or processes for tasks in plain Python.
 
     The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
     task fails, running tasks are abandoned and no further tasks begin.
@@ -207,7 +207,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # If nothing answers, or another program does, the package raises errors of many kinds.
+            # If no program responds, or a program that is not a scheduler, the package raises errors of many kinds.
             raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
@@ -216,10 +216,10 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 
 
 def _check_greeting(host: str, port: int) -> None:
-    """Raise an error if no scheduler answers at an address.
+    """Raise an error if no scheduler responds at an address.
 
-    A scheduler sends the first message: its length in eight bytes, then a few hundred bytes. Without
-    this check the package would wait long for a silent program, and accept any number as the length.
+    A scheduler sends the first message: its length in eight bytes, and then a few hundred bytes. Without this check,
+    the package would wait a long time for a program that sends nothing, and would accept any number as the length.
     """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
@@ -231,7 +231,7 @@ def _check_greeting(host: str, port: int) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the package's log about a failed connection. A single error line replaces it."""
+    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces them."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -250,14 +250,14 @@ def _first_line(error: BaseException) -> str:
 def ending_orderly() -> Iterator[None]:
     """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
 
-    This is for programs. A library must leave the signals of the process alone.
+    Only programs should use this. A library must not change how the process handles signals.
     """
 
     def leave(number: int, _: object) -> None:
         raise SystemExit(128 + number)
 
     kinds = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    # Handlers that the calling program has installed are kept. Outside the main thread no handler can be set.
+    # Keep handlers that the calling program has installed. Outside the main thread, no handler can be set.
     kinds = [kind for kind in kinds if signal.getsignal(kind) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         kinds = []
@@ -274,7 +274,7 @@ def ending_orderly() -> Iterator[None]:
 
 
 class PartTask(ABC):
-    """A task that writes one part: its path and its owner are known beforehand."""
+    """A task that writes one part, whose path and owner are known beforehand."""
 
     target: Path
     owner: Owner
@@ -305,7 +305,7 @@ def run_parts(
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
-    """Return the part of a task if it has been made. Raise `DamagedError` if it is damaged."""
+    """Return the part of a task if it has been written, or None. Raise `DamagedError` if it is damaged."""
     if not task.target.exists() and not task.target.is_symlink():
         return None
     part = task.opened()
@@ -313,10 +313,10 @@ def made_part(task: PartTask) -> PartFile[Any] | None:
 
 
 def run_part(task: PartTask) -> dict[str, Any]:
-    """Run a task unless its part exists; return what is known of the part.
+    """Run a task unless its part already exists; return a description of the part.
 
     The result contains the ``number`` of the owner, the ``digest``, the length in ``bytes``, the ``stats``, the
-    processor seconds ``cpu``, whether the part was made ``now``, and the ``damage`` of an earlier part, if any.
+    processor seconds ``cpu``, whether the part was written ``now``, and the ``damage`` of an earlier part, if any.
     """
     began, damage, part = thread_clock(), "", None
     try:
@@ -332,20 +332,21 @@ def run_part(task: PartTask) -> dict[str, Any]:
 
 
 _TRIES: Final = 3
-"""Number of times that damage is repaired without progress before the disk is considered faulty."""
+"""Maximum number of repairs without progress. After that, the disk is considered faulty."""
 
 
 class Mending:
-    """The policy for damage: a damaged file is named and removed, and the work goes on and makes it again."""
+    """The policy for damage: a damaged file is reported and removed, and the work goes on and writes it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
 
     @contextmanager
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
-        """Handle damage that is found within the context, which makes a step of the work.
+        """Handle damage that is found within the context, in which a step of the work is run.
 
-        After damage, ``resume`` is called. It must look again for what is there, and the caller makes the rest.
+        After damage, ``resume`` is called. It must find out which files still exist. The caller then writes the
+        missing ones.
         """
         try:
             yield
@@ -357,9 +358,9 @@ class Mending:
                 self._furthest, self._failures = step, 0
 
     def remove(self, error: DamagedError, *, found: bool = False) -> None:
-        """Name and remove a damaged file. Raise the error if no work makes it again, or if this happens too often.
+        """Report and remove a damaged file. Raise the error if no work writes it again, or after too many repairs.
 
-        Files that are ``found`` damaged while looking for what is there do not count.
+        Files that are ``found`` damaged while the program looks for existing files do not count.
         """
         if error.path is None:
             raise error

@@ -1,7 +1,7 @@
-"""Verification of any folder of stored work: one walk over its files, and the checks of its kind.
+"""Verification of any folder of stored work: a pass over all its files, and checks that depend on its kind.
 
-The walk checks what all kinds have in common: the seals of records (`tablut.work.records`), and every block of every
-part (`tablut.work.parts`). A kind of store adds its own check, which knows what the contents mean.
+The pass over the files checks what all kinds of stores have in common: the seals of records (`tablut.work.records`)
+and every block of every part (`tablut.work.parts`). Each kind of store adds a check of its contents.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ def verify(folder: Path | str, checks: Mapping[str, Check]) -> Verified:
     folder : Path or str
         The folder.
     checks : mapping of str to callable
-        For the file names of head records, as patterns, the checks of their kinds.
+        The check of each kind of store. The keys are patterns for the file names of head records.
 
     Returns
     -------
     Verified
-        What was checked, and all failures.
+        The numbers of files checked, and all failures.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def verify(folder: Path | str, checks: Mapping[str, Check]) -> Verified:
 
 
 def _is_part(path: Path) -> bool:
-    """Return whether a file is a part, or has the name of one."""
+    """Return whether a file is a part, judged by its name or by its tail."""
     if path.suffix in (".rows", ".slice", ".part"):
         return True
     with path.open("rb") as file:

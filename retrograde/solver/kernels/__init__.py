@@ -6,11 +6,13 @@ numbers its positions up to symmetry. These words are used in all modules of thi
 - *entry*: number of a position within its tier, for one side to move.
 - *row*: the entries with the same king and the same *row soldiers* (the defenders, or the attackers if there are no
   defenders). The other attackers are the *column soldiers*; each way to place them is a *column* of the row.
-- *residual group*: the symmetries that keep a row's king and row soldiers. Only if there are any besides the identity
-  can a row have symmetric positions, or *aliases*: entries of positions that are ranked at another entry.
+- *residual group*: the symmetries that preserve a row's king and row soldiers. The group is trivial if it contains only
+  the identity. The row then has neither symmetric positions nor aliases.
+- *alias*: an entry whose position is ranked at another entry, because a symmetry maps it to the position of that entry.
 - *item*: the 16-bit state of an entry (`tablut.indexing.values`). A *decided* item holds the value of the position. An
   *open* item counts the quiet moves that are not yet known to lose.
-- *quiet move*: a move that captures nothing, so that it stays in the tier. Captures lead to lower tiers.
+- *quiet move*: a move that captures nothing, so that it leads to a position of the same tier. Captures lead to lower
+  tiers.
 - *tactical move*: a move that may capture or end the game, judged by its target cell alone.
 - *current row*, *current position*: the row and position that a thread has on its board.
 - *line*: a rank or a file of the board.

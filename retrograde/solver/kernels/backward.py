@@ -1,16 +1,17 @@
 """The backward passes, which propagate the value of a position to its parents by quiet moves.
 
 A lost position makes each of its parents a win. A won position decrements the counter of moves of each parent, and when
-the counter reaches zero the parent is lost. For this, the counter must be decremented once for every move of the parent
-that leads to the class of the successor. There is exactly one such move for each un-move, unless parent or successor
-has a symmetry. This can happen only in rows with a residual group. There the moves of the parent that lead to the
-successor are counted one by one.
+the counter reaches zero, the parent is lost. For this, the counter must be decremented once for every move of the
+parent that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called an
+*un-move*. There is exactly one such move for each un-move, unless the parent or the successor has a symmetry. This can
+happen only in rows with a nontrivial residual group. In these rows, the moves of the parent that lead to the successor
+are counted one by one.
 
-Several threads work on one tier. All wins of a round have the same value, and counters
-are decremented atomically; wins and losses are propagated in separate rounds.
+Several threads work on one tier. This is safe because all wins of a round have the same value, counters are decremented
+atomically, and wins and losses are propagated in separate rounds.
 
 In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages instead, and
-`receive` applies them to the slices that they concern.
+`receive` applies them to the slices that receive them.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ _BLOCK = 512
 
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the current position would have a symmetry if one man of a side stood on another cell."""
+    """Return whether the current position would have a symmetry if one man of a side stood on a given cell."""
     index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:
@@ -71,7 +72,7 @@ def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: 
 
 @called
 def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry has a residual group."""
+    """Return whether the row of an entry has a nontrivial residual group."""
     _, row, _ = split_entry(index, tier, entry)
     return index.row.residual[index.tier.meta_at[tier] + row] != 1
 
@@ -86,7 +87,7 @@ def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
 
 @called
 def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
-    """Return how many quiet moves of a parent lead to the class of a successor, by making all of them."""
+    """Make all quiet moves of a parent, and return the number of those that lead to the class of a successor."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
     board, count = context.spare.board, I64(0)
@@ -101,7 +102,7 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
 
 @called
 def _longest_capture(context: Context, task: Pass, parent: int) -> int:
-    """Return after how many plies the slowest capture loses, in a position in which every move loses."""
+    """Return the number of plies in which the slowest capture loses, for a position in which every move loses."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
     board, worst = context.spare.board, I64(0)
@@ -153,7 +154,7 @@ def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves:
 
 @inlined
 def _is_known(context: Context, parent: int) -> bool:
-    """Return whether an un-move of the current position has already led to a parent, and record the parent."""
+    """Return whether an earlier un-move of the current position has led to the same parent, and record the parent."""
     number = context.seen[0]
     for other in range(number):
         if context.seen[1 + other] == parent:
@@ -165,7 +166,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
+    """Write a message for another slice: a parent, as an entry of the whole tier, and its number of moves to count."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
@@ -175,12 +176,12 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether the parent that has one man on another cell than the current position is symmetric."""
+    """Return whether the parent in which a man stands on ``start`` instead of its current cell is symmetric."""
     index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
-    # Only a row with a residual group has symmetric positions. Black moves within the current row. For a move of white,
-    # the stored row has no first entry if it has such a group.
+    # Only a row with a nontrivial residual group can have symmetric positions. Black moves within the current row. For
+    # a move of white, `RowMoves` stores a negative value instead of the first entry of such a row.
     may_have = context.cursor.head[RESIDUAL] != 1
     if task.side == 0:
         may_have = context.row_moves.base[man * index.square.cells + start] < 0
@@ -189,15 +190,16 @@ def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, st
 
 @inlined
 def _count_once(context: Context, task: Pass, parent: int, successor: int) -> int:
-    """Return how many moves of a parent lead to the current position, or 0 if the parent was counted before."""
+    """Return the number of a parent's moves to the current position, or 0 if they have already been counted."""
     return I64(0) if _is_known(context, parent) else _count_moves_to(context, task.tier, parent, task.side, successor)
 
 
 @inlined
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
-    """Return whether no ply that leads to the current position has a value to propagate, because it ends the game.
+    """Return whether every ply that leads to the current position ends the game, so that it has no value to propagate.
 
-    Unlike in `tablut.engine.unmoves`, a position whose side to move has no move has parents: it is lost in 0 plies.
+    Unlike in `tablut.engine.unmoves`, a position in which the side to move has no move has parents: it is lost in 0
+    plies.
     """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
@@ -208,7 +210,7 @@ def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
 def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
     """Propagate the current position's item to all its parents, or write messages for them.
 
-    In the parents, the side of the pass is to move. They are found by taking back the slides of each man.
+    In the parents, the side of the pass is to move. The parents are found by taking back slides of each of its men.
     """
     rules, index, here = context.rules, context.tiers, context.here
     if _is_decided_by_last_ply(context, task):
@@ -233,7 +235,7 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(task.mine[parent]))):
                 continue
             moves = I64(1)
-            # If the parent or the current position has a symmetry, the number of un-moves differs from the number of
+            # If the parent or the current position has a symmetry, the number of un-moves can differ from the number of
             # moves.
             if not is_loss(item) and (symmetric or _parent_has_symmetry(context, task, parent, man, start)):
                 moves = _count_once(context, task, parent, successor)
@@ -260,7 +262,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
     """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
 
-    If messages are written, the pass stops when their buffer is nearly full, and the next call continues at that place.
+    If messages are written, the pass stops when the buffer is nearly full, and the next call continues there.
     """
     context, task = record_at(directory, Context), flat(arguments)
     index, cursor = context.tiers, context.cursor
@@ -303,7 +305,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages to the positions that they concern; these have moves to positions of one value. O(messages)."""
+    """Apply messages about positions that have moves to positions with a given value; O(messages)."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

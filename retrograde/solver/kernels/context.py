@@ -1,10 +1,10 @@
 """The inputs of the compiled passes: the task of a pass, and the memory of one thread.
 
 The kernels check no bounds. `row_array_sizes` computes lengths that suffice to evaluate any whole row of a tier.
-`new_context` allocates these arrays and all others; its docstring shows that their types are wide enough.
+`new_context` allocates these arrays and all others; its docstring explains why their types are wide enough.
 
 Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
-Wide boards are uint64, and their cells uint16.
+Wide boards are arrays of uint64, and their cells are stored as uint16.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class RowArraySizes(NamedTuple):
     men : int
         Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
     masks, marks : int
-        For every way to place all attackers but one, a mask for each line and a mark for each cell.
+        Numbers of masks and marks: for every way to place all attackers but one, a mask for each line and a mark for
+        each cell.
     columns : int
-        In a tier without defenders, the number of ways to place all attackers; else 0.
+        In a tier without defenders, the number of ways to place all attackers. In other tiers, 0.
     """
 
     men: int
@@ -65,7 +66,8 @@ NO_ROW_ARRAYS: Final = RowArraySizes(0, 0, 0, 0)
 def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySizes:
     """Return the array lengths needed to evaluate whole rows of a tier, or `NO_ROW_ARRAYS` if this is not done.
 
-    The lengths are computed for all cells of attackers. A row leaves them fewer cells, so every rank is within bounds.
+    The lengths are computed for all cells on which attackers may stand. A row leaves fewer of these cells free, so
+    every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
@@ -80,7 +82,7 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
 
 
 class LineSources(NamedTuple):
-    """The places of each line from which an attacker can reach a target; N is the board's size.
+    """The places on each line from which an attacker can reach a target. N is the board's size.
 
     Attributes
     ----------
@@ -88,7 +90,7 @@ class LineSources(NamedTuple):
         Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with digit 1 for
         a piece and 2 for a target. A mask has only empty places where an attacker may stand.
     at : ndarray of uint32, shape (2N,)
-        Start of each line's block; ranks, then files.
+        Start of each line's block, for all ranks and then for all files.
     """
 
     places: NDArray[np.uint16]
@@ -97,7 +99,7 @@ class LineSources(NamedTuple):
 
 @lru_cache(maxsize=8)
 def line_sources(variant: Variant) -> LineSources:
-    """Return the sources of all lines of a variant."""
+    """Return the sources of moves on all lines of a variant's board."""
     tables, standing = build_tables(variant), build_origins(variant).attacker_cells
     size = variant.size
     content = np.arange(3**size)
@@ -130,16 +132,16 @@ FULL: Final = 2
 
 
 class Messages(NamedTuple):
-    """Buffer for messages to other slices about positions that have a move to a new value of the other side.
+    """Buffer for messages to other slices, about positions with a move to a position that has a new value.
 
     Attributes
     ----------
     room : int
-        Capacity of the buffer in messages; 0 if a pass changes the positions itself.
+        Capacity of the buffer in messages; 0 if a pass changes the items itself.
     entries : ndarray of int64, shape (room,)
-        Output: the positions concerned, as entries of the whole tier.
+        Output: the positions that the messages are about, as entries of the whole tier.
     moves : ndarray of uint8, shape (room,)
-        Output: the number of moves of each position that lead to the new value.
+        Output: the number of moves of each position that lead to positions with the new value.
     place : ndarray of int64, shape (2,)
         The entry at which to continue, or -1 if all messages are written; and the number of messages written so far.
     starts : ndarray of int64, shape (rows,)
@@ -174,16 +176,16 @@ class Pass(NamedTuple):
         they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
         may have a quicker win.
     by_rows : int
-        In a forward pass, not 0 to find black's losses by whole rows where possible. This is worthwhile if most of a
-        tier is to be examined.
+        If not 0, a forward pass finds black's losses by whole rows where possible. This is worthwhile if most of a tier
+        is to be examined.
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
-        Its items with the other side to move.
+        The tier's items with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
         Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Output: the pass adds the number of items that were given each code, and of those found to be aliases.
+        Output: the pass adds the number of items that were given each code, and the number of aliases found.
     messages : Messages
         In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
         no items.
@@ -202,7 +204,7 @@ class Pass(NamedTuple):
 
 
 class Marking(NamedTuple):
-    """Parameters of one pass that marks the successors of a tier's new marks.
+    """Parameters of a pass that marks the successors of the newly marked entries of a tier.
 
     Attributes
     ----------
@@ -211,7 +213,7 @@ class Marking(NamedTuple):
     side : int
         The side to move in the positions whose successors are marked: 0 for white, 1 for black.
     mine, theirs : ndarray of uint8, shape (entries,)
-        The tier's marks with this side to move, and with the other.
+        The tier's marks with this side to move, and with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
         Address of each tier's marks, at index ``2 * tier + side to move``.
     """
@@ -227,9 +229,9 @@ class Marking(NamedTuple):
 
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
-"""Positions in a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
+"""Indices into a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
 cell; the number of rows set so far; the number of contradictions, such as moves to entries that do not exist; the
-number of cells that the row leaves to column soldiers; and the distance between the marks of two consecutive cells."""
+number of cells that the row leaves to column soldiers; the distance between the marks of two consecutive cells."""
 
 
 class Cursor(NamedTuple):
@@ -238,12 +240,12 @@ class Cursor(NamedTuple):
     Attributes
     ----------
     head : ndarray of int64, shape (8,)
-        Scalars, at the positions `ORBIT`, `BASE` and so on.
+        Scalars, at the indices `ORBIT`, `BASE` and so on.
     row_cells : ndarray of int64, shape (C,)
         Cells of the row soldiers.
     numbers : ndarray of int64, shape (C,)
-        Numbers of the column soldiers' cells in this row, ascending. Without column soldiers, those of the row
-        soldiers' cells.
+        Numbers of the column soldiers' cells in this row, ascending. In a tier without column soldiers, the numbers of
+        the row soldiers' cells.
     spot : ndarray of uint8, shape (C,)
         The cell of each number in this row.
     number : ndarray of int16, shape (C,)
@@ -282,7 +284,7 @@ class RowMoves(NamedTuple):
         At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
         row that the move leads to.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
-        At index ``(man * C + target) * C + number``, the new row's number of the cell with this number.
+        At index ``(man * C + target) * C + number``, the number in the new row of the cell with this number.
     """
 
     stamp: NDArray[np.int64]
@@ -308,7 +310,7 @@ class RowArrays(NamedTuple):
     found : ndarray of uint8, shape (C,)
         For each column of a run, the marks of all moves of the position.
     mine, theirs : ndarray of uint16, flat
-        Items of a king for every choice of cells, for both sides to move.
+        In a tier without defenders, the items of all positions with the king on one cell, for both sides to move.
     """
 
     men: int
@@ -324,8 +326,8 @@ class RowArrays(NamedTuple):
 class Context(NamedTuple):
     """All tables and memory that the passes of one thread use. C is the number of cells.
 
-    Kernels receive its directory (`tablut.engine.records.directory`), which is a single array instead of a hundred.
-    This reduces their compile time by a quarter.
+    Kernels receive the directory of a context (`tablut.engine.records.directory`), which is a single array instead of a
+    hundred arrays. This reduces their compile time by a quarter.
 
     Attributes
     ----------
@@ -344,9 +346,9 @@ class Context(NamedTuple):
     row_arrays : RowArrays
         Arrays for evaluating the current row as a whole.
     tactical, quiet : ndarray of int64, shape (2 * C,)
-        By man, the targets of its moves as a cross; see `retrograde.solver.kernels.forward`.
+        By man, the targets of its moves as a cross (`tablut.engine.layout.cross_of`).
     others : ndarray of int64, shape (3 * ROOM,)
-        Sums for `retrograde.solver.kernels.cursor.attacker_entry`.
+        Terms of ranks, for the moves of attackers in `retrograde.solver.kernels.cursor.entry_after`.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     moves : ndarray of int32, shape (4 * C,)
@@ -381,7 +383,7 @@ class Context(NamedTuple):
 def new_context(
     variant: Variant, rules: Tables, tiers: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
 ) -> Context:
-    """Return tables and memory for one thread, for tiers of up to ``defenders`` defenders.
+    """Return the tables and memory for one thread, for tiers with up to ``defenders`` defenders.
 
     The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
     121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead

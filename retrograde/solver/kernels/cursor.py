@@ -49,10 +49,10 @@ _STRIDE = 8
 
 @inlined
 def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return which rows of a range have a king of the given orbit.
+    """Return the rows of a range whose king is in the given orbit.
 
-    The results are the first such row, the row after the last one, the first entry of the first row, and the number of
-    columns of each row.
+    The results are the first of these rows, the row after the last of them, the first entry of the first row, and the
+    number of columns of each row.
     """
     by_king = tier * index.square.kings + orbit
     start, width = index.tier.first_row[by_king], index.tier.width[by_king]
@@ -62,7 +62,7 @@ def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int
 
 @inlined
 def are_all_rows(index: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
-    """Return whether a range of rows consists of all rows of a king's orbit, and there is at least one."""
+    """Return whether a range of rows consists of all rows of a king's orbit, and is not empty."""
     by_king = tier * index.square.kings + orbit
     return begin < end and begin == index.tier.first_row[by_king] and end == begin + index.tier.row_count[by_king]
 
@@ -102,7 +102,7 @@ def set_row(context: Context, tier: int, row: int, side: int) -> None:
     if index.tier.column_men[tier] > 0:
         number_cells(context, row_men)
     else:
-        # Treat the row soldiers as column soldiers, for `set_later_row`.
+        # For `set_later_row`, treat the row soldiers as column soldiers.
         for number in range(square.cells):
             cursor.spot[number] = square.spot[kind * square.cells + number]
 
@@ -127,10 +127,10 @@ def number_cells(context: Context, row_men: int) -> None:
 
 @called
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
-    """Make a row the current row, given the current row ``before`` of the same king; -1 if there is none.
+    """Make a row the current row by changing the current row ``before`` of the same king, or -1 if there is none.
 
-    Without column soldiers a row is a single position, and the next one differs little from it, so it is reached by
-    moving a few soldiers.
+    Without column soldiers a row is a single position. The next row differs little from it, so only a few soldiers have
+    to be moved.
     """
     index = context.tiers
     if before < 0 or index.tier.column_men[tier] > 0:
@@ -197,7 +197,7 @@ def next_column(context: Context, column_men: int) -> None:
 
 @inlined
 def step_to(context: Context, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of the current row from one column to a later one; ``at`` is -1 if none is set."""
+    """Move the column soldiers of the current row from column ``at`` (-1 if no column is set) to a later one."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
             next_column(context, column_men)
@@ -227,7 +227,7 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def _rank_men(context: Context, tier: int, king: int) -> int:
-    """Return the entry of a king's cell and the current lists of soldiers, or -1 if there is none."""
+    """Return the entry of the position with a given king's cell and the current soldiers, or -1 if there is none."""
     return entry_of(context.tiers, tier, king, context.here.black, context.here.white, context.scratch)
 
 
@@ -242,7 +242,7 @@ def is_alias(context: Context, tier: int, entry: int) -> bool:
 
 @inlined
 def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
-    """Return whether a permutation maps a set of cells, given as a list, to itself."""
+    """Return whether a permutation of the cells maps a set, given as a list of cells, to itself."""
     for k in range(count):
         found = False
         for other in range(count):
@@ -254,7 +254,7 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
 
 @called
 def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
-    """Return how many elements of the group leave a position unchanged; O(elements * men * men)."""
+    """Return the number of elements of the group that leave a position unchanged; O(elements * men * men)."""
     count = I64(1)
     for element in range(1, index.square.elements):
         table = advance(index.square.image, element * index.square.cells)
@@ -267,16 +267,16 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values in place of the first entry of a row: there is no such row; the row has aliases, so that the position must be
-ranked from its cells."""
+"""Values that replace the first entry of a row: there is no such row; the row can have aliases, so that the position
+must be ranked from its cells."""
 
 
 @inlined
 def _prepare_attacker(context: Context, man: int, men: int) -> None:
-    """Prepare `entry_after` for the moves of one attacker: write the terms of the other attackers in the rank; O(men).
+    """Prepare `entry_after` for the moves of one attacker by writing the other attackers' terms of the rank; O(men).
 
-    If the moved attacker has j of the others below it, these contribute ``others[ROOM + j]`` to the rank, and those
-    above it contribute ``others[2 * ROOM + j]``.
+    If j of the other attackers have lower numbers than the moved attacker, they contribute ``others[ROOM + j]`` to the
+    rank, and those with higher numbers contribute ``others[2 * ROOM + j]``.
     """
     others, binomial, most = context.others, context.tiers.square.binomial, context.tiers.square.most
     for k in range(men - 1):
@@ -365,7 +365,7 @@ def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) 
 
 @called
 def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
-    """Find the row to which a move of a defender or the king leads from the current row, and store it in `RowMoves`."""
+    """Find the row reached from the current row by a move of a defender or the king, and store it in `RowMoves`."""
     key, cursor = man * context.tiers.square.cells + target, context.cursor
     context.row_moves.stamp[key] = cursor.head[STAMP]
     if man == context.tiers.tier.row_men[tier]:
@@ -379,7 +379,7 @@ def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
 
 @inlined
 def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
-    """Store the first entry of the row of a king and the given row soldiers, and its numbers of the cells."""
+    """Store the first entry of the row with a given king and row soldiers, and the numbers of the cells in this row."""
     index = context.tiers
     square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
     row_moves.base[key] = _MISSING
@@ -432,7 +432,7 @@ def count_men(index: TierTables, tier: int, side: int) -> int:
 
 @called
 def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board, each -1 if it does not exist."""
+    """Return the tier and the entry of the position on a board. Either is -1 if it does not exist."""
     rules = context.rules
     tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:

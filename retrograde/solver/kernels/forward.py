@@ -1,8 +1,9 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
-The first pass finds positions without a legal move, and white's immediate wins, mostly for many columns together.
-Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a column
-soldier alone determines whether the soldier blocks the king's way to an escape, and whether the others can shut it in.
+The first pass finds positions without a legal move, and white's immediate wins, usually for many columns together.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a
+column soldier alone determines whether the soldier blocks the king's way to an escape, and whether the other column
+soldiers can shut it in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
 Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
@@ -91,7 +92,7 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # The king's ways that a column soldier blocks, by the number of the soldier's cell.
+    # For each number of a cell, the king's ways to an escape that a column soldier on this cell blocks.
     closed = context.traits
     for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
@@ -123,8 +124,8 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
 @called
 def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark as lost the columns of the current row in which no column soldier can move; return their number."""
-    # Each other column soldier blocks at most one direction. With `men` or more free directions, a soldier can always
-    # move.
+    # Each of the other column soldiers blocks at most one direction. So a soldier with `men` or more free directions
+    # can always move.
     rules, here = context.rules, context.here
     free = context.traits
     for cell in range(context.tiers.square.cells):
@@ -186,12 +187,12 @@ def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values in place of the item of a move's successor: the move is quiet; the move loses the game immediately."""
+"""Values that replace the item of a move's successor: the move is quiet; the move loses the game immediately."""
 
 
 @inlined
 def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
-    """Return the places on the lines of a piece where its move would be tactical, as a cross.
+    """Return, as a cross (`tablut.engine.layout.cross_of`), the places on a piece's lines where its move is tactical.
 
     These are the places next to an enemy and, if the piece is the king (``royal``), the escapes.
     """
@@ -205,16 +206,16 @@ def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, roy
 
 @inlined
 def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int, royal: bool) -> bool:
-    """Return whether a move to a target may capture or is an escape of the king; ``royal`` if the king moves."""
+    """Return whether a move to a target may capture or is an escape; ``royal`` means that the king moves."""
     return (royal and rules.escapes[target] != 0) or may_capture(rules, board, side, target, target if royal else king)
 
 
 @inlined
 def _item_after(context: Context, task: Pass, move: int) -> int:
-    """Make a move and return the item of the resulting position in a lower tier, `_QUIET` or `_ENDED_LOST`.
+    """Make a move. Return the item of the resulting position in a lower tier, or `_QUIET` or `_ENDED_LOST`.
 
-    The result is -1 if the position has no entry. After a move that wins the game, it is the item of a position without
-    a legal move, a loss in 0 plies.
+    The result is -1 if the resulting position has no entry. After a move that wins the game, it is the item of a
+    position without a legal move, a loss in 0 plies.
     """
     board, item = context.here.board, I64(_QUIET)
     undo, outcome = make(context.rules, board, move)
@@ -306,7 +307,7 @@ def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, la
 
 
 _FIRST, _TACTICAL, _REST = range(3)
-"""Steps of examining a position's moves.
+"""Steps in which the moves of a position are examined.
 
 First come the moves that are clearly quiet, then those that may capture or end the game, some of which turn out to be
 quiet, and last the remaining quiet moves.
@@ -319,12 +320,12 @@ class MoveSummary(NamedTuple):
     Attributes
     ----------
     best : int
-        Plies of the quickest win; 0 if there is none.
+        Distance of the quickest win in plies; 0 if no win was found.
     worst : int
-        Plies of the longest loss.
+        Distance of the longest loss in plies.
     left : int
         The open item (`tablut.indexing.values`): the number of quiet moves not known to lose, and flags for whether
-        captures were met (`CAPTURES`) and whether one of them does not lose (`SAFE`).
+        a move captures (`CAPTURES`) and whether such a move does not lose (`SAFE`).
     settled : bool
         Whether the remaining moves no longer matter.
     """
@@ -347,8 +348,8 @@ def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_wa
 def _sort_targets(context: Context, task: Pass, men: int) -> bool:
     """Write the targets of each man's tactical moves and of its quiet moves, as crosses.
 
-    While the king threatens to escape, any quiet move of black that does not block the king's way lets it escape. Such
-    moves are left out, because their value is known. Return whether there are any.
+    While the king threatens to escape, any quiet move of black that does not block the king's way lets the king escape.
+    Such moves are left out, because their value is known. Return whether any moves were left out.
     """
     rules = context.rules
     board, side, king = context.here.board, task.side, context.cursor.head[KING]
@@ -465,7 +466,7 @@ def _try_quiet(context: Context, task: Pass, man: int, men: int, summary: MoveSu
 
 @inlined
 def _quicker(best: int, plies: int) -> int:
-    """Return the distance of the quicker of two wins. ``best`` is 0 if there is no first one."""
+    """Return the distance of the quicker of two wins. ``best`` is 0 if no earlier win is known."""
     return plies if best == 0 else min(best, plies)
 
 
@@ -492,7 +493,7 @@ def _evaluate(context: Context, task: Pass) -> int:
     men = count_men(context.tiers, task.tier, task.side)
     lets_escape = _sort_targets(context, task, men)
     summary = MoveSummary(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # Mode `FULL` examines each move once. In the other modes a single move, mostly a quiet one, often settles the item.
+    # Mode `FULL` examines each move once. In the other modes a single move, usually quiet, often settles the item.
     for step in range(_TACTICAL if task.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.

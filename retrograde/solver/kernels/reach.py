@@ -1,4 +1,4 @@
-"""Marking the entries reachable from the start, counting their values (also without symmetry), and kernels for slices.
+"""Marking the entries reachable from the start, counting their values with and without symmetry, and slice kernels.
 
 Marks are bytes parallel to a tier's items: 0 for an entry that is not reached, `NEW` for one that is reached, `DONE`
 for one whose successors are marked as well.
@@ -43,7 +43,7 @@ DONE: Final = 2
 
 @called
 def _mark_one(context: Context, marking: Marking) -> int:
-    """Mark the successors of the current position; return how many marks are new in this tier."""
+    """Mark the successors of the current position; return the number of new marks in this tier."""
     rules, board, side = context.rules, context.here.board, marking.side
     men, fresh = count_men(context.tiers, marking.tier, side), I64(0)
     for man in range(men):
@@ -75,7 +75,7 @@ def _mark_one(context: Context, marking: Marking) -> int:
 def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
     """Mark the successors of all new entries in some rows; O(new entries * moves).
 
-    Return how many marks are new in this tier, or -1 if a move leads to an entry that does not exist.
+    Return the number of new marks in this tier, or -1 if a move leads to an entry that does not exist.
     """
     context, task = record_at(directory, Context), flat(arguments)
     index = context.tiers
@@ -160,7 +160,7 @@ def copy_runs(
 
 @inlined
 def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return the row of a king and row soldiers, counted over all kings, or -1 if there is none; O(men * men)."""
+    """Return the number of the row with a given king and row soldiers, or -1 if there is none; O(men * men)."""
     index = context.tiers
     at = row_at(index, tier, king, cells, context.scratch)
     if at < 0:
@@ -194,7 +194,7 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 
 @kernel
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-    """Mark some rows of a tier with defenders, and all rows to which white's quiet moves lead; O(rows * moves).
+    """Mark the given rows of a tier with defenders, and all rows that white's quiet moves lead to; O(rows * moves).
 
     Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
     can come are marked, too.
@@ -211,7 +211,7 @@ def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, ma
 def mark_captured(
     directory: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier to which captures of row soldiers lead from some rows; O(rows * choices)."""
+    """Mark the rows of a lower tier that captures of row soldiers lead to from the given rows; O(rows * choices)."""
     context, met = record_at(directory, Context), pointer(marks)
     men, left = context.tiers.tier.row_men[tier], context.tiers.tier.row_men[below]
     for row in range(first, last):

@@ -1,10 +1,11 @@
-"""Evaluating whole rows with black to move, with bit masks of cells instead of single moves.
+"""Evaluating whole rows with black to move, by bit masks of cells instead of single moves.
 
-Take one column soldier off the board and call the cells of the others a *choice*. For each choice, masks of the board's
-lines give the cells on which the missing soldier would make an open position (in which white, to move, is not known to
-win), and the cells on which it would capture. `LineSources` gives the cells from which a soldier can move to any of
-these, for a whole line at a time. The result is a few bits, the *marks*, for each choice and cell. The marks of all
-column soldiers together decide a position. Most positions are lost, and never have to be put on a board.
+Take one column soldier off the board. The cells of the remaining column soldiers are called a *choice*. For each
+choice, masks of the board's lines give the cells on which the missing soldier would make an open position (in which
+white, to move, is not known to win), and the cells on which it would capture. `LineSources` gives the cells from which
+a soldier can move to any of these, for a whole line at a time. The result is a few bits, the *marks*, for each choice
+and cell. The marks of all column soldiers together decide a position. Most positions are lost, and never have to be put
+on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
 removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run are
@@ -39,12 +40,12 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 PENDING = 1
-"""Value in place of an item: the moves of the position have to be examined one by one."""
+"""Value that replaces an item if the moves of the position must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Masks of target cells: white has not won within the limit; a soldier is captured; the king is captured."""
+"""Kinds of target cells: white then has no win within the limit; a soldier is captured; the king is captured."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
-"""Marks: a move goes to a cell of the corresponding mask."""
+"""Bits of a mark: a move leads to a cell of the corresponding kind."""
 
 
 @inlined
@@ -71,14 +72,14 @@ def _choices(context: Context, men: int) -> int:
 
 @inlined
 def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
-    """Return the rank of all column soldiers except a given one, from the rank of all except the one before it."""
+    """Return the rank of all column soldiers except a given one, from the rank of all except its predecessor."""
     binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
 
 @inlined
 def _without_lowest(index: TierTables, numbers: NDArray[np.int64], men: int) -> int:
-    """Return the rank of all column soldiers except the lowest."""
+    """Return the rank of the cells of all column soldiers except the lowest."""
     rank = I64(0)
     for k in range(1, men):
         rank += index.square.binomial[numbers[k] * index.square.most + k]
@@ -224,7 +225,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # The rank of the others without the lowest soldier, whose number is added as the offset.
+        # This is the rank of the others without the lowest soldier, whose number is added as the offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -244,9 +245,10 @@ def evaluate_row(
 ) -> None:
     """Write those items of the current row, with black to move, that its marks decide.
 
-    These are captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a soldier
-    becomes `PENDING`. If ``limit`` is more than 1, so does a position with a move to an open position. All of white's
-    wins in up to ``limit`` plies must be known, and black's quicker losses must have been written.
+    The marks decide captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
+    soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, so does a position
+    with a move to an open position. All of white's wins in up to ``limit`` plies must be known, and black's quicker
+    losses must have been written.
 
     Notes
     -----
@@ -307,7 +309,7 @@ def _place_of_number(context: Context, number: int) -> int:
 
 @inlined
 def _combination_of_run(context: Context, men: int) -> int:
-    """Return the rank that the soldiers of a run contribute to a combination, without the lowest one."""
+    """Return the part of a combination's rank that the soldiers of a run contribute, except for the lowest soldier."""
     rank = I64(0)
     for k in range(1, men):
         rank += context.tiers.square.binomial[
@@ -346,7 +348,7 @@ def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], eve
         combination = _combination_of_run(context, men)
         for low in range(run):
             place = combination + _place_of_number(context, low)
-            # Only the identity takes the row of a class to itself.
+            # Element 0 is the identity, so this choice represents its class. All other choices are skipped.
             if elements[place] != 0:
                 continue
             row, item = I64(rows[place]), I64(every[column + low])

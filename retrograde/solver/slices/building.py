@@ -1,11 +1,11 @@
-"""Building a tier in slices: one step after another as tasks of a scheduler, with a checkpoint after each step.
+"""Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint follows each step.
 
-A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and makes
+A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and writes
 damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The values are
 the same in every case.
 
 The files of the last two checkpoints are kept. If a file of the newest one is damaged or lost, the missing part of its
-step is run again from the previous checkpoint. File names are never read from a file.
+step is run again from the previous checkpoint. The program computes all file names, and never reads them from a file.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class SliceState(Part):
 
 
 class Checkpoint(Record):
-    """All slices after a step, and the cost of the tier so far; ``read`` and ``written`` are bytes."""
+    """State of all slices after a step, and cost of the build so far. ``read`` and ``written`` are numbers of bytes."""
 
     FORMAT = "tablut-checkpoint-of-slices"
     VERSION = 2
@@ -102,7 +102,7 @@ class SliceFolder:
         drop_files(path for path in ours if path not in named)
 
     def resume(self) -> Checkpoint | None:
-        """Return the last checkpoint whose files are all intact. Damaged files are named and removed."""
+        """Return the last checkpoint whose files are all intact. Damaged files are reported and removed."""
         found = sorted(
             (int(match[1]), path) for path in self.folder.iterdir() if (match := _CHECKPOINT.fullmatch(path.name))
         )
@@ -174,7 +174,7 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # Everything that the values in a slice's file depend on, apart from its input files.
+        # The plan covers everything that the values in a slice's file depend on, apart from its input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
         self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)
@@ -196,7 +196,7 @@ class SliceBuild:
         return cut_tier(self.tier, memory, self.scheduler.sharing)
 
     def _near(self, number: int) -> list[int]:
-        """Return the slices that have rows near a slice, including the slice itself."""
+        """Return the numbers of all slices with rows near a given slice, including the slice itself."""
         near = self.tier.window(self.cuts[number], self.cuts[number + 1]).near
         counts = np.add.reduceat(near.astype(np.int64), np.array(self.cuts[:-1]))
         return [int(other) for other in np.flatnonzero(counts)]
@@ -222,7 +222,7 @@ class SliceBuild:
         self._done = self.folder.resume()
 
     def _finished(self, done: Checkpoint) -> bool:
-        """Return whether no further value can follow after a checkpoint."""
+        """Return whether the tier is solved at a checkpoint, because no later step can find a new value."""
         longest = max(
             (
                 int(code) >> 1
@@ -237,7 +237,7 @@ class SliceBuild:
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
-        """Run one step: a task for each slice that it concerns."""
+        """Run one step, with a task for each slice that it concerns, and return the new checkpoint."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
         what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
@@ -287,7 +287,7 @@ class SliceBuild:
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values that a round propagates, within the slice or to others."""
+        """Return whether a slice has values that a round propagates, within the slice or to other slices."""
         found = {WHITE: state.stats.white, BLACK: state.stats.black}
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
@@ -302,9 +302,9 @@ class SliceBuild:
 
 
 _PART = 1 << 16
-"""Number of items that are turned into codes together.
+"""Number of items that are converted to codes together.
 
-It is small enough for temporary arrays to fit into the cache.
+It is small enough for the temporary arrays to fit into the cache.
 """
 
 
@@ -319,7 +319,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The codes of a sliced tier with one side to move. A range of codes is unpacked when it is indexed."""
+    """Compressed codes of a sliced tier with one side to move. Indexing it with a range unpacks these codes."""
 
     def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts

@@ -2,6 +2,8 @@
 
 A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice are
 solved without its neighbours. White's moves lead to *near* rows, in which the king or one defender stands elsewhere.
+`retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
+
 A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower
 tiers that captures lead to.
 
@@ -39,9 +41,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _ITEM: Final = 2
-"""Bytes of an item."""
+"""Size of an item in bytes."""
 _GROWTH: Final = 1.3
-"""Factor by which the number of slices is increased if they were too large for memory."""
+"""Factor by which the number of slices is increased if a slice does not fit into memory."""
 
 
 class Window(NamedTuple):
@@ -72,11 +74,14 @@ class SlicedTier:
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows of the tier."""
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return the window of the rows from ``first`` to ``last``. Windows are cached, since every pass uses them."""
+        """Return the window of the slice that begins at row ``first`` and ends before row ``last``.
+
+        Windows are cached, since every pass uses them.
+        """
         packed = self._windows.get((first, last))
         if packed is None:
             found = self._find_window(first, last)
@@ -120,7 +125,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark the rows of a lower tier whose king stands where it stands in some row of a slice."""
+        """Mark the rows of a lower tier in which the king stands on the same cell as in some row of a slice."""
         index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(index.tier.first_row[self.number * kings + king])
@@ -129,7 +134,7 @@ class SlicedTier:
                 marks[start : start + int(index.tier.row_count[below * kings + king])] = 1
 
     def memory(self, window: Window, first: int, last: int) -> int:
-        """Return how many bytes of memory the arrays of a slice's task take."""
+        """Return the number of bytes that the arrays of a slice's task take in memory."""
         index = self.solver.index
         entries = int(self.starts[last] - self.starts[first]) + self._entries(self.number, window.near)
         rows = int(np.count_nonzero(window.near))
@@ -155,14 +160,17 @@ class SlicedTier:
 
 
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
-    """Divide a tier into slices that fit into memory, ``workers`` of them at a time; use as few slices as possible."""
+    """Divide a tier into slices so small that ``workers`` of them fit into memory at the same time.
+
+    Return the boundaries of the slices, as row numbers. The number of slices is increased until they fit.
+    """
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
     failed = 0
     while True:
         cuts = even_cuts(tier, count)
-        # Begin near the slice that was too large in the last attempt: windows take a while to find, and are largest
-        # there.
+        # Begin near the slice that was too large in the last attempt. The windows there are the largest, and finding a
+        # window takes time.
         slices = sorted(itertools.pairwise(cuts), key=lambda rows: abs(rows[0] - failed))
         too_large = next((rows for rows in slices if tier.memory(tier.window(*rows), *rows) > most), None)
         if too_large is None:
@@ -193,7 +201,7 @@ class Runs(NamedTuple):
     Attributes
     ----------
     starts, lengths : ndarray of int64, shape (r,)
-        First entry of each run in the whole tier, ascending, and its number of entries.
+        First entry of each run in the whole tier, in ascending order, and its number of entries.
     targets : ndarray of int64, shape (r,)
         First entry of each run in the window.
     """
@@ -216,7 +224,7 @@ def row_entries(index: TierTables, tier: int) -> NDArray[np.int64]:
 
 
 def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
-    """Return the runs of entries that make up some rows."""
+    """Return the runs of entries that make up the given rows."""
     steps = np.flatnonzero(np.diff(np.concatenate([[False], rows, [False]]).astype(np.int8)))
     places = row_entries(index, tier)[steps].reshape(-1, 2)
     lengths = places[:, 1] - places[:, 0]
@@ -224,7 +232,7 @@ def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of a window: those of ``x``, reduced to the given rows of each tier."""
+    """Return the tables of a window: the given tables, reduced to the given rows of each tier."""
     kings, tiers = index.square.kings, len(index.tier.size)
     number = np.full_like(index.row.number, -1)
     counts = np.zeros_like(index.tier.row_count)
@@ -241,7 +249,7 @@ def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> T
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # Row -1, which does not exist, is mapped to the last place, which also holds -1.
+            # The number -1, for a row that does not exist, selects the last element, which is also -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(index.tier.rows_at[tier] + king * index.tier.row_space[tier])
             part = slice(at, at + int(index.tier.row_space[tier]))
@@ -282,7 +290,7 @@ def gather(
     read: Callable[..., Iterator[tuple[int, Any]]],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy runs out of a range of the tier that is read block by block. Only blocks with entries of a run are read."""
+    """Copy runs from a range of the tier, which is read block by block. Blocks without entries of a run are skipped."""
     edges = np.minimum(np.arange(start, stop + block, block), stop)
     first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
     last = np.searchsorted(runs.starts, edges[1:], side="left")
@@ -298,7 +306,7 @@ def gather(
 def room(name: str, count: int) -> NDArray[np.uint16]:
     """Return an uninitialised array of items for this thread. Memory is reused for arrays of the same name.
 
-    Allocating new memory would take longer than the work done in it.
+    Allocating new memory would take longer than the work that is done with the array.
     """
     held: NDArray[np.uint16] | None = getattr(_held, name, None)
     if held is None or len(held) < count or len(held) > 2 * count + (1 << 20):
@@ -310,9 +318,9 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return a view of items as part of a longer array, beginning at position ``shift``.
+    """Return a view that treats ``items`` as the part of a longer array that begins at position ``shift``.
 
-    The rest of that array does not exist, so no other position may be accessed.
+    The rest of the longer array does not exist, so no position outside this part may be accessed.
     """
     kind = ctypes.c_uint16 * max(total, 1)
     longer: NDArray[np.uint16] = np.ctypeslib.as_array(kind.from_address(items.ctypes.data - 2 * shift))

@@ -1,8 +1,9 @@
 """One step of one slice: reading its inputs, running the passes, and writing its new file.
 
 The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
-therefore writes messages, which are received in the next step: for each slice, a list of the white-to-move positions in
-it that have moves to new black-to-move values. Black's moves stay within the rows of the slice.
+therefore writes *messages*, which the other slices receive in the next step. A message names a white-to-move position
+of the receiving slice that has a move to a position with a new black-to-move value. Black's moves stay within the rows
+of the slice. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 """
 
 from __future__ import annotations
@@ -84,14 +85,14 @@ _MESSAGES: Final = 1 << 18
 
 
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
-"""The number of items that were given each code."""
+"""Number of items that were given each code, by code."""
 
 
 class SliceStats(Part):
-    """Counts of a slice after a pass: its codes by side to move, and its messages by receiving slice.
+    """Counts of a slice after a step: its codes by side to move, and its messages by receiving slice.
 
     ``entries`` and ``window`` are the numbers of items of the slice and of its window, and ``read`` is the number of
-    bytes that the pass has read.
+    bytes that the step has read.
     """
 
     white: Counts
@@ -105,7 +106,7 @@ class SliceStats(Part):
 
 @dataclass(frozen=True)
 class SliceTask(PartTask):
-    """One step of one slice: how the tier is divided, the input files, and the file to write."""
+    """Task that runs one step of one slice: how the tier is divided, the input files, and the file to write."""
 
     root: str
     material: tuple[int, int]
@@ -118,11 +119,11 @@ class SliceTask(PartTask):
     target: Path
 
     def opened(self) -> PartFile[Any]:
-        """Open the slice."""
+        """Open the file of the slice that the task writes."""
         return open_slice(self.target)
 
     def make(self, began: float) -> PartFile[Any]:
-        """Run the step."""
+        """Run the step and write its file."""
         with PartWriter(self.target) as writer:
             work = _Slice(self, writer)
             work.receive()
@@ -134,7 +135,7 @@ class SliceTask(PartTask):
 
 
 def open_slice(path: Path, digest: str = "") -> PartFile[Any]:
-    """Open the part of a slice. Its sections are its items with white and with black to move, and its messages."""
+    """Open the file of a slice. Its sections are the items with white and with black to move, and the messages."""
     return open_part(path, SliceStats, digest)
 
 
@@ -179,7 +180,7 @@ class _Slice(TierPasses):
     def _lower(self, window: Window) -> NDArray[np.int64]:
         """Read the parts of lower tiers that captures lead to, and return the addresses of their items.
 
-        White is to move after a capture by black, and black after one by white.
+        After a capture by black, white is to move, and after a capture by white, black is to move.
         """
         lower = np.zeros(2 * len(self.whole.solver.materials), dtype=np.int64)
         for count, material in enumerate(self.whole.lower):
@@ -198,7 +199,7 @@ class _Slice(TierPasses):
         return lower
 
     def _load(self) -> None:
-        """Read the items of the slice so far, and the black-to-move items of the rows near it."""
+        """Read the current items of the slice, and the black-to-move items of the rows near it."""
         if self.task.own is None:
             self._white.fill(0)
             self._black[self.own].fill(0)
@@ -229,7 +230,7 @@ class _Slice(TierPasses):
     # -- messages ----------------------------------------------------------------------
 
     def pass_on(self, item: int) -> None:
-        """Write messages about all positions with one value of black's, sorted by receiving slice."""
+        """Write messages about all black-to-move positions with a given value, sorted by receiving slice."""
         if not self.found[BLACK, code_of(item)]:
             return
         kind = "losses" if is_loss(item) else "wins"
