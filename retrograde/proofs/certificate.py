@@ -1,4 +1,4 @@
-"""Saved proofs: the winner's strategy, with one move for every position that it may have to face.
+"""Saved proofs: the winner's strategy, with one move for every position that the winner may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move and
 the loser all legal moves. Positions recur in it, directly or as images under the
@@ -52,11 +52,11 @@ if TYPE_CHECKING:
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
 HELD: Final = 4
-"""Version of a file that claims that a side never loses."""
+"""Version number of a file that claims that a side never loses."""
 MOST_POSITIONS: Final = 100_000_000
-"""Maximum number of positions in a strategy that is read."""
+"""Maximum number of positions that a strategy may have to be read."""
 MOST_BYTES: Final = 512 << 20
-"""Maximum number of bytes read from standard input."""
+"""Maximum number of bytes to read from standard input."""
 _READ: Final = (2, VERSION, HELD)
 _READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
@@ -157,7 +157,7 @@ def certificate_of(
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate. ``plies`` is None if it shows that a side never loses."""
+    """Return a strategy as a certificate. ``plies`` is None if the strategy shows that a side never loses."""
     variant = engine.variant
     return ProofCertificate(
         version=HELD if plies is None else VERSION,
@@ -229,7 +229,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read the certificate in a file, or in its content. Its lines are read later, by `entries_of`."""
+    """Read a certificate from a file, or from the content of one. Its lines are parsed later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -240,9 +240,9 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of some lines. ``number`` is the number of the first one.
+    """Yield the entries of a block of lines. ``number`` is the number of the first line.
 
-    The plies must be positive if ``falls`` is true, as in a proof of a win, and 0 otherwise.
+    The plies must be positive if ``falls`` is true, which is the case in a proof of a win. Otherwise they must be 0.
     """
     for at, line in enumerate(block, number):
         try:
