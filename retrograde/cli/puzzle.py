@@ -1,4 +1,4 @@
-"""``tablut puzzle``: list, show and play; `retrograde.cli.proving` contains ``solve`` and ``check``."""
+"""``tablut puzzle`` with the sub-commands list, show and play. The others are in `retrograde.cli.proving`."""
 
 from __future__ import annotations
 
