@@ -127,7 +127,7 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Remove the temporary files of the abandoned thread, which the next run would otherwise do.
+            # Remove the temporary files of the abandoned thread now. Otherwise the next run would remove them.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
