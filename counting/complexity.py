@@ -92,7 +92,7 @@ class BoundsReport(Result):
     digest : str
         SHA-256 of the rules, equal to `Variant.digest`.
     terms : list of Term
-        The paper's equations, in its order.
+        The paper's equations, in the order of the paper.
     geometry : list of Geometry
         The numbers that describe the board and enter the equations.
     corrected : SpaceCounts
@@ -104,7 +104,7 @@ class BoundsReport(Result):
         ``total`` and ``distinct`` of the corrected and the tightened counts when the side to move is included. An
         undecided placement is then counted twice, and a final one once.
     classes, classes_tightened : SpaceCounts
-        The same counts up to symmetry, by Burnside's lemma.
+        The same counts up to symmetry, computed by Burnside's lemma.
     symmetries : list of str
         The names of the symmetries in the group used for ``classes``.
     excluded : list of SpaceCount

@@ -261,7 +261,7 @@ class ComparedGame(Result):
 
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
-    """Return the other games of the paper's Table 1, in its order."""
+    """Return the other games in Table 1 of the paper, in the order of the table."""
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 

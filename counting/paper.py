@@ -143,7 +143,7 @@ class Product:
 class Equation:
     """A numbered equation of the paper, evaluated for one variant.
 
-    Its parts are added up: subspaces, other equations, or the single product of equation (1).
+    Its value is the sum of its parts, which are subspaces, other equations, or the single product of equation (1).
     """
 
     id: str
@@ -294,8 +294,8 @@ class PaperEquations:
         """King cells with their capture patterns, grouped into the paper's classes and the class that the paper omits.
 
         For a king next to a camp or a hostile corner, the patterns that use that terrain
-        are in the class ``against_terrain``. The king's other patterns, two soldiers on
-        opposite sides, are in ``past_terrain``, which no equation of the paper counts.
+        are in the class ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. They
+        are in the class ``past_terrain``, which no equation of the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {

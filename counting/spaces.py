@@ -123,7 +123,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 EMPTY, ATTACKER, DEFENDER = range(3)
 
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""The spaces of final placements, one for each way in which a game can end in the paper."""
+"""The spaces of final placements, one for each way in which, according to the paper, a game can end."""
 
 DESCRIPTIONS = {
     "no_end": "undecided",

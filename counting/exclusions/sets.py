@@ -41,7 +41,7 @@ _AWAY: Cell = (-9, -9)
 
 
 def side_of(piece: str) -> str:
-    """Return the side that moves a piece."""
+    """Return the side to which a piece belongs."""
     return "b" if piece == "b" else "w"
 
 
@@ -285,7 +285,7 @@ class _SetSearch:
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield kings next to the attacker on a cell, each with up to three other attackers around it."""
+        """Yield kings next to the attacker on a cell, each with up to three other attackers around the king."""
         if pieces[cell] != "b":
             return
         for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):

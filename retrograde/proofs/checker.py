@@ -1,8 +1,8 @@
 """The independent checker of proofs, in plain Python: it uses the rules of `tablut.rules.naive`, and no search code.
 
-It reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move such
-that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains the
-position (or an image of it under the symmetries of the rules) with no more plies than are left. Since the number of
+The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
+such that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains
+the position (or an image of it under the symmetries of the rules) with no more plies than are left. Since the number of
 plies falls with every ply, every game ends and none repeats a position, so rules on repetition do not matter. Since the
 first number is at most the number of plies left in the game, the move limit does not matter either. An accepted file is
 a proof, whatever program wrote it. docs/proofs.md gives the exact definition.
@@ -95,7 +95,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy, or compares the positions that a share contains and needs."""
+    """A task that checks lines of a strategy, or that compares the contained and the needed positions of a share."""
 
     variant: Variant
     winner: str
@@ -169,7 +169,10 @@ class SymmetricGame(NaiveGame):
         return cells, cells.union(self._near[king])
 
     def wins_at_once(self, key: bytes, winner: str) -> bool:
-        """Return whether the side to move can win in one ply, by ending the game or leaving no legal move."""
+        """Return whether the side to move can win in one ply.
+
+        The ply can end the game or leave the other side without a legal move.
+        """
         position = self.placed(key, winner[0])
         made = (self.apply(position, move) for move in self.moves(position))
         return any(end.winner == winner if end else self._is_stuck(after, after.side) for after, _, end in made)
@@ -261,7 +264,7 @@ class _BlockCheck:
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check a block of lines, or compare the positions needed in a share with those contained in it."""
+    """Check a block of lines, or check that a share contains all positions that are needed in it."""
     block = _BlockCheck(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -345,7 +348,7 @@ class StrategyCheck:
         self._tabled: dict[bytes, int] = {}
 
     def _check_tables(self) -> None:
-        """Raise `InputError` unless the tablebase has exactly the tables that the file names."""
+        """Raise `InputError` unless the tablebase contains the tables that the file names, with the same digests."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
                 raise InputError(f"the proof ends in the table {name}", remedy="give the tablebase that contains it")
@@ -486,8 +489,8 @@ class StrategyCheck:
     def _value(self, text: str) -> int | None:
         """Return the plies of a win according to a table that the file names.
 
-        If plies do not fall, it is enough that the position is not lost, and the result is 0. The result is None if no
-        table proves this.
+        If the plies need not fall, it is enough that the position is not lost, and the result is 0. The result is None
+        if no table proves the win, or that the position is not lost.
         """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:

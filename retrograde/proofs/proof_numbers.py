@@ -6,7 +6,7 @@ best one by a quarter (the 1 + ε trick of [3]_), which avoids most of the switc
 
 The state is a position *with the number of plies left*. The graph therefore has no cycles,
 even if the game repeats positions. History causes no errors either, whereas unbounded df-pn may
-disprove a position on one path and wrongly use that on another [4]_. A proof means "the
+disprove a position on one path and wrongly use this result on another [4]_. A proof means "the
 prover wins within n plies against any play", and a disproof means that the prover does not.
 Neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
 distance falls with every ply, so no position repeats. The least bound under which the search finds a proof is the exact
@@ -219,7 +219,7 @@ def _assess(
 
 @inlined
 def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
-    """Add a position to the pending ones if it is open and its material is in the tablebase."""
+    """Add a position to those to be looked up, if it is open and its material is in the tablebase."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
             work.pending[work.counters[PENDING] * t.words + word] = words[word]
@@ -513,7 +513,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
+    """Write, for each position, the quickest winning move that the table proves and its plies, in shape (n, 2).
 
     The prover is to move in all positions, of shape (n, W), with ``lefts`` plies left. The board is scratch memory.
     """
@@ -594,7 +594,7 @@ def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
 
 @called
 def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
-    """Return on how many lines a side's soldiers can move, counting the king as one; stop at `_SAFE_LINES`."""
+    """Return the number of lines on which a side can move, at most `_SAFE_LINES`. The king is treated as a soldier."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     lines = 0
     for line in range(2 * t.size):

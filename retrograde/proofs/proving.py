@@ -6,8 +6,8 @@ the last part, and these are run again. When the root is proved, further tasks e
 which the proof rests. These strategies are also saved, and are joined with the tree's own moves to form the
 certificate.
 
-A win that is proved here does not depend on the rules on repetition, because no game by its strategy repeats a
-position.
+A win that is proved here does not depend on the rules on repetition, because no game that follows its strategy repeats
+a position.
 
 To prove that a side never loses, the other side's win is disproved in the same kind of tree. The tasks then also search
 for a set of positions that the side never has to leave (`retrograde.proofs.strategy`).
@@ -60,7 +60,10 @@ _KEPT_EVERY: Final = 20.0
 """Minimum time in seconds between two parts."""
 _SHARE: Final = 32
 _LOOK: Final = 1_000_000
-"""Maximum number of moves in the search of a child, which is also limited to the parent's number over `_SHARE`."""
+"""Maximum number of moves in the search of a child.
+
+The search is also limited to the number of moves allowed for the leaf, divided by `_SHARE`.
+"""
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Maximum number of moves in the search for a shorter win, and the size of its table in bytes."""
@@ -238,7 +241,7 @@ def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, in
 
 
 class ProofRun:
-    """The search for a proof of one claim: that a side wins from a position, or that it does not."""
+    """Search for a proof of one claim: that a side wins from a position, or that it does not."""
 
     def __init__(
         self,
@@ -318,7 +321,7 @@ class ProofRun:
                 self._check_refuted()
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
-        """Use runs of the same claim from positions one ply later as if they were tasks of this run."""
+        """Use the runs for the same claim from the positions one ply later as if they were tasks of this run."""
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
@@ -383,8 +386,8 @@ class ProofRun:
             columns = answer["words"][1:].copy(), answer["plies"][1:].copy(), answer["nodes"][1:].astype(np.int32)
             self._strategies[answer["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
             if self.holds:
-                # If a task finds a set of positions that never has to be left, its answer both settles the leaf and
-                # contains the strategy.
+                # If a task finds a set of positions that the side never has to leave, its answer both settles the leaf
+                # and contains the strategy.
                 self.tree.take(answer[:1])
 
     def _take(self, answer: dict[str, Any]) -> None:
@@ -433,7 +436,7 @@ class ProofRun:
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the plies of a win if a search excludes any shorter one, else None."""
+        """Return the number of plies of the win if a search excludes any shorter win, otherwise None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
@@ -481,7 +484,7 @@ class ProofRun:
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Join the tree's own moves with the strategies of all leaves, since one strategy may rest on others."""
+        """Join the tree's own moves with the strategies of all leaves, since one strategy may depend on others."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
@@ -498,7 +501,7 @@ class ProofRun:
         _, first = np.unique(children.parents[fits], return_index=True)
         return PackedStrategy(self.engine, words, rows["plies"].copy(), children.moves[fits][first])
 
-    # -- the answer --------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------
 
     def result(self) -> Proving:
         """Return the result so far."""
@@ -530,7 +533,7 @@ class ProofRun:
         return (node.disproof, node.proof) if self.holds else (node.proof, node.disproof)
 
     def _status(self, proof: int, disproof: int) -> Status:
-        # If a repetition can decide the game, an unforced value in a table does not settle the position.
+        # If a repetition can decide the game, a draw according to a table does not settle the position.
         refuted = disproof == 0 and (self.holds or self.variant.rules.repetition.draws or not self.tables)
         return "proved" if proof == 0 else "refuted" if refuted else "open"
 
@@ -555,7 +558,7 @@ class ProofRun:
 
 
 class DrawRun:
-    """The search for a proof of a draw: that neither side wins."""
+    """Search for a proof of a draw, that is, a proof that neither side wins."""
 
     def __init__(self, variant: Variant, position: Position, claim: Claim, **options: Any) -> None:
         halves: tuple[Claim, ...] = ("not-white", "not-black")

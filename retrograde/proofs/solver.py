@@ -197,20 +197,20 @@ class Solver(Stoppable):
     def stop(self) -> None:
         """Stop the `solve` that another thread is running, or the next one if none is running.
 
-        The stopped call returns what it has proved. One stop ends one call. If that call may have ended on its own
-        before the stop, call `clear_stop` before the next one.
+        The stopped call returns the results that it has proved. One stop ends one call. If that call may have ended
+        before the stop, call `clear_stop` before the next call.
         """
         self._stop_asked = True
         if (question := self._question) is not None:
             question.budget.stop()
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
-        """Return what has been proved so far about the position that another thread is solving.
+        """Return the results proved so far about the position that another thread is solving.
 
         Parameters
         ----------
         reason : str
-            Text for the ``reason`` field, which says why the position is not solved.
+            Text for the ``reason`` field, which states why the position is not solved.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class Solver(Stoppable):
         Raises
         ------
         InputError
-            If the position cannot be played on, the game is over, or ``plies_left`` exceeds the move limit.
+            If no play is possible from the position, the game is over, or ``plies_left`` exceeds the move limit.
         UseError
             If the solver is solving another position.
         """
@@ -294,7 +294,7 @@ class _Question:
         self.cap = MOST_PLIES if limit is None else min(limit, MOST_PLIES)
         self.sides: dict[int, _Side] = {}
 
-    # -- the ways to an answer ---------------------------------------------------------
+    # -- the methods of solving --------------------------------------------------------
 
     def solve(self) -> Solution:
         if self.stuck:
@@ -385,12 +385,12 @@ class _Question:
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
             side.next_bound = max(side.next_bound, bound + 2)
-        # Parity excludes the one bound between the last disproved and the proved one.
+        # By parity, the one bound between the last disproved bound and the proved bound is excluded, too.
         if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
             side.no_win_within += 1
         return answer
 
-    # -- after the distance ------------------------------------------------------------
+    # -- after the distance is known ---------------------------------------------------
 
     def _won(self, winner: int) -> Solution:
         """Return the solution of a position whose winner and distance are proved."""
@@ -466,7 +466,7 @@ class _Question:
                 raise AssertionError(f"no move attains {left} plies in {self.engine.cells(board)}")
         return tuple(line)
 
-    # -- the answer --------------------------------------------------------------------
+    # -- the solution ------------------------------------------------------------------
 
     def _solution(
         self,

@@ -100,7 +100,7 @@ class PackedStrategy(NamedTuple):
 
 
 def text_of(engine: Engine, board: NDArray[Any]) -> str:
-    """Return the one-line text of a board array."""
+    """Return the position on a board array as one line of text."""
     cells, side = engine.cells(board)
     return str(Position(cells, side))  # type: ignore[arg-type]
 
@@ -321,8 +321,8 @@ class HoldingSearch:
     def _strategy(self, reached: list[bytes]) -> PackedStrategy:
         """Return the chosen moves as a strategy.
 
-        It contains no entry for a position in which a move ends the game without a loss, or whose value is in a
-        tablebase.
+        The strategy contains no entry for a position in which a move ends the game without a loss, or whose value is in
+        a tablebase.
         """
         chosen = [name for name in reached if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)

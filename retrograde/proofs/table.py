@@ -3,7 +3,7 @@
 Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
 position itself, so that two positions are never confused, whatever their hashes.
 
-Several threads read and write a table without locks, like that of the game-tree search
+Several threads read and write a table without locks, as in the game-tree search
 (`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
 hash of the other words. If the words come from two different entries, they match no position, except with probability
 2**-64.
@@ -221,7 +221,7 @@ class ProofWorkspace(NamedTuple):
     prover : int
         The side whose win is searched for: 0 for white, 1 for black.
     width : int
-        4C, an upper bound of the moves from a position.
+        4C, an upper bound on the number of moves from a position.
     stride : int
         Number of columns of `covered`.
     buckets : int
@@ -325,7 +325,7 @@ def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return a workspace whose stack has space for ``plies`` plies: the given one if it is large enough, or a copy."""
+    """Return the workspace with space for at least ``plies`` plies on its stack, which is replaced if too small."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace

@@ -50,9 +50,9 @@ FIRST_PART: Final = "part-000001.rows"
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
-"""Kinds of rows. A `TASK` row is a leaf that was searched, followed by `CHILD` rows for its children if it is still
-open. A `LEAF` row is a settled leaf, followed by `ENTRY` rows for its strategy, whose moves are in the column
-``nodes``."""
+"""Kinds of rows. A `TASK` row describes a leaf that was searched. If the leaf is still open, `CHILD` rows for its
+children follow. A `LEAF` row describes a settled leaf. It is followed by `ENTRY` rows for its strategy, whose moves are
+in the column ``nodes``."""
 
 
 def row_type(width: int) -> np.dtype[Any]:

@@ -4,7 +4,7 @@
 whether the side wins in any number of plies. The result is True, False, or None if the limits ran out. All proved
 results stay in the table for later searches from any position.
 
-If only few positions are reachable from a given one, `reachable_values` lists and values all of them.
+If only few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """
 
 from __future__ import annotations
@@ -146,10 +146,10 @@ class WinSearch:
 
         The win need not be the shortest.
 
-        After True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn`` and ``dn``
-        show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`, every remaining
-        line repeats a position, and searching longer will not help. With the default, False means that the prover never
-        wins.
+        If the result is True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn``
+        and ``dn`` show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`,
+        every remaining line repeats a position, and searching longer will not help. With the default number of plies,
+        False means that the prover never wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
