@@ -1,4 +1,4 @@
-"""``tablut puzzle`` with the sub-commands list, show and play. The others are in `retrograde.cli.proving`."""
+"""``tablut puzzle`` with ``list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
 
 from __future__ import annotations
 

@@ -278,7 +278,7 @@ def _missing(
 ) -> InputError:
     """Return the error for missing material.
 
-    It names the command that builds the material, or explains why this is impossible.
+    It names the command that builds the missing tier, or explains why the position is impossible.
     """
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:

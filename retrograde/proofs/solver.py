@@ -360,7 +360,7 @@ class _Question:
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search one more bound for one side; return False if the limits ran out."""
+        """Search one more bound for one side; return False if the limits were reached."""
         winning = next((side for side in self.sides.values() if side.win_within is not None), None)
         # Only one side can win, so once a win is found, only its exact distance remains to be found.
         side = winning or min(
@@ -424,7 +424,7 @@ class _Question:
         return successors
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
-        """Return the first moves that attain the distance, and those for which the limits ran out."""
+        """Return the first moves that attain the distance, and those for which this is still unknown."""
         attains = {move: search.attains(child, winner, distance) for move, child, winner in self._children(self.board)}
         return [move for move in attains if attains[move]], [move for move in attains if attains[move] is None]
 

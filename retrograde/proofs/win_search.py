@@ -1,8 +1,8 @@
 """Two ways to find the value of a position: a search for one side's win, and a list of all reachable positions.
 
 `WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` uses another method to decide
-whether the side wins in any number of plies. The result is True, False, or None if the limits ran out. All proved
-results stay in the table for later searches from any position.
+whether the side wins in any number of plies. The result is True, False, or None if the limits were reached first. All
+proved results stay in the table for later searches from any position.
 
 If only few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """

@@ -83,7 +83,7 @@ class PuzzleGame:
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return the longest defence when the loser is to move, or None if the limits ran out."""
+        """Return a longest defence if the loser is to move, or None if the limits were reached."""
         return self._longest(self.plies)
 
     def play(self, judged: JudgedMove) -> None:
