@@ -293,8 +293,8 @@ class _Join(NamedTuple):
 class Transfer:
     """Count of the fillings that contain a king, as described by king terms, and none of the given sets.
 
-    If a king term has no forced contents around the king and its coefficient is 1, the king's variable becomes a
-    *seat*. The king can then take any of the seats.
+    If a king term has no forced contents around the king, its coefficient is 1, and no other term has a king on the
+    same variable, this variable becomes a *seat*. The king can take any of the seats.
     """
 
     def __init__(

@@ -1,10 +1,10 @@
 """Solving a position: win, draw or loss, the shortest win and the first moves that attain it, proved or unknown.
 
-The solver searches for a win of each side under a growing bound on the number of plies. The next bound is always
-tried for the side whose search has cost less so far. The first bound with a proof is the distance, because all smaller
-ones have been disproved. Before the next bound of a side, the solver may search for a win of any length, for at most as
-long as the side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and
-the other side need not be searched any further.
+The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
+next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
+because all smaller ones have been disproved. Before the next bound of a side, the solver may search for a win of any
+length, for at most as long as the side's search has taken so far. In this way, a long win is found before all shorter
+ones are excluded, and the other side need not be searched any further.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
 limit of the variant if neither side wins within the plies left. Under rules by which repetition loses, the value is
