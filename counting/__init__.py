@@ -1,7 +1,7 @@
-"""Counts of positions: the published bounds on Tablut's complexity, regenerated, corrected and tightened.
+"""Counts of positions: the published bounds on Tablut's complexity, recomputed, corrected and tightened.
 
-`bounds` is the main entry point. `tests.twins.brute` is its naive twin: it enumerates all placements of small boards
-one by one.
+`bounds` is the main entry point. The tests compare it with the simple module `tests.twins.brute`, which enumerates all
+placements on small boards one by one.
 """
 
 import lazy_loader

@@ -1,4 +1,4 @@
-"""``tablut bounds`` and ``exclusions``: published and tightened bounds, and the locked sets behind them."""
+"""The commands ``tablut bounds`` and ``exclusions``: bounds on the number of positions, and their locked sets."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     if as_bfile:
         return Reply(report, lambda console: console.out(_by_men(report), end=""))
     table = BoundNumber, bound_numbers(report)
-    # No comment line, because other programs read this table. Its columns contain the provenance.
+    # The table has no comment line, because other programs read it. Its columns contain the provenance.
     return Reply(report, lambda console: _show(console, report), table=table, commented=False)
 
 
@@ -221,7 +221,7 @@ def _show_comparison(console: PeopleConsole, report: BoundsReport) -> None:
         console.print(f"{game.name}: {game.source}{remark}", style="dim")
 
 
-# -- ``tablut exclusions``: the minimal locked sets, and the number of placements they exclude
+# -- ``tablut exclusions``: the minimal locked sets, and the number of placements that they exclude
 
 
 class _SetOrbit(Result):

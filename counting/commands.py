@@ -1,4 +1,4 @@
-"""The commands of the package `counting`."""
+"""Commands of the package `counting`."""
 
 from tablut.cli.shell import command_table
 

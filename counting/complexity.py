@@ -1,7 +1,8 @@
-"""The results of `tablut bounds`: the paper's equations, their errors, and better bounds.
+"""Results of `tablut bounds`: the equations of Galassi's paper, their errors, and better bounds.
 
 `bounds` computes everything for one variant and returns a `BoundsReport`. The command
-prints it, ``--json`` dumps it, and the report page renders it.
+prints the report, ``--json`` writes it as JSON, and the report page is rendered from it. A *labelled state* is a
+placement together with the way in which the game ended there, or with a mark that the game continues.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from tablut.variants import Rules, Variant, VariantLike, as_variant
 
 
 class Term(Result):
-    """One equation of the paper, evaluated."""
+    """One equation of the paper with its exact value."""
 
     id: str
     equation: str
@@ -32,7 +33,7 @@ class Term(Result):
 
 
 class SpaceCounts(Result):
-    """The sizes of the spaces that make up a bound, and their sums."""
+    """Sizes of the spaces that make up a bound, and their sums."""
 
     no_end: ExactInt
     all_captured: ExactInt
@@ -54,7 +55,7 @@ class SpaceCount(Result):
 
 
 class LockedSets(Result):
-    """The minimal locked sets whose placements are excluded from the tightened bound."""
+    """Minimal locked sets. Placements that contain one of them are excluded from the tightened bound."""
 
     pieces: int
     sets: int
@@ -65,7 +66,7 @@ class LockedSets(Result):
 
 
 class Rung(NamedTuple):
-    """A step from the paper's bound to the best one: what is counted, the number, its unit, and how it is known."""
+    """A step from the paper's bound to the best one: a description, the number, its unit, and how it is known."""
 
     what: str
     number: int
@@ -74,7 +75,7 @@ class Rung(NamedTuple):
 
 
 class MaterialShare(Result):
-    """The numbers of undecided placements and of labelled states with one material."""
+    """Numbers of undecided placements and of labelled states that have one material."""
 
     attackers: int
     defenders: int
@@ -84,36 +85,36 @@ class MaterialShare(Result):
 
 
 class BoundsReport(Result):
-    """The results of `tablut bounds` for one variant.
+    """Results of `tablut bounds` for one variant.
 
     Attributes
     ----------
     digest : str
         SHA-256 of the rules, equal to `Variant.digest`.
     terms : list of Term
-        The paper's equations, in its order.
+        The paper's equations, in the order of the paper.
     geometry : list of Geometry
-        The numbers about the board that enter the equations.
+        The numbers that describe the board and enter the equations.
     corrected : SpaceCounts
         The paper's spaces, counted correctly: every way in which a game can end is included, and no placement is
         counted twice for the same ending.
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
-        ``total`` and ``distinct`` of the corrected and the tightened counts when the side to move is included: two for
-        each undecided placement, one for each final one.
+        ``total`` and ``distinct`` of the corrected and the tightened counts when the side to move is included. An
+        undecided placement is then counted twice, and a final one once.
     classes, classes_tightened : SpaceCounts
-        The same counts up to symmetry, by Burnside's lemma.
+        The same counts up to symmetry, computed by Burnside's lemma.
     symmetries : list of str
-        The elements of the group used for ``classes``.
+        The names of the symmetries in the group used for ``classes``.
     excluded : list of SpaceCount
         The placements excluded from ``tightened``, by reason. No placement is in two of these spaces.
     left_in : list of str
-        Conditions under which the game is over or the placement is unreachable, but which depend on distant cells.
-        Placements that satisfy them are not excluded from any count.
+        Conditions that end the game or make a placement unreachable, but that depend on distant cells. Placements that
+        satisfy one of them are not excluded from any count.
     locked : LockedSets or None
-        The family of locked sets used for the exclusions. If it is None, they were not counted, and ``tightened`` has
-        the other exclusions only.
+        The family of locked sets used for the exclusions. If it is None, the placements with locked sets were not
+        counted, and ``tightened`` reflects only the other exclusions.
     """
 
     variant: str
@@ -217,8 +218,8 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
             f"does not have the rules of the count of locked sets ({record.variant})", subject=f"variant {variant.name}"
         )
     survivors = [] if record is None else record.survivors
-    # Some placements with a captured king are also undecided placements and must be counted once in ``distinct``. After
-    # the tightening, subtract only those that remain undecided placements.
+    # Some placements with a captured king are also undecided placements, and ``distinct`` must count them only once.
+    # For the tightened counts, subtract only those that are still counted as undecided placements.
     corrected, classes_ = (_sum(counts, counts["king_captured"]) for counts in (sizes, orbits))
     tightened, classes_tightened = (
         _sum(left, left["king_captured_undecided"])
@@ -255,7 +256,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
 
 
 def corrected_counts(variant: Variant) -> SpaceCounts:
-    """Return the sizes of the corrected bound, without computing the rest of a report."""
+    """Return the sizes of the corrected bound without computing the rest of a report."""
     sizes = {id_: space.value() for id_, space in spaces(variant).items()}
     return _sum(sizes, sizes["king_captured"])
 
@@ -263,11 +264,11 @@ def corrected_counts(variant: Variant) -> SpaceCounts:
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
     """Return the size of each space after the exclusions, in placements or in classes.
 
-    ``survivors`` are the counts of a record. They replace the sizes computed here. The additional key
-    ``king_captured_undecided`` is the number of placements with a captured king that remain undecided placements.
+    ``survivors`` are the counts of a record. They replace the sizes computed here. The value of the additional key
+    ``king_captured_undecided`` is the number of placements with a captured king that are still undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
-    # Every placement with a besieged king is one with a captured king, and so also an undecided placement.
+    # Every placement with a besieged king is also a placement with a captured king and an undecided placement.
     return sizes | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 
@@ -356,7 +357,7 @@ def _terms(paper: PaperEquations) -> list[Term]:
 
 
 def _sum(parts: Mapping[str, int], both: int) -> SpaceCounts:
-    """Return the sizes with their sums.
+    """Return the sizes of spaces together with their sums.
 
     ``both`` is the number of placements with a captured king that are also undecided placements.
     """
@@ -398,11 +399,11 @@ def _percent(part: int, whole: int) -> str:
     return f"{units // 10_000}.{units % 10_000:04d}"
 
 
-# -- numbers for other programs: comma-separated tables, and b-files in the format of the OEIS
+# -- numbers for other programs: comma-separated tables, and b-files as used by the OEIS
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the number of labelled states for each number of men; the first entry is for the king alone."""
+    """Return the number of labelled states for each number of men. The first entry counts those of the king alone."""
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         counts[pair.attackers + pair.defenders] += pair.total

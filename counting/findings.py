@@ -1,6 +1,6 @@
-"""Errors, omissions and outdated claims in the complexity paper, each with its evidence.
+"""Errors, omissions and outdated claims in Galassi's complexity paper, each with its evidence.
 
-The evidence of a finding is computed. A test derives it again by a different method.
+The evidence for a finding is computed here. A test derives it again by a different method.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Evidence = dict[str, str | int | list[str]]
 
 
 class Finding(Result):
-    """One disagreement with the paper."""
+    """One point in which the paper is wrong, incomplete or outdated."""
 
     id: str
     kind: Literal["misprint", "omission", "overcount", "refuted", "scope", "outdated"]
@@ -43,7 +43,7 @@ class Finding(Result):
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
     """Return the findings about the paper.
 
-    Their statements are read from ``data/findings.toml``. For any game but the paper's own, the list is empty.
+    Their statements are read from ``data/findings.toml``. For games other than the paper's own, the list is empty.
     """
     if not paper.is_the_papers:
         return []
@@ -65,13 +65,13 @@ def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionReco
 
 
 def _data(file: str, table: str) -> list[dict[str, Any]]:
-    """Return a table from a TOML file of the package's ``data`` folder."""
+    """Return a table from a TOML file in the package's ``data`` folder."""
     text = (resources.files("counting") / "data" / f"{file}.toml").read_text(encoding="utf-8")
     return list(tomllib.loads(text)[table])
 
 
 def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evidence]:
-    """Return the evidence of each finding, except the one about locked sets."""
+    """Return the evidence for each finding, except the one about locked sets."""
     exact = {id_: equation.value() for id_, equation in paper.equations.items()}
     evidence: dict[str, Evidence] = {
         id_: {name: value if isinstance(value, list) else str(value) for name, value in proofs.items()}
@@ -84,7 +84,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # The value printed for (12) results if the upper limit of the attackers is one higher.
+    # The value printed for equation (12) results if the upper limit for the number of attackers is one higher.
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -128,7 +128,8 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The paper omits these patterns: the king stands next to a camp, and two soldiers capture it along the other axis.
+    # The paper omits the patterns in which the king stands next to a camp and two soldiers capture it along the other
+    # axis.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
@@ -189,14 +190,14 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
     return {change: changed for change, changed in changes.items() if changed != part}
 
 
-# -- fillings of one camp: the sets of its cells that can be occupied in the course of a game
+# -- fillings of a camp: the sets of its cells that can be occupied in the course of a game
 
 
 FilledCells = frozenset[int]
 
 
 def camp_fillings(variant: Variant, camp: Camp) -> nx.DiGraph[FilledCells]:
-    """Return the graph of the fillings that can arise from the full camp, with the moves between them."""
+    """Return a graph whose nodes are the fillings that can arise from the full camp and whose edges are moves."""
     graph: nx.DiGraph[FilledCells] = nx.DiGraph()
     pending = [camp.cells]
     graph.add_node(camp.cells)
@@ -236,11 +237,11 @@ def shortest_line(graph: nx.DiGraph[FilledCells], start: FilledCells, goal: Fill
     return [graph.edges[edge]["move"] for edge in pairwise(path)]
 
 
-# -- comparison with other games: Table 1 of the paper with current figures --------------
+# -- comparison with other games: Table 1 of the paper, with current figures -------------
 
 
 class ComparedGame(Result):
-    """A game of the comparison, with the paper's figures and the current ones."""
+    """A game in the comparison, with the paper's figures and the current ones."""
 
     name: str
     published: tuple[str, ...]
@@ -260,7 +261,7 @@ class ComparedGame(Result):
 
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
-    """Return the other games of the paper's Table 1, in its order."""
+    """Return the other games in Table 1 of the paper, in the order of the table."""
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
@@ -282,7 +283,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
     """Return all games, Tablut included, sorted by their current figures.
 
-    Tablut is ranked by its number of placements, since the figures of the other games count placements too.
+    Tablut is ranked by its number of placements, since the figures of the other games are also numbers of placements.
     """
     tablut = ComparedGame(
         name="Tablut",

@@ -1,16 +1,16 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
-A. Galassi divides the placements into subspaces: undecided ones with the king on or off the castle, and final ones by
-how the game ended. A subspace has a multiplicity, numbers of camp cells and free cells, and ranges for the numbers of
-soldiers. Every number in an equation (cells, positions, ways to capture) is derived from the variant's terrain. For the
-paper's own rules, the derived numbers are compared with those stated in the paper (`PaperEquations.geometry`), and the
-values with those printed there (`PUBLISHED`).
+A. Galassi divides the placements into subspaces. The undecided placements are divided by whether the king stands on the
+castle, and the final placements by how the game ended. A subspace has a multiplicity, numbers of camp cells and free
+cells, and ranges for the numbers of soldiers. Every number in an equation (cells, positions, ways to capture) is
+derived from the variant's terrain. For the paper's own rules, the derived numbers are compared with those stated in the
+paper (`PaperEquations.geometry`), and the values with those printed there (`PUBLISHED`).
 
-Each value is computed twice: by generating functions, and by sympy from the expression that is printed as LaTeX. The
-two must agree. The tests compare both with the paper's own triple sum.
+Each value is computed twice: with generating functions, and by sympy from the expression that is printed as LaTeX. The
+two results must agree. The tests compare both with the paper's own triple sum.
 
-The equations are reproduced as the paper states them, omissions included. For the corrected
-counts see `counting.spaces`; for the errors themselves, `counting.findings`.
+The equations are reproduced as the paper states them, including their omissions. `counting.spaces` contains the
+corrected counts, and `counting.findings` describes the errors.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from tablut.variants.model import KingPattern, king_patterns
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Placements of one kind: ``multiplicity`` times the number of ways to place the other soldiers.
+    """Placements of one kind. Their number is ``multiplicity`` times the number of ways to place the other soldiers.
 
-    ``involved`` attackers capture the king; their cells are fixed, and the ranges do not count them.
+    ``involved`` is the number of attackers that capture the king. Their cells are fixed, and the ranges do not include
+    them.
     """
 
     description: str
@@ -50,7 +51,7 @@ class Subspace:
         return self.multiplicity * ways.within(self.attackers, self.defenders).shifted(self.involved, 0)
 
     def value(self) -> int:
-        """Return the number of placements, by the generating function."""
+        """Return the number of placements, computed with the generating function."""
         if not self.attackers or not self.defenders:
             return 0
         return self.material(self.attackers[-1] + self.involved, self.defenders[-1]).total()
@@ -92,7 +93,10 @@ class Subspace:
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield the summands of a nested sum, iterating from the outermost index; sympy lists the innermost first."""
+    """Yield the summands of a nested sum, iterating from the outermost index.
+
+    Sympy lists the innermost index first.
+    """
     if depth < 0:
         yield summand(*values)
         return
@@ -124,7 +128,7 @@ class Product:
         return prod(base**exponent for base, exponent in self.factors)
 
     def check(self) -> int:
-        """Return the product by sympy."""
+        """Return the product as computed by sympy."""
         return int(self.symbolic().doit())
 
     def symbolic(self) -> Any:
@@ -139,7 +143,7 @@ class Product:
 class Equation:
     """A numbered equation of the paper, evaluated for one variant.
 
-    Its parts are added up: subspaces, other equations, or the single product of equation (1).
+    Its value is the sum of its parts, which are subspaces, other equations, or the single product of equation (1).
     """
 
     id: str
@@ -158,7 +162,7 @@ class Equation:
         return sum(part.value() for part in self.parts)
 
     def check(self) -> int:
-        """Return the value by sympy."""
+        """Return the value as computed by sympy."""
         return sum(part.check() for part in self.parts)
 
     def symbolic(self) -> Any:
@@ -175,7 +179,7 @@ class Equation:
         return value
 
     def latex(self) -> str:
-        """Return the equation as LaTeX, with its exact value."""
+        """Return the equation and its exact value as LaTeX."""
         import sympy
 
         body = sympy.Add(*(part.symbolic() for part in self.parts), evaluate=False)
@@ -261,7 +265,7 @@ class PaperEquations:
         return Product(((2, self.castle_kings), (2, self.camp), (3, soldiers_only), (4, self.other_kings)))
 
     def _kings(self, camp: int, free: int, attackers: range) -> tuple[Subspace, Subspace]:
-        """Return the subspaces of the kings on the castle and of the kings elsewhere."""
+        """Return two subspaces: the placements with the king on the castle, and those with the king elsewhere."""
         return (
             Subspace("king on the castle", self.castle_kings, camp, free, attackers, self._defenders),
             Subspace("king elsewhere", self.other_kings, camp, free - 1, attackers, self._defenders),
@@ -270,7 +274,7 @@ class PaperEquations:
     def _escaped(self) -> tuple[Subspace, ...]:
         """Return the subspaces of escaped kings with at least one empty path to the escape cell.
 
-        Inclusion and exclusion over the paths yields signed multiplicities.
+        Inclusion and exclusion over the paths gives multiplicities with signs.
         """
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
@@ -287,11 +291,11 @@ class PaperEquations:
 
     @cached_property
     def patterns(self) -> dict[str, list[tuple[int, KingPattern]]]:
-        """King cells with their capture patterns, in the paper's classes and the class that it omits.
+        """King cells with their capture patterns, grouped into the paper's classes and the class that the paper omits.
 
         For a king next to a camp or a hostile corner, the patterns that use that terrain
-        are in the class ``against_terrain``. The king's other patterns, two soldiers on
-        opposite sides, are in ``past_terrain``, which no equation of the paper counts.
+        are in the class ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. They
+        are in the class ``past_terrain``, which no equation of the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -313,7 +317,7 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the placements of captured kings, added up pattern by pattern as in the paper.
+        """Return the subspaces of captured kings, one pattern after the other, as the paper adds them up.
 
         A placement that matches two patterns is therefore counted twice.
         """
@@ -341,7 +345,7 @@ class PaperEquations:
         )
 
     def geometry(self) -> list[Geometry]:
-        """Return the numbers about the board that enter the equations."""
+        """Return the numbers that describe the board and enter the equations."""
         regions = self.variant.regions
         cells = {name: Counter(king for king, _ in patterns) for name, patterns in self.patterns.items()}
         against = cells["against_terrain"]

@@ -1,10 +1,10 @@
 """Spaces of placements, and the number of placements of each material in them.
 
-A space consists of king cells and ranges for the material. Each king cell has a small
-neighbourhood whose contents decide membership: the path by which the king arrived, or
-the soldiers that capture it. Summing over the contents of the neighbourhood counts a
-union of patterns without counting any placement twice. Restricting the sum to the
-contents that a symmetry leaves in place gives the number of fixed points, which
+A *placement* is an arrangement of pieces on the board. Its *material* is its number of attackers and of defenders. A
+space consists of king cells and ranges for the material. Each king cell has a small neighbourhood, which contains the
+path by which the king arrived or the soldiers that capture it. The contents of the neighbourhood decide whether a
+placement belongs to the space. Summing over these contents counts a union of patterns without counting any placement
+twice. Restricting the sum to the contents that a symmetry leaves in place gives the number of fixed points, which
 Burnside's lemma requires. The function `fixed_material` does both.
 
 Soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the material of the start:
@@ -13,8 +13,8 @@ soldier of either side. Placing the defenders first gives the coefficients in cl
 C(free, d) · C(camp + free - d, a). Under a symmetry all cells of a cycle have the same contents, so x and y are
 replaced by powers of themselves. All numbers are Python integers.
 
-Membership depends on the placement alone. The spaces are therefore upper bounds on the
-reachable placements, except the ``excluded`` ones, which are proved unreachable.
+Whether a placement belongs to a space depends on the placement alone. The sizes of the spaces are therefore upper
+bounds on the numbers of reachable placements. The placements in the ``excluded`` spaces are proved unreachable.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class CountsByMaterial:
 def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> CountsByMaterial:
     """Return the number of arrangements of soldiers that a symmetry leaves in place, by material.
 
-    The symmetry is given by the cycle types of the camp cells and of the free cells.
+    The symmetry is given by its cycle types on the camp cells and on the free cells.
     """
     camps, frees = dict(camp), dict(free)
     product = CountsByMaterial(((1, *(0,) * defenders), *((0,) * (defenders + 1),) * attackers))
@@ -123,7 +123,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 EMPTY, ATTACKER, DEFENDER = range(3)
 
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""The spaces of final placements, one for each way in which a game can end in the paper."""
+"""The spaces of final placements, one for each way in which, according to the paper, a game can end."""
 
 DESCRIPTIONS = {
     "no_end": "undecided",
@@ -143,7 +143,7 @@ Contents = Mapping[int, int]
 
 @dataclass(frozen=True, slots=True)
 class KingPlacement:
-    """A king's cell with a condition on the contents of nearby cells."""
+    """A king's cell with a condition on the contents of nearby cells (the watched cells)."""
 
     king: int
     watched: frozenset[int] = frozenset()
@@ -152,7 +152,7 @@ class KingPlacement:
     def contents(
         self, symmetry: Symmetry, camp_cells: frozenset[int]
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield the contents of the watched cells that a symmetry leaves in place, by cycle and by cell."""
+        """Yield all contents of the watched cells that a symmetry leaves in place, both by cycle and by cell."""
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
         for chosen in product(*choices):
@@ -183,7 +183,8 @@ class Space:
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
     """Return the number of placements of a space that a symmetry leaves in place, by material."""
     regions = space.variant.regions
-    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so group by it first.
+    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so first group by cycle
+    # type.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
         if symmetry.table[placement.king] != placement.king:
@@ -208,9 +209,9 @@ def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
 
 
 def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
-    """Return the number of classes of placements of a space under a group, by Burnside's lemma.
+    """Return the number of classes of placements in a space under a group, computed by Burnside's lemma.
 
-    The group defaults to the variant's symmetries.
+    By default, the group consists of the variant's symmetries.
     """
     return count_orbits(
         space.variant.symmetries if group is None else group, lambda symmetry: fixed_material(space, symmetry).total()
@@ -218,7 +219,7 @@ def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
-    """Return the number of classes of placements under the variant's symmetries, for each material of a space."""
+    """Return, for each material of a space, the number of classes of placements under the variant's symmetries."""
     group = space.variant.symmetries
     fixed = {symmetry.name: fixed_material(space, symmetry) for symmetry in group}
 
@@ -254,7 +255,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return kings on escape cells, with at least one empty path by which they can have arrived."""
+    """Return the placements of a king on an escape cell with at least one empty path by which it can have arrived."""
 
     def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
         return KingPlacement(
@@ -267,7 +268,7 @@ def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return kings that are captured by one or more of their capture patterns."""
+    """Return the placements of a king that is captured in at least one of its capture patterns."""
 
     def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
         return KingPlacement(
@@ -289,11 +290,11 @@ def _never_returns(variant: Variant) -> bool:
 
 
 def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return undecided placements whose king stands on the castle inside a complete capture pattern.
+    """Return the undecided placements in which the king stands on the castle inside a complete capture pattern.
 
     A king that never moved cannot have stepped into the pattern, so the last soldier
     of the pattern captured it on arrival. Hence the placement can only be final. If the
-    start itself is of this kind, the argument fails, and nothing is returned.
+    starting position itself contains a complete pattern, the argument fails, and nothing is returned.
     """
     castle = variant.regions.castle
     if castle is None or not _never_returns(variant):
@@ -305,7 +306,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return kings that cannot have captured the last attacker: they are unarmed, or have never moved."""
+    """Return the placements of a king that cannot have captured the last attacker: it is unarmed or never moved."""
     regions = variant.regions
     if not variant.rules.king.armed:
         idle = regions.king_cells
@@ -331,7 +332,7 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return escaped kings next to an attacker that their arrival would have captured.
+    """Return the placements of an escaped king next to an attacker that the king's arrival would have captured.
 
     Since a captured piece is removed, these placements cannot occur.
     """
@@ -358,7 +359,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return escaped kings, with no attackers left, whose last move cannot have captured the last attacker.
+    """Return the placements of an escaped king, without attackers, whose last move cannot have captured an attacker.
 
     These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
     for rules with shieldwalls.

@@ -3,8 +3,8 @@
 The eight elements are generated from a quarter turn and a reflection, so that no table is written by hand.
 `permutation_group` passes the same two generators to sympy, whose algorithms serve as an independent check.
 
-This module does not handle positions. The engine computes the images of packed positions
-(`tablut.engine.canonical`).
+This module does not handle positions. The engine (`tablut.engine.canonical`) computes the images of packed
+positions.
 """
 
 from __future__ import annotations
@@ -152,7 +152,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
 
     Notes
     -----
-    The generators are the quarter turn and the reflection a↔i. Building an element takes O(N²).
+    The generators are the quarter turn and the reflection a↔i. Building an element takes O(N²) time.
 
     Examples
     --------
@@ -172,7 +172,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
 
 
 def permutation_group(size: int) -> Any:
-    """Return D4 on the cells as a sympy ``PermutationGroup``, from its two generators.
+    """Return D4 acting on the cells as a sympy ``PermutationGroup``, made from its two generators.
 
     Parameters
     ----------
@@ -208,7 +208,7 @@ def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> lis
     Returns
     -------
     list of tuple of int
-        Sorted cells of each orbit; orbits are ordered by their least cells.
+        The sorted cells of each orbit. The orbits are ordered by their least cells.
 
     Examples
     --------
@@ -245,7 +245,7 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
     Raises
     ------
     ValueError
-        If the number of labels is not the number of cells.
+        If the number of labels differs from the number of cells.
 
     Examples
     --------
@@ -257,11 +257,13 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
     return tuple(g for g in group if all(labels[cell] == labels[image] for cell, image in enumerate(g.table)))
 
 
-# -- Burnside's lemma: the number of orbits of a group on a finite space -----------------
+# -- Burnside's lemma: the number of orbits of a group acting on a finite space ----------
 
 
 def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) -> int:
-    """Return the number of orbits of a group by Burnside's lemma: the mean number of fixed points of its elements.
+    """Return the number of orbits of a group, computed by Burnside's lemma.
+
+    It is the mean number of fixed points of the elements of the group.
 
     Parameters
     ----------
@@ -283,7 +285,7 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
 
     Notes
     -----
-    Also known as the Cauchy-Frobenius lemma; see W. Burnside, *Theory of Groups of Finite Order*,
+    The lemma is also known as the Cauchy-Frobenius lemma; see W. Burnside, *Theory of Groups of Finite Order*,
     2nd ed. (1911), §145.
 
     Examples

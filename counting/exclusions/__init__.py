@@ -1,7 +1,8 @@
 """Exact counts of the placements that contain a locked set and are therefore unreachable.
 
-`count_exclusions` finds the minimal locked sets of a rule set (`sets`) and counts the placements without any of them
-(`counts`), by inclusion and exclusion over the cells. `tablut bounds` uses the stored counts.
+A locked set is a set of pieces that no game can put together. `count_exclusions` finds the minimal locked sets of a
+rule set (module `sets`) and counts the placements that contain none of them (module `counts`), by inclusion and
+exclusion over the cells. `tablut bounds` uses the stored counts.
 """
 
 import lazy_loader

@@ -1,18 +1,19 @@
-"""Count the placements of each space that contain no locked set, and store the counts.
+"""Counts of the placements in each space that contain no locked set, and the files that store these counts.
 
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for its own
 rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
-`Transfer` counts the fillings of a board that contain no set of a forbidden family, by material.
-A *set* prescribes the contents of some variables. A variable is a cell, or a cycle of cells
-with the same contents. By inclusion and exclusion, the number of fillings without any of
+`Transfer` counts, by material, the fillings of a board that contain no set of a forbidden family.
+A *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a
+*set* prescribes the contents of some of them. By inclusion and exclusion, the number of fillings without any of
 the sets is the sum, over all subfamilies, of plus or minus the number of fillings that
 contain the whole subfamily. In these fillings the variables of the subfamily are
 *forced* and all others are free, so only the numbers of forced variables matter.
 
 The sum is computed variable by variable. At each variable, any of the sets that start there can
-join the subfamily. A state records the contents that are still forced on later variables.
-Subfamilies with the same state are added up with their signs, and most of them cancel.
+join the subfamily. A *state* records the contents that are still forced on later variables. A *tally* is an integer
+that packs the numbers of forced soldiers and variables of a subfamily.
+Subfamilies with the same state and tally are added up with their signs, and most of them cancel.
 
 All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
 limited and the cells of a set are close together.
@@ -42,8 +43,8 @@ AFFORDABLE_PIECES: Final = 3
 AFFORDABLE_STATES: Final = 200_000
 """Limits for counting when the package does not include a record.
 
-A count within them takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any 11 x 11
-board.
+A count within these limits takes a second or two for most 9 x 9 boards, and at most about fifteen seconds for any
+11 x 11 board.
 """
 
 
@@ -57,7 +58,7 @@ class SetCount(Result):
 
 
 class Survivors(Result):
-    """Counts of the placements of a space that contain no locked set."""
+    """Counts of the placements in one space that contain no locked set."""
 
     id: str
     placements: ExactInt
@@ -67,7 +68,7 @@ class Survivors(Result):
 
 
 class ExclusionRecord(Record):
-    """The counts for one rule set, and its minimal locked sets as texts like ``bd4 wd5``."""
+    """Counts for one rule set, and its minimal locked sets in text form, such as ``bd4 wd5``."""
 
     FORMAT = "tablut-exclusions"
     VERSION = 2
@@ -90,9 +91,9 @@ class ExclusionRecord(Record):
 
 
 def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the spaces in which locked sets are counted, each as a signed sum of spaces.
+    """Return the collections of placements for which locked sets are counted, each as a signed sum of spaces.
 
-    The flag next to each sum is true if the king may be part of a set.
+    The flag next to each sum is true if the king may be part of a locked set.
     """
     undecided, besieged = all_spaces["no_end"], all_spaces["excluded_no_end"]
     captured, escaped, doomed = all_spaces["king_captured"], all_spaces["escaped"], all_spaces["excluded_escaped"]
@@ -171,7 +172,7 @@ def count_exclusions(
 
 
 def _classes(group: tuple[Symmetry, ...], fixed: Mapping[str, int]) -> int:
-    """Return a number of classes, by Burnside's lemma from the numbers of fixed points."""
+    """Return the number of classes, computed by Burnside's lemma from the numbers of fixed points."""
     return count_orbits(group, lambda symmetry: fixed[symmetry.name])
 
 
@@ -180,9 +181,10 @@ class _TooManyStatesError(Exception):
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the built-in record for a game; if there is none, count one with small limits.
+    """Return the built-in record for a game or, if there is none, a record that is counted within small limits.
 
-    The limits are `AFFORDABLE_PIECES` and `AFFORDABLE_STATES`. Return None if they do not suffice.
+    Such a count covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if it needs more than `AFFORDABLE_STATES`
+    states.
     """
     variant = as_variant(variant)
     left = AFFORDABLE_STATES
@@ -222,12 +224,12 @@ Filling = frozenset[tuple[int, str]]
 _CODES: Final = {"b": 1, "w": 2, "K": 3}
 _BITS: Final = 2
 _FIELD: Final = 10
-"""Number of bits of each field in a tally: enough for the cells of any board, plus one to detect too many soldiers."""
+"""Number of bits of each field in a tally: enough to count the cells of any board, and one to detect an overflow."""
 _WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
 _States = dict[int, dict[int, int]]
-"""The sum of the signs of the subfamilies for each tally, keyed by the forced contents of later variables."""
+"""For each state, given by the forced contents of later variables: the sum of the subfamilies' signs for each tally."""
 
 
 class Variable(NamedTuple):
@@ -238,7 +240,10 @@ class Variable(NamedTuple):
 
 
 class KingTerm(NamedTuple):
-    """A king with contents forced around it, and a coefficient. Each counted filling has exactly one king."""
+    """A term in the sum over kings: a king, the contents that are forced around it, and a coefficient.
+
+    Each counted filling has exactly one king.
+    """
 
     filling: Filling
     coefficient: int = 1
@@ -264,7 +269,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 
 class _Subfamily(NamedTuple):
-    """A subfamily that starts at one variable: the contents that it forces, and its sign."""
+    """A subfamily that starts at one variable (an *option* there): the contents that it forces, and its sign."""
 
     value: int
     mask: int
@@ -286,9 +291,10 @@ class _Join(NamedTuple):
 
 
 class Transfer:
-    """A count of the fillings with exactly one of some king terms and without any of some sets.
+    """Count of the fillings that contain a king, as described by king terms, and none of the given sets.
 
-    A king term that is a lone king with coefficient 1 is kept as a *seat*, a variable that the king can take.
+    If a king term has no forced contents around the king, its coefficient is 1, and no other term has a king on the
+    same variable, this variable becomes a *seat*. The king can take any of the seats.
     """
 
     def __init__(
@@ -329,11 +335,11 @@ class Transfer:
         self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
 
     def _forced(self, kind: tuple[str, int]) -> int:
-        """Return the increment of a tally for one forced variable of a class, without the field for its soldiers."""
+        """Return the increment of a tally for one forced variable of a class, not counting the variable's soldiers."""
         return 1 << _FIELD * (2 + self._classes.index(kind))
 
     def _cost(self, position: int, code: int) -> int:
-        """Return the increment of a tally for one forced variable, including the field for its soldiers."""
+        """Return the increment of a tally for one forced variable, including the variable's soldiers."""
         variable = self._variables[position]
         if variable.kind == "royal":
             return 0
@@ -363,7 +369,7 @@ class Transfer:
         return subfamilies
 
     def _union(self, union: Filling, filling: Filling) -> Filling | None:
-        """Return the union of two fillings, or None if no counted filling contains both."""
+        """Return the union of two partial fillings, or None if no counted filling contains both."""
         wider = union | filling
         contents = Counter(content for _, content in wider)
         if len({variable for variable, _ in wider}) < len(wider) or contents["K"] > 1:
@@ -387,7 +393,7 @@ class Transfer:
     # -- the sum ---------------------------------------------------------------------------
 
     def count(self, observe: Callable[[int, int], None] | None = None) -> CountsByMaterial:
-        """Return the number of fillings by material."""
+        """Return the number of fillings, by material."""
         states: _States = {0: {0: 1}}
         for position in range(len(self._variables)):
             self._step(states, position)
@@ -396,10 +402,10 @@ class Transfer:
         return self._fill(states.get(0, {}))
 
     def _step(self, states: _States, position: int) -> None:
-        """Eliminate one variable from the states, joining each subfamily that starts there."""
+        """Eliminate one variable from the states, after extending them by each subfamily that starts there."""
         shift, king_code = _BITS * position, _CODES["K"]
         options = self._options(position)
-        # If the variable is not a seat, a king there must be part of a term.
+        # If the variable is not a seat, a king there must be part of a king term.
         legal = [
             option
             for code, group in options.items()
@@ -421,7 +427,7 @@ class Transfer:
             if (ways := joins.get(key)) is None:
                 ways = joins[key] = self._joins(key[0], king, options[code] if code else legal)
             most_defenders = self.defenders - (min(tallies) >> self._top) if ways else 0
-            # A king on this variable must belong to a term that has been chosen already, or that starts here.
+            # A king on this variable must belong to a king term that was chosen before or that starts here.
             kept = tallies
             if code == king_code:
                 kept = {tally: count for tally, count in tallies.items() if tally & _CHOSEN}
@@ -444,7 +450,7 @@ class Transfer:
                 _merge(states.setdefault(forced, {}), tallies)
 
     def _joins(self, near: int, king: int, options: Iterable[_Subfamily]) -> list[_Join]:
-        """Return the effects of the options on states with forced contents ``near``, fewest defenders first."""
+        """Return the effects of the options on states with the forced contents ``near``, ordered by added defenders."""
         joins = []
         for option in options:
             held = near & option.mask
@@ -462,7 +468,7 @@ class Transfer:
         return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend a state's fillings that have no king yet by an option that places one; add them to the target."""
+        """Extend those fillings of a state that have no king yet by an option with a king; add them to the target."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -472,7 +478,7 @@ class Transfer:
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
         """Extend the fillings of a state by an option, and add them to the target.
 
-        The option can force soldiers on seats. The king can no longer take these.
+        The option can force soldiers on seats. The king can no longer take these seats.
         """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
@@ -486,15 +492,15 @@ class Transfer:
                 target[wider] = target.get(wider, 0) - seats * factor * count
 
     def _fill(self, tallies: Mapping[int, int]) -> CountsByMaterial:
-        """Return the number of complete fillings for tallies of forced variables."""
+        """Return the number of complete fillings that belong to given tallies."""
         royal = sum(seat and v.kind == "royal" for seat, v in zip(self._seats, self._variables, strict=True))
         total = CountsByMaterial.zero(self.attackers, self.defenders)
         for tally, count in tallies.items():
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # There is no king yet, so it can take any seat. Seats taken by soldiers are subtracted through other
-            # tallies.
+            # There is no king yet, so the king can take any seat. Other tallies subtract the seats that soldiers have
+            # taken.
             if royal:
                 total += royal * count * self._ways(tally)
             if others := sum(self._seats) - royal:
@@ -502,7 +508,7 @@ class Transfer:
         return total
 
     def _ways(self, tally: int) -> CountsByMaterial:
-        """Return the number of ways to fill the free variables, by material including the forced soldiers."""
+        """Return the number of ways to fill the free variables, by material. The material includes forced soldiers."""
         left: dict[str, list[tuple[int, int]]] = {"camp": [], "free": []}
         for number, (kind, length) in enumerate(self._classes):
             left[kind].append((length, self._there[kind, length] - (tally >> _FIELD * (2 + number) & _WHOLE)))
@@ -511,7 +517,7 @@ class Transfer:
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
-    """Add tallies to the tallies of a target."""
+    """Add the counts of tallies to those of a target."""
     if not target:
         target.update(tallies)
         return
@@ -519,7 +525,7 @@ def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
         target[tally] = target.get(tally, 0) + count
 
 
-# -- the placements of a space that contain no locked set, by material and up to symmetry
+# -- the placements in a space that contain no locked set, by material and up to symmetry
 
 
 _LETTERS = {ATTACKER: "b", DEFENDER: "w"}
@@ -566,11 +572,10 @@ def _kind(regions: Regions, cell: int) -> str:
 def _terms(
     placement: KingPlacement, symmetry: Symmetry, number: Mapping[int, int], camp_cells: frozenset[int]
 ) -> Counter[Filling]:
-    """Return a king's placement as a signed sum of fillings that force soldiers around it.
+    """Return a king's placement as a signed sum of fillings that force soldiers around the king.
 
-    A condition that a cell is empty is rewritten: the count with any contents, minus the count
-    with an attacker, minus the count with a defender. Cells whose contents do not matter
-    are then not forced.
+    The count with an empty cell is rewritten as the count with any contents of the cell, minus the count with an
+    attacker, minus the count with a defender. Cells whose contents do not matter are then not forced.
     """
     cycles = symmetry.cycles(placement.watched)
     belongs = {chosen: int(placement.admits(contents)) for chosen, contents in placement.contents(symmetry, camp_cells)}
@@ -594,7 +599,7 @@ def _terms(
 def _on_cycles(
     sets: Collection[LockedSet], cycles: Sequence[tuple[int, ...]], number: Mapping[int, int]
 ) -> set[Filling]:
-    """Return the minimal sets, in terms of cycles, that a placement left in place by a symmetry can contain."""
+    """Return the minimal sets, expressed by cycles, that a placement can contain if a symmetry leaves it in place."""
     fillings: set[Filling] = set()
     for locked in sets:
         if all(cell in number for cell, _ in locked):

@@ -1,9 +1,10 @@
-"""Definition of locked sets in terms of the naive rules, and a search for the minimal ones of a rule set.
+"""Definition of locked sets in terms of the naive rules, and a search for the minimal locked sets of a rule set.
 
-A set of pieces is locked if none of its pieces can have been the last to arrive and if the set is not part of the start
-(``docs/reachable.md``). It is minimal if no proper subset is locked. `Arrivals` decides whether a piece can have
-arrived last. The search grows sets, beginning with each single piece that is not part of the start. In each step it
-takes the first piece that can still have arrived last, and adds pieces that rule this out.
+A set of pieces is locked if none of its pieces can have been the last to arrive and if the set is not part of the
+starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
+whether a piece can have arrived last. The search grows sets, beginning with each single piece that is not part of the
+starting position. In each step it takes the first piece that can still have arrived last, and adds pieces that rule
+this out.
 """
 
 from __future__ import annotations
@@ -40,17 +41,17 @@ _AWAY: Cell = (-9, -9)
 
 
 def side_of(piece: str) -> str:
-    """Return the side that moves a piece."""
+    """Return the side to which a piece belongs."""
     return "b" if piece == "b" else "w"
 
 
 def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
-    """Return cells as pairs of file and rank."""
+    """Return the given cells as pairs of file and rank."""
     return frozenset((cell % size, cell // size) for cell in cells)
 
 
 class Arrivals:
-    """A test, for one rule set, of which pieces of a set can have arrived last."""
+    """Test, for one rule set, of which pieces in a set can have been the last to arrive."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size
@@ -65,7 +66,10 @@ class Arrivals:
         }
 
     def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
-        """Return whether a set is locked: no piece can have arrived last, and the set is not part of the start."""
+        """Return whether a set is locked.
+
+        This is the case if none of its pieces can have arrived last and the set is not part of the starting position.
+        """
         return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
             self.could_arrive(pieces, cell) for cell in pieces
         )
@@ -74,14 +78,15 @@ class Arrivals:
         """Return the cells of the locked pieces of a placement.
 
         Pieces that can have arrived last among the remaining ones are removed until no such piece is left. The pieces
-        that are left are locked, unless all of them stand as in the start; in this case the result is empty.
+        that are left are locked, unless all of them stand as in the starting position. In this case the result is
+        empty.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
         """Repeatedly remove a piece that can have arrived last; return the cells of the pieces that are left.
 
-        Return an empty set if the remaining pieces stand as in the start.
+        Return an empty set if the remaining pieces stand as in the starting position.
         """
         while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
             del left[free]
@@ -103,7 +108,7 @@ class Arrivals:
         )
 
     def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
-        """Yield the cells from which a piece can have slid to its cell past the other pieces of the set."""
+        """Yield the cells from which a piece can have slid to its present cell, given the other pieces of the set."""
         piece = left[cell]
         others = {other: kind for other, kind in left.items() if other != cell}
         for origin in self.line_of(cell):
@@ -159,7 +164,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
     """Return the sets without a king.
 
-    Final positions contain none of these. Sets with a king are excluded only from undecided positions.
+    No reachable final position contains one of these. Sets with a king are excluded only from undecided positions.
     """
     return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
@@ -167,8 +172,8 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the symmetries of the rules that map a family of sets to itself.
 
-    They include the symmetries of the start. There can be more, because a family depends only on
-    a part of the start.
+    They include the symmetries of the starting position. There can be more, because a family depends only on
+    a part of the starting position.
     """
     family = frozenset(sets)
     return tuple(
@@ -199,12 +204,12 @@ def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
 
 
 def text_of(locked: LockedSet, size: int) -> str:
-    """Return a locked set as a text like ``bd4 wd5``; ``size`` is the size of the board."""
+    """Return a locked set in text form, such as ``bd4 wd5``. ``size`` is the number of cells along a side."""
     return " ".join(f"{piece}{square_name(cell, size)}" for cell, piece in sorted(locked))
 
 
 def parse_set(text: str, size: int) -> LockedSet:
-    """Return the locked set of a text; the inverse of `text_of`."""
+    """Parse a locked set from its text form. This is the inverse of `text_of`."""
     return frozenset((parse_square(item[1:], size), item[0]) for item in text.split())
 
 
@@ -222,7 +227,10 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Add pieces so that the first piece that can have arrived last no longer can, in every possible way."""
+        """Add pieces, in every possible way, such that the first piece that can have arrived last is ruled out.
+
+        Continue with each extended set.
+        """
         if grown in self._seen:
             return
         self._seen.add(grown)
@@ -244,7 +252,7 @@ class _SetSearch:
     def _additions(self, pieces: _Pieces, cell: Cell, limit: int) -> set[frozenset[tuple[Cell, str]]]:
         """Return all additions of at most ``limit`` pieces that could shut a piece in or make it capture on arrival.
 
-        Each addition completes a small group of pieces near the given one. Superfluous additions are harmless.
+        Each addition completes a small group of pieces near the piece in question. Superfluous additions are harmless.
         """
         groups = chain(
             self._captures_of(pieces, cell, limit),
@@ -271,13 +279,13 @@ class _SetSearch:
     def _ways_shut(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
         """Yield groups that could shut a piece in.
 
-        In each direction there is no piece, a piece next to the given one, or a piece one cell further away.
+        In each direction, a group has no piece, a piece next to the given one, or a piece one cell further away.
         """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield kings next to the attacker on a cell, each with up to three other attackers around it."""
+        """Yield kings next to the attacker on a cell, each with up to three other attackers around the king."""
         if pieces[cell] != "b":
             return
         for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):
@@ -305,7 +313,7 @@ def _letters(pieces: _Pieces) -> str:
 
 
 def _fillings(pieces: _Pieces, cells: Sequence[Cell], limit: int) -> Iterator[_Pieces]:
-    """Yield every way to fill the empty cells among some cells, if there are at most ``limit`` of them."""
+    """Yield every way to fill the empty cells among the given cells, if at most ``limit`` of them are empty."""
     missing = [cell for cell in cells if cell not in pieces]
     if len(missing) <= limit:
         for chosen in product(_letters(pieces), repeat=len(missing)):

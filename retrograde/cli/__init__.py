@@ -1,1 +1,1 @@
-"""Commands for solving: their options, and how their results are shown."""
+"""Commands of the package `retrograde`: their options, and the display of their results."""

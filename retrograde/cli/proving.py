@@ -1,4 +1,4 @@
-"""``tablut prove``, ``puzzle solve`` and ``puzzle check``: prove values and claims, and check their proofs."""
+"""The commands ``tablut prove``, ``puzzle solve`` and ``puzzle check``: prove values and claims, and check proofs."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Duration of a check, in seconds, from which on its speed is printed."""
+"""Minimum duration of a check, in seconds, for its speed to be printed."""
 
 
 def nodes_option(default: int) -> Decorator:
-    """Declare the option ``--nodes`` of a search."""
+    """Return a decorator that adds the option ``--nodes`` to a search command."""
     words = "Maximum number of moves made in the search, for each position."
     return whole("--nodes", least=1, most=10**15, default=default, help=words)
 
@@ -82,7 +82,7 @@ def _limits(nodes: int, seconds: float | None, memory: int, positions: int) -> P
 
 
 def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of puzzle files and puzzles that begin with a text; for an empty one, only files."""
+    """Return the names of puzzle files and puzzles that begin with a prefix, or only of files if it is empty."""
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -144,7 +144,7 @@ def solve_command(
         return _solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # A proof that is saved must be checkable by the rules alone, so no tablebase is used.
+    # It must be possible to check a saved proof by the rules alone, so no tablebase is used.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -191,7 +191,7 @@ def _prove(
 
 
 def _verdict(solution: Solution) -> str:
-    """Return a description of what was proved."""
+    """Return a description of the proved result."""
     if solution.winner is not None:
         return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
     return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
@@ -239,7 +239,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         say(f"drawing saved in {result.svg}", style="dim")
 
 
-# -- solve FILE: check the stipulations of a puzzle file ---------------------------------
+# -- ``tablut puzzle solve FILE``: check the stipulations of a puzzle file ---------------
 
 
 def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
@@ -436,7 +436,7 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
         say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
 
 
-# -- ``tablut prove``: a claim, for days and on many machines --------------------------------------
+# -- ``tablut prove``: prove a claim, possibly for days and on many machines -----------------------
 
 
 @command(table=True)

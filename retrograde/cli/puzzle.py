@@ -1,4 +1,4 @@
-"""``tablut puzzle``: list, show and play; `retrograde.cli.proving` contains ``solve`` and ``check``."""
+"""``tablut puzzle`` with ``list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tablut tablebase`` with its sub-commands, ``tablut probe`` and ``tablut solve``: exact values, made and asked."""
+"""``tablut tablebase`` with its sub-commands, ``tablut probe`` and ``tablut solve``: compute and query exact values."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 app = Group(help="Build, describe, query and verify endgame tablebases.")
 
 _LONG = 10
-"""Estimated time of a build, in seconds, from which on its cost is printed in advance."""
+"""Minimum estimated time of a build, in seconds, for its cost to be printed in advance."""
 
 
 # -- build and info ------------------------------------------------------------------------
@@ -119,7 +119,7 @@ def build_command(
 
 
 def _say_what_is_kept(store: Path | str | None) -> None:
-    """Print after an interrupt which tiers are stored, and how to resume."""
+    """After an interrupt, print which tiers are stored and how to resume."""
     from retrograde.tablebase.store import is_store, open_store, tier_name
     from retrograde.tablebase.writer import sweep
 
@@ -127,7 +127,7 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Remove the temporary files of the abandoned thread, as the next run would do.
+            # Remove the temporary files of the abandoned thread now. Otherwise the next run would remove them.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
@@ -276,7 +276,10 @@ def probe_command(store: str | None, position: str | None, variant: str | None) 
 def _missing(
     error: MissingTableError, board: Board, tablebase: Tablebase, store: str | None, name: str | None
 ) -> InputError:
-    """Return the error for missing material. It names the command that builds it, or explains that it is impossible."""
+    """Return the error for missing material.
+
+    It names the command that builds the missing tier, or explains why the position is impossible.
+    """
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
         return InputError(
@@ -306,7 +309,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return a command that makes a tablebase: of the whole game if it fits into memory, otherwise of endings."""
+    """Return a command that builds a tablebase of the whole game if it fits into memory, otherwise one of endings."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()

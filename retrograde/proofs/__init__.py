@@ -1,8 +1,7 @@
 """Proofs that a position is won, drawn or lost, the strategies behind them, and a checker of strategies.
 
-`solve` solves one position, a `Solver` solves many. Both return a
-`Solution`, and stay within `ProofLimits`. `retrograde.proofs.checker` verifies saved proofs with the rules
-alone.
+`solve` solves one position, and a `Solver` solves many, one after the other. Both return a `Solution` and stay within
+`ProofLimits`. `retrograde.proofs.checker` verifies saved proofs with the rules alone.
 """
 
 import lazy_loader

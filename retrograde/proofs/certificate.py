@@ -1,15 +1,14 @@
-"""Saved proofs: the winner's strategy, with one move for every position that it may have to face.
+"""Saved proofs: the winner's strategy, with one move for every position that the winner may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move and
-the loser all legal moves. Positions recur in it, directly or as images under the
-symmetries of the rules. Therefore only the strategy is saved: for each position of the tree with the
-winner to move, up to symmetry, the move and the number of plies
-within which it wins. Positions with a move that wins immediately, which are the majority, are left out.
-The rest of the tree follows from the rules, from which the checker
-(`retrograde.proofs.checker`) regenerates it.
+the loser all legal moves. Many positions occur in it repeatedly, directly or as images under the
+symmetries of the rules. Therefore only the strategy is saved. It contains, for each position of the tree with the
+winner to move, up to symmetry, the move and the number of plies within which the winner wins. Positions with a move
+that wins immediately, which are the majority, are left out. The rest of the tree follows from the rules, and the
+checker (`retrograde.proofs.checker`) regenerates it.
 
-A proof that a side never loses is saved in the same way: the move for each position in which that side is to move, and
-0 for the plies, which are null in the header.
+A proof that a side never loses is saved in the same way, with a move for each position in which that side is to move.
+The number of plies is then 0 for each position, and null in the header.
 
 The file consists of JSON lines: a header, then one array ``[position, plies, move]`` for each
 position. The header states the claim: the game, the position, the plies left,
@@ -52,11 +51,11 @@ if TYPE_CHECKING:
 FORMAT: Final = "tablut-proof"
 VERSION: Final = 3
 HELD: Final = 4
-"""Version of a file that claims that a side never loses."""
+"""Version number of a file that claims that a side never loses."""
 MOST_POSITIONS: Final = 100_000_000
-"""Maximum number of positions in a strategy that is read."""
+"""Maximum number of positions in a strategy that is read from a file."""
 MOST_BYTES: Final = 512 << 20
-"""Maximum number of bytes read from standard input."""
+"""Maximum number of bytes to read from standard input."""
 _READ: Final = (2, VERSION, HELD)
 _READS = " to ".join((str(min(_READ)), str(max(_READ))))
 _LINE: Final = 512
@@ -137,7 +136,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield compressed content. It has no time stamp, so that the same proof gives the same bytes."""
+    """Yield the compressed content. It contains no time stamp, so that the same proof gives the same bytes."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -157,7 +156,7 @@ def certificate_of(
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate. ``plies`` is None if it shows that a side never loses."""
+    """Return a strategy as a certificate. ``plies`` is None if the strategy shows that a side never loses."""
     variant = engine.variant
     return ProofCertificate(
         version=HELD if plies is None else VERSION,
@@ -175,7 +174,7 @@ def certificate_of(
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the certificate of a proof, with a strategy that maps texts of positions to plies and moves."""
+    """Return the certificate of a proof. Its strategy is a mapping from positions in text form to plies and moves."""
     strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
@@ -185,7 +184,7 @@ def build_certificate(
 
 
 class _FileLines:
-    """The lines of a proof file after the header. ``source`` is its path or its content."""
+    """Lines of a proof file after the header. ``source`` is the path or the content of the file."""
 
     def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
         self._what, self._source, self._positions = what, source, positions
@@ -229,7 +228,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read the certificate in a file, or in its content. Its lines are read later, by `entries_of`."""
+    """Read a certificate from a file, or from the content of a file. `entries_of` parses its lines later."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -240,9 +239,9 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of some lines. ``number`` is the number of the first one.
+    """Yield the entries of a block of lines. ``number`` is the number of the first line.
 
-    The plies must be positive if ``falls`` is true, as in a proof of a win, and 0 otherwise.
+    The plies must be positive if ``falls`` is true, which is the case in a proof of a win. Otherwise they must be 0.
     """
     for at, line in enumerate(block, number):
         try:

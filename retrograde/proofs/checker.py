@@ -1,24 +1,25 @@
 """The independent checker of proofs, in plain Python: it uses the rules of `tablut.rules.naive`, and no search code.
 
-It reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move such
-that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains the
-position (or an image of it under the symmetries of the rules) with few enough plies. Since the number of plies falls
-with every ply, every game ends and none repeats a position, so rules on repetition do not matter. Since the first
-number is at most the number of plies left, the move limit does not matter either. An accepted file is a proof, whatever
-program wrote it. docs/proofs.md gives the exact definition.
+The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
+such that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains
+the position (or an image of it under the symmetries of the rules) with no more plies than are left. Since the number of
+plies falls with every ply, every game ends and none repeats a position, so rules on repetition do not matter. Since the
+first number is at most the number of plies left in the game, the move limit does not matter either. An accepted file is
+a proof, whatever program wrote it. docs/proofs.md gives the exact definition.
 
-The positions that a block contains and those that it needs are distributed over shares by a hash. The shares are
-compared one after the other. The memory needed is therefore that of one block and one share, and several processes can
-check blocks. A position without a line may belong to a table that the file names. In this case the table is consulted;
-in a deep check, the moves of the table are also played, and checked like lines.
+A hash divides the positions that a block contains and those that it needs into groups, called shares. The shares are
+then processed one after the other: each position that is needed must be among those contained. The check therefore
+needs memory only for one block and one share at a time, and several processes can check blocks. A position without a
+line in the file may belong to a tablebase table that the file names. In this case the table is consulted; in a deep
+check, the moves of the table are also played, and checked like lines.
 
 A claim that a side never loses is checked in the same way, except that the number of plies does not fall, so play by
-the strategy may last for ever. The rules on repetition then matter, and must not make that side lose.
+the strategy may go on forever. The rules on repetition then matter, and must not make that side lose.
 
 This check shows *within* how many plies the side wins. The header and the lines give upper bounds, which may be far too
-large, because a search records what it has proved when it finds a move. The checker therefore computes the length of
-the longest game by the strategy while it reads the lines. This works because lines with fewer plies come first, so
-every position that the loser can reach has already been computed.
+large, because a search records the number of plies known at the time when it finds a move. While the checker reads the
+lines, it therefore computes the length of the longest game that follows the strategy. This works because lines with
+fewer plies come first, so the lengths of all positions that the loser can reach have already been computed.
 
 A strategy cannot show that a win takes no fewer plies. For this lower bound, the checker tries an exhaustive search,
 also in plain Python, up to a maximum number of moves.
@@ -49,21 +50,22 @@ from tablut.work.run import LocalScheduler, Scheduler
 
 _LONGEST_MOVE = 7
 _SHARE = 250_000
-"""Approximate number of the strategy's positions in a share. They are compared together."""
+"""Approximate number of positions of the strategy in one share."""
 _SPOOL = 16 << 20
-"""Bytes of a share that are kept in memory before it is written to a temporary file."""
+"""Number of bytes of a share that are kept in memory before the share is written to a temporary file."""
 _COUNTED = 2_000_000
 """Maximum size of a strategy whose longest game is computed; each position takes about 150 bytes of memory."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
-"""The contents of the four cells that a byte encodes."""
+"""The contents of the four cells that a byte encodes, for each value of the byte."""
 
 
 class CheckedProof(Result):
-    """Result of a check.
+    """Result of checking a proof.
 
-    ``within`` is the length in plies of the longest game by the strategy. It is the header's claim if the length cannot
-    be computed, that is, if the strategy ends in tables, is very long, or does not list the fewest plies first.
+    ``within`` is the length in plies of the longest game that follows the strategy. It is the number claimed in the
+    header if the length cannot be computed. This is the case if the strategy ends in tables, is very long, or does not
+    list the lines with the fewest plies first.
     """
 
     proved: bool
@@ -84,7 +86,7 @@ class _SpentError(Exception):
 
 
 class _Open(NamedTuple):
-    """A position in the search for a shorter win, with the moves that remain to be tried."""
+    """A position in the search for a shorter win, with the moves that have not been tried yet."""
 
     position: NaivePosition
     moves: Iterator[NaiveMove]
@@ -93,7 +95,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy, or compares the positions that a share contains and needs."""
+    """A task that checks lines of a strategy, or that compares the contained and the needed positions of a share."""
 
     variant: Variant
     winner: str
@@ -106,21 +108,21 @@ class CheckTask(NamedTuple):
 
 
 class SymmetricGame(NaiveGame):
-    """The naive rules, with keys for positions up to the symmetries of the rules."""
+    """The naive rules, with a key for each position that is the same for all its images under the symmetries."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
         self.width = (self.size**2 + 3) // 4
-        # The digits of a placement's number are its images. This table gives what each piece on a cell adds to the
-        # number.
+        # A placement is encoded as a number whose digits are the placement's images. This table contains, for each
+        # piece on each cell, the summand that the piece contributes to the number.
         self._adds = dict[tuple[tuple[int, int], str], int]()
         for number, cell in enumerate(self._cells):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
-        # The pieces on the cells of each byte of a key.
+        # For each byte of a key and each of its values, the pieces on the byte's cells.
         self._contents = [
             [tuple(pair for pair in zip(cells, four[-len(cells) :], strict=True) if pair[1] != ".") for four in _FOURS]
             for cells in ends
@@ -134,7 +136,7 @@ class SymmetricGame(NaiveGame):
         return min(images)
 
     def placed(self, key: bytes, side: str) -> NaivePosition:
-        """Return the position of a key."""
+        """Return the position with a given key and side to move."""
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._contents, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
@@ -151,7 +153,7 @@ class SymmetricGame(NaiveGame):
         return "the game is over, black has no soldier" if "b" not in pieces else None
 
     def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
-        """Return the cells on which a black soldier blocks all of the king's escapes, and the targets to examine.
+        """Return the cells on which a black soldier blocks all of the king's escapes, and the target cells to examine.
 
         After a black move to a cell outside the first set, the king still has an open slide to an escape. White then
         wins immediately, and certainly has a legal move. The second set also contains the cells next to the king. A
@@ -167,7 +169,10 @@ class SymmetricGame(NaiveGame):
         return cells, cells.union(self._near[king])
 
     def wins_at_once(self, key: bytes, winner: str) -> bool:
-        """Return whether the side to move can win in one ply, by ending the game or leaving no legal move."""
+        """Return whether the side to move can win in one ply.
+
+        The ply can end the game or leave the other side without a legal move.
+        """
         position = self.placed(key, winner[0])
         made = (self.apply(position, move) for move in self.moves(position))
         return any(end.winner == winner if end else self._is_stuck(after, after.side) for after, _, end in made)
@@ -177,7 +182,7 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _BlockCheck:
-    """The check of one block: its failures, and the positions that it contains and needs.
+    """Check of one block: its failures, the positions that the block contains, and those that it needs.
 
     ``falls`` is True if the plies must fall, as in a proof of a win.
     """
@@ -188,11 +193,11 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # By the key of a position with the loser to move: the least number of plies from there, and the keys of the
-        # next positions, which need a line of the strategy or an immediate win.
+        # For each position with the loser to move, by its key: the least number of plies that a win takes from there,
+        # and the keys of the next positions. Each of these must have a line in the strategy or an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
-        """For each line, its key and plies, then the value of `_after` for the position after its move."""
+        """The key and plies of each line's position, and the value of `_after` for the position after its move."""
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
         """Check a position of the strategy, and all replies to its move."""
@@ -221,7 +226,10 @@ class _BlockCheck:
         self.ways.append((key, plies, *after))
 
     def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
-        """Record the positions that the loser's moves need, and return them. A loser without a legal move has lost."""
+        """Record and return the positions that the strategy must contain because of the loser's moves.
+
+        A loser without a legal move has lost.
+        """
         own = self.game.key(position)
         if own not in self._after:
             moves, keys = list(self.game.moves(position)), []
@@ -249,14 +257,14 @@ class _BlockCheck:
         return self._after[own]
 
     def results(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return the results of the check; the positions that the block contains and needs are records, by share."""
+        """Return the results of the check, with the contained and the needed positions as records for each share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
         return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check some lines, or compare the positions that a share needs with those that it contains."""
+    """Check a block of lines, or check that a share contains all positions that are needed in it."""
     block = _BlockCheck(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -274,10 +282,10 @@ def check(task: CheckTask) -> dict[str, Any]:
 
 
 def _parts(plies_by_key: dict[bytes, int], shares: int) -> list[bytes]:
-    """Return keys with their plies as records, joined for each share."""
+    """Return, for each share, one byte string with the records of its keys and their plies."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
     for key, plies in plies_by_key.items():
-        # Negative plies become 0, which no line has.
+        # Negative numbers of plies become 0, which does not occur in any line.
         parts[crc32(key) % shares].append(key + max(0, plies).to_bytes(2, "big"))
     return list(map(b"".join, parts))
 
@@ -293,7 +301,7 @@ def _least(content: bytes, width: int) -> dict[bytes, int]:
 
 
 class StrategyCheck:
-    """The check of one strategy. `result` reports its state at any time."""
+    """Check of one strategy. `result` can be called at any time to get the current state."""
 
     def __init__(
         self,
@@ -330,17 +338,17 @@ class StrategyCheck:
         self.excluded = -1
         self.shorter: int | None = None
         self.within = proof.plies
-        # The length of the longest game from each position of the strategy, by its key.
+        # For each position of the strategy, by its key: the length of the longest game from there.
         self._longest = dict[bytes, int]()
         self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
-        # The plies of each position found in a table, by its key.
+        # For each position found in a table, by its key: the number of plies of its win.
         self._tabled: dict[bytes, int] = {}
 
     def _check_tables(self) -> None:
-        """Raise `InputError` unless the tablebase has exactly the tables that the file names."""
+        """Raise `InputError` unless the tablebase contains the tables that the file names, with the same digests."""
         for name, digest in self.proof.tables.items():
             if self.tablebase is None:
                 raise InputError(f"the proof ends in the table {name}", remedy="give the tablebase that contains it")
@@ -349,7 +357,10 @@ class StrategyCheck:
                 raise InputError(f"the proof ends in the table {name}, which is not in {str(store.root)!r}")
 
     def _playable(self, text: str) -> NaivePosition:
-        """Return the root; raise `InputError` if the game is over in it or a piece stands on a forbidden cell."""
+        """Return the root position.
+
+        Raise `InputError` if the game is already over there or a piece stands on a forbidden cell.
+        """
         root = self.game.read(text)
         subject = f"position {excerpt(text)}"
         if self.game.write(root) != text:
@@ -428,7 +439,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, result: dict[str, Any]) -> None:
-        """Add the positions that a block contains and needs to the shares, and extend the lengths of games."""
+        """Add a block's contained and needed positions to the shares, and extend the lengths of the longest games."""
         self.failures += result["failures"]
         self.positions += result["positions"]
         for which, name in enumerate(("has", "needs")):
@@ -436,8 +447,8 @@ class StrategyCheck:
                 share[which].write(part)
         if self._counts and not self.failures:
             self._ways[result["number"]] = result["ways"]
-        # Lines with fewer plies come first, so the positions after a line are already computed; if not, the header's
-        # claim stays.
+        # Lines with fewer plies come first, so the lengths after a line's move are already known. If the lines are in
+        # another order, the result is the header's claim.
         while self._counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
@@ -446,7 +457,10 @@ class StrategyCheck:
                 self._longest[key], self._fewest = min(own, self._longest.get(key, own)), plies
 
     def _left(self, takes: int, keys: list[bytes]) -> int:
-        """Return the length of the longest game with the loser to move; positions without a line are won in one ply."""
+        """Return the length of the longest game from a position with the loser to move.
+
+        Positions without a line are won in one ply.
+        """
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
@@ -475,8 +489,8 @@ class StrategyCheck:
     def _value(self, text: str) -> int | None:
         """Return the plies of a win according to a table that the file names.
 
-        If plies do not fall, it is enough that the position is not lost, and the result is 0. The result is None if no
-        table proves this.
+        If the plies need not fall, it is enough that the position is not lost, and the result is 0. The result is None
+        if no table proves the win, or that the position is not lost.
         """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
@@ -494,7 +508,7 @@ class StrategyCheck:
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
         """Return whether the winner wins within ``plies`` plies, by exhaustive search; repetitions are ignored.
 
-        This is the naive twin of `retrograde.proofs.win_search.WinSearch.within`.
+        This method is a plain counterpart of `retrograde.proofs.win_search.WinSearch.within`, for comparison.
         """
         stack: list[_Open] = []
         value = self._opened(root, plies)
@@ -522,7 +536,7 @@ class StrategyCheck:
                 value = self._opened(result.position, top.left - 1)
 
     def _opened(self, position: NaivePosition, plies: int) -> bool | _Open:
-        """Return whether the winner wins, if this is known without a move; otherwise return the position to search."""
+        """Return whether the winner wins, if this is clear before any move; otherwise return the position to search."""
         moves = self.game.legal_moves(position)
         mine = position.side == self.winner[0]
         if not moves:

@@ -6,21 +6,22 @@ best one by a quarter (the 1 + ε trick of [3]_), which avoids most of the switc
 
 The state is a position *with the number of plies left*. The graph therefore has no cycles,
 even if the game repeats positions. History causes no errors either, whereas unbounded df-pn may
-disprove a position on one path and wrongly use that on another [4]_. A proof means "the
-prover wins within n plies against any play", a disproof "it does not", and
-neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
-distance falls with every ply, so no position repeats. The least bound with a proof is the exact distance.
+disprove a position on one path and wrongly use this result on another [4]_. A proof means "the
+prover wins within n plies against any play", and a disproof means that the prover does not.
+Neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
+distance falls with every ply, so no position repeats. The least bound under which the search finds a proof is the exact
+distance.
 
 This is exact, but slow for long wins: a position that is reached with many different numbers of plies left is searched
-for each of them. Therefore, numbers of *open* positions can also be shared by all bounds, in one entry for each
-position. The graph then has cycles. A position that is already on the path counts as if its proof number were almost
-infinite, so that no disproof follows from it [4]_. *Settled* entries hold the same facts with their plies as before,
-and each follows from facts with fewer plies. The first numbers of a position are multiplied by a factor that depends on
-its evaluation. With shared numbers, a proof is still a proof, but it need not be of the shortest win, and a search
-without a proof shows nothing.
+for each of them. Therefore, all bounds can also share the numbers of *open* positions, which are neither proved nor
+disproved, in one entry for each position. The graph then has cycles. A position that is already on the path counts as
+if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries of *settled* positions
+contain facts with their plies as before, and each fact follows from facts with fewer plies. The initial numbers of a
+position are multiplied by a factor that depends on its evaluation. With shared numbers, a proof is still valid, but the
+win need not be the shortest, and a search that finds no proof shows nothing.
 
 Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a
-tablebase covers a material, the search stops to look up the values of many positions together.
+tablebase covers the material of some positions, the search pauses to look up the values of many of them together.
 
 References
 ----------
@@ -95,7 +96,7 @@ MOST_PLIES: Final = 1000
 """The largest bound of a search, in plies."""
 
 DEEPEST: Final = 500
-"""The longest path of a search whose open numbers are shared, in plies."""
+"""Maximum length, in plies, of a path in a search whose bounds share the open numbers."""
 
 RESULT_FIELDS: Final = 6
 """Number of results of `prove`: proof number, disproof number, distance (-1 unless proved), best
@@ -155,7 +156,10 @@ def _power(score: int) -> float:
 def _first_numbers(
     t: Tables, e: EvaluationTables, board: BoardArray, prover: int, under: int, pn: int, dn: int
 ) -> tuple[int, int, int]:
-    """Return the first numbers of an open position: as given or, if bounds share them, weighted by its evaluation."""
+    """Return the initial numbers of an open position.
+
+    They are the given numbers or, if all bounds share them, the given numbers weighted by the position's evaluation.
+    """
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
     score = I64(evaluate(t, e, board)) * (1 - 2 * prover)
@@ -203,7 +207,7 @@ def _assess(
         if winning_move(t, board, work.scratch) >= 0:
             return _proved(1)
         return _first_numbers(t, e, board, work.prover, under, 1, 1 + count_moves(t, board, side) // 8)
-    # If the prover could win immediately by moving now, only a few replies can hold.
+    # If the prover could win immediately by moving now, only a few of the opponent's moves can prevent this.
     put_side(t, board, work.prover)
     threat = winning_move(t, board, work.scratch) >= 0
     put_side(t, board, side)
@@ -215,7 +219,7 @@ def _assess(
 
 @inlined
 def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
-    """Add a position to the pending ones if it is open and its material is in the tablebase."""
+    """Add a position to those to be looked up, if it is open and its material is in the tablebase."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
             work.pending[work.counters[PENDING] * t.words + word] = words[word]
@@ -230,7 +234,10 @@ def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
 
 @called
 def _make_ahead(t: Tables, directory: Directory, board: BoardArray, ply: int, index: int, shared: bool) -> None:
-    """Make a move and undo it: write the position after it and the result if it is settled, else prefetch its entry."""
+    """Make a move, write the position after it, and undo the move.
+
+    If the position is settled, also write its result; otherwise prefetch its table entry.
+    """
     work = record_at(directory, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
     undo, outcome = make(t, board, I64(work.moves[at]))
@@ -250,7 +257,7 @@ def _make_ahead(t: Tables, directory: Directory, board: BoardArray, ply: int, in
 def _see(
     t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, index: int, left: int, under: int
 ) -> None:
-    """Write the first numbers of a child that `_make_ahead` has left open."""
+    """Write the initial numbers of a child that `_make_ahead` has left open."""
     work = record_at(directory, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
     prover_moves = side_of(t, board) == work.prover
@@ -270,20 +277,20 @@ def _see(
 def _enter(
     t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, left: int, shared: bool
 ) -> None:
-    """Write the moves of a position and the first numbers after each; stop at a move that decides the position."""
+    """Write the moves of a position and the initial numbers after each; stop at a move that decides the position."""
     work = record_at(directory, ProofWorkspace)
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # First try the move that held last time, since one such move is enough.
+        # First try the move that prevented a win last time, since one such move is enough.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
     numbers = work.pns if proving else work.dns
     under = I64(LONGEST) if shared else left - 1
-    # Make the first move alone, as it is often enough. Then make several at a time, to prefetch their table entries.
+    # Make the first move alone, because it is often enough. Then make several at a time, to prefetch their entries.
     made = I64(0)
     for index in range(count):
         if index == made:
@@ -302,7 +309,7 @@ def _enter(
 
 
 class NodeNumbers(NamedTuple):
-    """The numbers of a node, from its children; created in kernels."""
+    """Numbers of a node, computed from those of its children. Kernels create this tuple."""
 
     pn: int
     dn: int
@@ -313,7 +320,7 @@ class NodeNumbers(NamedTuple):
 
 @inlined
 def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
-    """Return the numbers of a node from those of its children; the side to move needs only one of them."""
+    """Compute the numbers of a node from those of its children. The side to move needs only one good child."""
     at = ply * work.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
     for index in range(work.counts[ply]):
@@ -343,13 +350,14 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
     if v.pn == 0:
         keep_settled(work.table, work.buckets, own, t.words, under, v.distance, -1, effort)
     elif v.dn == 0:
-        # With more plies left than any bound, it means that the position is never won.
+        # With more plies left than any bound, a disproof means that the position is never won.
         no_win = I64(LONGEST) if left > MOST_PLIES else left
         keep_settled(work.table, work.buckets, own, t.words, under, LONGEST, no_win, effort)
         if not proving:
             work.killers[ply + 1] = I64(work.moves[ply * work.width + v.best])
     else:
-        # On another path it need not be a repetition, so store it like a search that reached its limit without a proof.
+        # Every line repeats a position on this path, but perhaps not on another. So store the numbers as after a search
+        # that reached its limit without a proof.
         pn = work.pn_limits[ply] if under == LONGEST and v.pn == INFINITE - 1 else v.pn
         keep_open(work.table, work.buckets, own, t.words, under, pn, v.dn, effort)
 
@@ -378,7 +386,10 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 @called
 def _kept_apart(t: Tables, directory: Directory, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
-    """Return a node's numbers with another best child if other threads search the best and another is about as good."""
+    """Return a node's numbers, but choose another child if other threads search the best one.
+
+    The other child must be about as good.
+    """
     work = record_at(directory, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
     numbers = work.pns if proving else work.dns
@@ -478,8 +489,8 @@ def prove(
             p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            # If no other thread searches the move to this node, others can be below it only by a different move. Ignore
-            # these.
+            # If no other thread is searching the move to this node, another thread can be below this node only by
+            # way of a different move. Ignore such threads.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
                 v = _kept_apart(t, directory, v, ply, proving)
@@ -502,7 +513,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
+    """Write, for each position, the quickest winning move that the table proves and its plies, in shape (n, 2).
 
     The prover is to move in all positions, of shape (n, W), with ``lefts`` plies left. The board is scratch memory.
     """
@@ -514,7 +525,7 @@ def read_proofs(
         for word in range(t.words):
             p.words[word] = own[word]
         left = I64(lefts[index])
-        # In most positions of a strategy a move wins immediately.
+        # In most positions of a strategy, some move wins immediately.
         won = winning_move(t, board, p.scratch) if left > 0 else I64(-1)
         results[index, 0], results[index, 1] = won, 1 if won >= 0 else -1
         if won >= 0:
@@ -530,7 +541,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 results[index, 0], results[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table contains no win, so look for one that can be found without the table.
+            # The table contains no win for this position, so search for a short one without the table.
             p.counters[PENDING] = 0
             _enter(t, e, directory, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
@@ -540,19 +551,20 @@ def read_proofs(
 
 # -- the leaves: positions decided within three plies ------------------------------------
 # A win in one ply is searched for where it can occur: a king's slide to an escape, or an
-# attacker's slide to a free cell next to the king on which it would capture the king. Candidates
-# are made on the board and judged there, so superfluous candidates cost only
-# time. Two kinds of win have no such location: a capture of the last attackers, and
+# attacker's slide to a free cell next to the king on which it would capture the king. Each
+# candidate is made on the board and evaluated there, so superfluous candidates cost only
+# time. Two kinds of win can occur anywhere on the board: a capture of the last attackers, and
 # a ply that leaves the other side without a legal move. For these, every move is tried, unless
-# it is clear that no single ply can do this:
+# it is clear that no single ply can win in this way:
 #
-# * without shieldwalls, a ply captures at most three soldiers, so not the last of four;
+# * without shieldwalls, a ply captures at most three soldiers, so it cannot capture the last four;
 # * a ply adds a piece to two lines and removes captured soldiers from at most three more, so a side
 #   that can move on six lines can still move after it;
 # * a ply closes at most one of the directions in which the king can go.
 #
-# Tests compare all of this with trying every move. The *prover* is the side whose win is searched for,
-# the *opponent* the other side. A distance is in plies; -1 means that there is no win within the bound.
+# Tests compare all results with those of trying every move. The *prover* is the side whose win is searched
+# for, and the *opponent* is the other side. A distance is in plies; -1 means that there is no win within the
+# bound. C is the number of cells.
 
 
 _SAFE_LINES = 6
@@ -582,7 +594,7 @@ def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
 
 @called
 def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
-    """Return on how many lines a side's soldiers can move, counting the king as one; stop at `_SAFE_LINES`."""
+    """Return the number of lines on which a side can move, at most `_SAFE_LINES`. The king is treated as a soldier."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     lines = 0
     for line in range(2 * t.size):
@@ -646,7 +658,10 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return the plies in which the opponent, to move, loses after a move; -1 if not within ``left`` plies (1 or 2)."""
+    """Return the number of plies in which the opponent, who is to move, loses if it makes a given move.
+
+    Return -1 if this takes more than ``left`` plies (1 or 2).
+    """
     opponent = side_of(t, board)
     undo, outcome = make(t, board, move)
     counters[0] += 1
@@ -662,10 +677,10 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return the plies after which the opponent, to move, loses; -1 if this takes more than ``left`` plies (0 to 2).
+    """Return the number of plies in which the opponent, who is to move, loses.
 
-    ``scratch`` has space for 8C moves. ``killer`` is the last move that held; it is tried first. ``counters[0]`` counts
-    the moves made.
+    Return -1 if this takes more than ``left`` plies (0 to 2). ``scratch`` has space for 8C moves. ``killer`` is the
+    move that most recently prevented a loss; it is tried first. ``counters[0]`` counts the moves made.
     """
     if not can_move(t, board, side_of(t, board)):
         return 0
@@ -688,7 +703,7 @@ def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer
 
 @called
 def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of moves of the opponent, to move, after which the prover does not win within two plies."""
+    """Return how many moves of the opponent, who is to move, prevent a win of the prover within two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -700,10 +715,10 @@ def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Number
 
 @called
 def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return a number of plies within which the prover, to move, wins; -1 if not within ``left`` plies (0 to 3).
+    """Return a number of plies within which the prover, who is to move, wins.
 
-    It is 1 if the prover can win in one ply, and otherwise the length of the first win found. ``scratch`` has space for
-    12C moves.
+    The number is 1 if the prover can win in one ply, and otherwise the length of the first win found. It is -1 if there
+    is no win within ``left`` plies (0 to 3). ``scratch`` has space for 12C moves.
     """
     if left == 0:
         return -1

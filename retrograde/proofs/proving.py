@@ -1,15 +1,16 @@
-"""`tablut prove`: proving or refuting a claim about a position by a search that can be interrupted and distributed.
+"""The search behind `tablut prove`: it proves or refutes a claim about a position, on one or many machines.
 
-A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks
-are saved to the store in parts, about every 20 seconds. A run that is killed loses only the tasks since the last part,
-and these are run again. When the root is proved, further tasks extract the strategies of the leaves on which the proof
-rests. These are also saved, and joined with the tree's own moves to form the certificate.
+A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks,
+called answers, are saved to the store in parts, about every 20 seconds. A run that is killed loses only the tasks since
+the last part, and these are run again. When the root is proved, further tasks extract the strategies of the leaves on
+which the proof rests. These strategies are also saved, and are joined with the tree's own moves to form the
+certificate.
 
-A win that is proved here does not depend on the rules on repetition, because no game by its strategy repeats a
-position.
+A win that is proved here does not depend on the rules on repetition, because no game that follows its strategy repeats
+a position.
 
-To prove that a side never loses, the other side's win is disproved in the same tree. Its tasks also search for a set of
-positions that the side never has to leave (`retrograde.proofs.strategy`).
+To prove that a side never loses, the other side's win is disproved in the same kind of tree. The tasks then also search
+for a set of positions that the side never has to leave (`retrograde.proofs.strategy`).
 """
 
 from __future__ import annotations
@@ -59,7 +60,10 @@ _KEPT_EVERY: Final = 20.0
 """Minimum time in seconds between two parts."""
 _SHARE: Final = 32
 _LOOK: Final = 1_000_000
-"""A child is searched with its parent's moves divided by `_SHARE`, and at most `_LOOK` moves."""
+"""Maximum number of moves in the search of a child.
+
+The search is also limited to the number of moves allowed for the leaf, divided by `_SHARE`.
+"""
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Maximum number of moves in the search for a shorter win, and the size of its table in bytes."""
@@ -70,13 +74,16 @@ _REFUTING: Final = 3_000_000
 _MOST: Final = 40_000_000
 """Maximum number of positions in the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
-"""Maximum size of a set that need not be left. Searching for it takes more memory than extracting a strategy."""
+"""Maximum size of a set of positions that a side never has to leave.
+
+Searching for a set takes more memory than extracting a strategy.
+"""
 
 
 class FirstMove(Result):
-    """A first move, with the numbers of the position after it, and their meaning for the claim.
+    """A first move, the proof and disproof numbers of the position after it, and its status with respect to the claim.
 
-    The status is ``checked`` if it follows from the rules, or from a claim that is checked.
+    ``checked`` is True if the status follows directly from the rules, or from a result that the naive rules confirmed.
     """
 
     move: str
@@ -87,11 +94,12 @@ class FirstMove(Result):
 
 
 class Proving(Result):
-    """Result for a claim.
+    """Result of the search for a proof of a claim.
 
-    ``within`` is an upper bound of the plies of a proved win; ``dtm`` is the exact number or null.
+    ``within`` is an upper bound on the number of plies of a proved win; ``dtm`` is the exact number, or null if it is
+    not known.
 
-    The status is ``checked`` if the naive rules have confirmed the result (`retrograde.proofs.checker`). Otherwise it
+    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). Otherwise the result
     relies on the search and on the contents of the store. The same applies to the status of each first move.
 
     A draw has two ``halves``, each with its own certificate: white does not win, and black does not win.
@@ -121,7 +129,7 @@ class Proving(Result):
 
 
 def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
-    """Split rows into answers."""
+    """Split rows into the answers of tasks."""
     return np.split(rows, np.flatnonzero(np.isin(rows["kind"], (TASK, LEAF)))[1:])
 
 
@@ -147,7 +155,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search for a task, which contains everything that it has already proved."""
+    """Return this thread's search object for a task. Its table contains the results that it has already proved."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -159,12 +167,13 @@ def search_of(task: Task) -> WinSearch:
 
 
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
-    """Search a leaf and, if it stays open, its children; or extract the part of its strategy not ``known`` yet."""
+    """Search a leaf and, if it stays open, its children; or extract the part of its strategy that is not ``known``."""
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
-        # A proof must always be found again, however long this takes with another table, so set no limit.
+        # The leaf was proved before, so the proof can be found again. This may take longer with the contents of another
+        # table, so set no limit.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
@@ -200,7 +209,7 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike
 
 
 def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
-    """Return the strategy from a settled position as rows."""
+    """Return the strategy that begins at a settled position, as rows."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
     return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
@@ -232,7 +241,7 @@ def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, in
 
 
 class ProofRun:
-    """The search for a proof of one claim: that a side wins from a position, or that it does not."""
+    """Search for a proof of one claim: that a side wins from a position, or that it does not."""
 
     def __init__(
         self,
@@ -312,7 +321,7 @@ class ProofRun:
                 self._check_refuted()
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
-        """Use runs of the same claim from positions one ply later as if they were tasks of this run."""
+        """Use the runs for the same claim from the positions one ply later as if they were tasks of this run."""
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
@@ -342,7 +351,7 @@ class ProofRun:
             self.whole = self._joint()
 
     def _read(self, files: TreeStore, mending: Mending | None = None) -> None:
-        """Read the answers from a store, which may be damaged or have been edited and given new digests."""
+        """Read the answers from a store. It may be damaged, or someone may have edited it and updated its digests."""
         for rows in files.answers(mending):
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
@@ -350,7 +359,7 @@ class ProofRun:
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
-        """Return whether an answer is one that a task can give. This does not verify that it is true."""
+        """Return whether a task could have produced an answer. This does not verify that the answer is true."""
         kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
         numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
         numbers = numbers[: len(answer) if kind == TASK else 1]
@@ -377,7 +386,8 @@ class ProofRun:
             columns = answer["words"][1:].copy(), answer["plies"][1:].copy(), answer["nodes"][1:].astype(np.int32)
             self._strategies[answer["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
             if self.holds:
-                # A task that finds a holding set settles the leaf and gives its strategy in one answer.
+                # If a task finds a set of positions that the side never has to leave, its answer both settles the leaf
+                # and contains the strategy.
                 self.tree.take(answer[:1])
 
     def _take(self, answer: dict[str, Any]) -> None:
@@ -413,7 +423,7 @@ class ProofRun:
             raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
-        # Include the tables that captures lead to.
+        # Include the tables of materials that captures lead to.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
@@ -426,7 +436,7 @@ class ProofRun:
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the plies of a win if a search excludes any shorter one, else None."""
+        """Return the number of plies of the win if a search excludes any shorter win, otherwise None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
@@ -449,7 +459,7 @@ class ProofRun:
         self.checked = True
 
     def _check_refuted(self) -> None:
-        """Try to prove the opposite with a short search, and to confirm it with the naive rules."""
+        """Try to prove the opposite of the claim with a short search, and to confirm the proof with the naive rules."""
         side: SideName = "black" if self.prover else "white"
         other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
@@ -474,7 +484,7 @@ class ProofRun:
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Join the tree's own moves with the strategies of all leaves, since one strategy may rest on others."""
+        """Join the tree's own moves with the strategies of all leaves, since one strategy may depend on others."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
@@ -491,7 +501,7 @@ class ProofRun:
         _, first = np.unique(children.parents[fits], return_index=True)
         return PackedStrategy(self.engine, words, rows["plies"].copy(), children.moves[fits][first])
 
-    # -- the answer --------------------------------------------------------------------
+    # -- the result --------------------------------------------------------------------
 
     def result(self) -> Proving:
         """Return the result so far."""
@@ -519,11 +529,11 @@ class ProofRun:
         )
 
     def _numbers(self, node: Node) -> tuple[int, int]:
-        """Return the proof and the disproof number of a node, for the claim."""
+        """Return the numbers of a node with respect to the claim: the proof number and the disproof number."""
         return (node.disproof, node.proof) if self.holds else (node.proof, node.disproof)
 
     def _status(self, proof: int, disproof: int) -> Status:
-        # If a repetition can decide the game, an unforced value in a table does not settle the position.
+        # If a repetition can decide the game, a draw according to a table does not settle the position.
         refuted = disproof == 0 and (self.holds or self.variant.rules.repetition.draws or not self.tables)
         return "proved" if proof == 0 else "refuted" if refuted else "open"
 
@@ -548,7 +558,7 @@ class ProofRun:
 
 
 class DrawRun:
-    """The search for a proof of a draw: that neither side wins."""
+    """Search for a proof of a draw, that is, a proof that neither side wins."""
 
     def __init__(self, variant: Variant, position: Position, claim: Claim, **options: Any) -> None:
         halves: tuple[Claim, ...] = ("not-white", "not-black")
@@ -556,7 +566,10 @@ class DrawRun:
         self.claim = claim
 
     def run(self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None) -> None:
-        """Search for one half, then for the other in the remaining time. Each half has its own folder in the store."""
+        """Search for one half of the proof, then for the other half in the remaining time.
+
+        Each half has its own folder in the store.
+        """
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:

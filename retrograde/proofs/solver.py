@@ -1,22 +1,22 @@
 """Solving a position: win, draw or loss, the shortest win and the first moves that attain it, proved or unknown.
 
-A win is searched for both sides in turn, first for the side that has cost less so far, under a growing bound on the
-number of plies. The first bound with a proof is the distance, because all smaller ones have
-been disproved. Before the next bound of a side, a win of any length may be searched for, for at most as long as the
-side's search has taken so far. In this way, a long win is found before all shorter ones are excluded, and the other
-side need not be searched any further.
+The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
+next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
+because all smaller ones have been disproved. Before the next bound of a side, the solver may search for a win of any
+length, for at most as long as the side's search has taken so far. In this way, a long win is found before all shorter
+ones are excluded, and the other side need not be searched any further.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
-limit of the variant if neither side wins within the plies left. (The value is ``unresolved`` instead under rules by
-which repetition loses.)
+limit of the variant if neither side wins within the plies left. Under rules by which repetition loses, the value is
+``unresolved`` instead.
 
 Values ignore history: the position counts as the first one of its game. Under rules by which repetition is a draw or
 has no effect, this is the true value. Under rules by which repetition loses for the mover, wins and losses proved here
 remain valid, and everything else is ``unresolved``.
 
 Parity: the side to move wins after an odd number of plies, and the other side after an even number, unless the rules
-let a ply lose by leaving its own side without a move (``either_after_ply``). Only bounds of the right parity are
-searched. Under that exception, the bound just below the distance found is tried as well.
+let a player lose by a ply that leaves the player's own side without a move (``either_after_ply``). Only bounds of the
+right parity are searched. Under rules with that exception, the bound just below the distance found is tried as well.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 _LIST_AFTER = 100_000
-"""Number of moves without a result after which all reachable positions are listed."""
+"""Number of moves without a result after which the solver lists all reachable positions."""
 _LOOK_AHEAD_AFTER = 30_000
 """Number of moves after which a search for a win of any length may come before a side's next bound."""
 
@@ -68,7 +68,7 @@ ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Proved bounds on a side's win: plies within which it wins, or does not win, and whether it never wins."""
+    """Proved bounds on a side's win: plies within which the side wins or does not win, and whether it never wins."""
 
     win_within: int | None = None
     no_win_within: int = -1
@@ -131,7 +131,7 @@ class Solution:
 
     @property
     def winner(self) -> SideName | None:
-        """The side that wins; None if neither does or it is not proved."""
+        """The side that wins; None if neither side wins or the winner is not known."""
         if self.wdl not in ("win", "loss"):
             return None
         return "white" if (self.position.side == "w") == (self.wdl == "win") else "black"
@@ -141,7 +141,7 @@ class Solution:
 
 
 class _Side:
-    """The state of the search for one side's win."""
+    """State of the search for a win of one side."""
 
     def __init__(self, search: WinSearch, next_bound: int, cap: int) -> None:
         self.search = search
@@ -197,20 +197,20 @@ class Solver(Stoppable):
     def stop(self) -> None:
         """Stop the `solve` that another thread is running, or the next one if none is running.
 
-        The stopped call returns what it has proved. One stop ends one call. If that call may have ended on its own
-        before the stop, call `clear_stop` before the next one.
+        The stopped call returns the results that it has proved. One stop ends one call. If that call may have ended
+        before the stop, call `clear_stop` before the next call.
         """
         self._stop_asked = True
         if (question := self._question) is not None:
             question.budget.stop()
 
     def so_far(self, reason: str = "interrupted") -> Solution | None:
-        """Return what has been proved so far about the position that another thread is solving.
+        """Return the results proved so far about the position that another thread is solving.
 
         Parameters
         ----------
         reason : str
-            Text for the ``reason`` field, which says why the position is not solved.
+            Text for the ``reason`` field, which states why the position is not solved.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class Solver(Stoppable):
         Raises
         ------
         InputError
-            If the position cannot be played on, the game is over, or ``plies_left`` exceeds the move limit.
+            If no play is possible from the position, the game is over, or ``plies_left`` exceeds the move limit.
         UseError
             If the solver is solving another position.
         """
@@ -277,7 +277,7 @@ def is_lost_at_once(variant: VariantLike, position: PositionLike) -> bool:
 
 
 class _Question:
-    """A position while it is solved."""
+    """State of the work on a position that is being solved."""
 
     def __init__(self, solver: Solver, position: Position, limit: int | None, all_wins: bool, stuck: bool) -> None:
         self.variant, self.limits, self.prober = solver.variant, solver.limits, solver.prober
@@ -294,7 +294,7 @@ class _Question:
         self.cap = MOST_PLIES if limit is None else min(limit, MOST_PLIES)
         self.sides: dict[int, _Side] = {}
 
-    # -- the ways to an answer ---------------------------------------------------------
+    # -- the methods of solving --------------------------------------------------------
 
     def solve(self) -> Solution:
         if self.stuck:
@@ -360,7 +360,7 @@ class _Question:
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search one more bound for one side; return False if the limits ran out."""
+        """Search one more bound for one side; return False if the limits were reached."""
         winning = next((side for side in self.sides.values() if side.win_within is not None), None)
         # Only one side can win, so once a win is found, only its exact distance remains to be found.
         side = winning or min(
@@ -385,12 +385,12 @@ class _Question:
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
             side.next_bound = max(side.next_bound, bound + 2)
-        # Parity excludes the one bound between the last disproved and the proved one.
+        # By parity, the one bound between the last disproved bound and the proved bound is excluded, too.
         if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
             side.no_win_within += 1
         return answer
 
-    # -- after the distance ------------------------------------------------------------
+    # -- after the distance is known ---------------------------------------------------
 
     def _won(self, winner: int) -> Solution:
         """Return the solution of a position whose winner and distance are proved."""
@@ -424,7 +424,7 @@ class _Question:
         return successors
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
-        """Return the first moves that attain the distance, and those for which the limits ran out."""
+        """Return the first moves that attain the distance, and those for which this is still unknown."""
         attains = {move: search.attains(child, winner, distance) for move, child, winner in self._children(self.board)}
         return [move for move in attains if attains[move]], [move for move in attains if attains[move] is None]
 
@@ -466,7 +466,7 @@ class _Question:
                 raise AssertionError(f"no move attains {left} plies in {self.engine.cells(board)}")
         return tuple(line)
 
-    # -- the answer --------------------------------------------------------------------
+    # -- the solution ------------------------------------------------------------------
 
     def _solution(
         self,
@@ -553,25 +553,26 @@ def solve(
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
 
 
-# -- the proof search behind `tablut.prober.Prover`: positions to proved values ----------
+# -- the proof search behind `tablut.prober.Prover`: proved values of positions ----------
 
 
 _MEMORY: Final = 32 << 20
-"""Bytes of the proof search's table, which is small because the search runs once a ply, for few nodes."""
+"""Size of the proof search's table, in bytes. It is small because the search visits few nodes for each position."""
 
 
 class _ProofSearch:
-    """See `tablut.prober.Prover`."""
+    """Proof search that implements `tablut.prober.Prover`."""
 
     def __init__(self, variant: Variant, nodes: int) -> None:
-        # Without an exhaustive listing, which would take far longer than the nodes allowed.
+        # Do not list all reachable positions, since this would take far longer than a search of the allowed nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The caller also runs its own search, whose kernel takes seconds to compile, too. This happens once.
+        # The caller also runs another search, whose kernel takes seconds to compile, too. Start compiling this one now,
+        # so that both are compiled at the same time.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
-        """See `tablut.prober.Prover.prove`."""
+        """Return the proved value of a position; see `tablut.prober.Prover.prove`."""
         solution = self._solver.solve(position, plies_left=plies_left)
         if solution.wdl is None:
             return None
@@ -579,5 +580,5 @@ class _ProofSearch:
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:
-    """Return a proof search for a variant that makes at most ``nodes`` moves for each position."""
+    """Return a proof search for a variant. It makes at most ``nodes`` moves for each position."""
     return _ProofSearch(variant, nodes)

@@ -1,18 +1,19 @@
 """The strategies behind proofs: one move for every position that a side may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move and the loser all legal moves. After
-the search, `strategy_of` reads the winner's moves from its table, and `needed` keeps those that play can reach.
+the search, `strategy_of` reads the winner's moves from its table, and `needed` selects the positions that play can
+reach.
 
-In a proof of a win, the number of plies falls with every move. A proof that a side never loses has no such number. It
-is a set of positions with that side, the *holder*, to move. Each position has a move after which the other side has not
-won, and every reply to it leads back into the set or ends the game without a loss for the holder. Play by these moves
-may go on forever.
+In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of
+plies. It is a set of positions with that side, the *holder*, to move. Each position has a move after which the other
+side has not won, and every reply to this move leads back into the set or ends the game without a loss for the holder.
+Play by these moves may go on forever.
 
 `HoldingSearch` grows such a set from the position in question. Each position gets the move that requires the fewest
 positions outside the set, provided that a short search after the move finds no win for the other side. A position
-without such a move is lost, and positions that relied on it choose another move. When every position that play can
-reach has a move, the set is closed. It is a greatest fixed point, but is computed only as far as the question requires
-[1]_.
+without such a move is marked as lost, and positions that relied on it choose another move. When every position that
+play can reach has a move, the set is closed. Such sets are parts of a greatest fixed point, which is computed only as
+far as the question requires [1]_.
 
 References
 ----------
@@ -64,9 +65,9 @@ class NotWonError(TablutError):
 
 
 class PackedStrategy(NamedTuple):
-    """Strategy as arrays: positions with the winner to move as words in ascending order, plies and move codes.
+    """Strategy as arrays: packed positions with the winner to move, in ascending order, and their plies and moves.
 
-    The winner wins within the given plies. In a strategy by which a side never loses, they are 0.
+    The winner wins within the given number of plies. In a strategy by which a side never loses, all plies are 0.
     """
 
     engine: Engine
@@ -78,7 +79,7 @@ class PackedStrategy(NamedTuple):
         return len(self.plies)
 
     def chosen(self, which: Any) -> PackedStrategy:
-        """Return the strategy for some of the positions."""
+        """Return the part of the strategy for the selected positions."""
         return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
 
     def lookup(self) -> _StrategyIndex:
@@ -99,7 +100,7 @@ class PackedStrategy(NamedTuple):
 
 
 def text_of(engine: Engine, board: NDArray[Any]) -> str:
-    """Return the one-line text of a board array."""
+    """Return the position on a board array as one line of text."""
     cells, side = engine.cells(board)
     return str(Position(cells, side))  # type: ignore[arg-type]
 
@@ -166,7 +167,7 @@ class _StrategyIndex(NamedTuple):
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the places of positions in the strategy and their plies (`LONGEST` for missing positions)."""
+        """Return the indices of positions in the strategy and their plies (`LONGEST` for missing positions)."""
         wanted = position_keys(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -181,10 +182,11 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     immediately. Raise `TablutError` if there are more than ``most`` positions.
     """
     engine, beyond = search.engine, [part.lookup() for part in others]
-    # The table of the search contains the positions that were reached, not their canonical images.
+    # The table of the search contains the positions that were reached, not their canonical forms.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
-    # New positions are joined with the small part, and this with the large one when it has grown: sorting stays cheap.
+    # Merge new positions into the small part, and the small part into the large one when it has grown. This keeps
+    # sorting cheap.
     older = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:
@@ -261,9 +263,10 @@ def needed(
 
 
 class HoldingSearch:
-    """Search for a set of positions in which one side, the holder, does not lose to the prover of another search.
+    """Search for a set of positions in which one side, the holder, does not lose.
 
-    Positions that turn out to be lost are remembered for later searches.
+    The holder is the opponent of the prover of ``search``. Positions that turn out to be lost are remembered for later
+    searches.
     """
 
     def __init__(self, search: WinSearch) -> None:
@@ -271,14 +274,14 @@ class HoldingSearch:
         other = ("white", "black")[search.prover]
         self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
         self._lost: set[bytes] = set()
-        # By position: the move, and the positions to which the replies to it lead.
+        # For each position: the chosen move, and the positions to which the replies to this move lead.
         self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
         self._wanted: set[bytes] = set()
         self._users: dict[bytes, set[bytes]] = defaultdict(set)
         self.made = 0
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
-        """Return a closed set with a position, shape (1, W), and a move for each position of the set.
+        """Return a closed set for play from a given position, with a move for each position of the set.
 
         Return None if the position is lost or the limits are exceeded.
         """
@@ -316,7 +319,11 @@ class HoldingSearch:
         return np.frombuffer(b"".join(names), dtype=np.uint64).reshape(len(names), self.engine.tables.words)
 
     def _strategy(self, reached: list[bytes]) -> PackedStrategy:
-        """Return the chosen moves. No move is needed if one ends the game, or if a tablebase contains the position."""
+        """Return the chosen moves as a strategy.
+
+        The strategy contains no entry for a position in which a move ends the game without a loss, or whose value is in
+        a tablebase.
+        """
         chosen = [name for name in reached if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
         strategy = PackedStrategy(self.engine, self._packed(chosen), np.zeros(len(moves), dtype=np.int64), moves)
@@ -334,7 +341,7 @@ class HoldingSearch:
         distinct, place = np.unique(images, axis=0, return_inverse=True)
         after = [row.tobytes() for row in distinct]
         self.made += len(moves.words) + len(answers.words)
-        # Find the moves that lose at once or lead to a lost position, and how many new positions each move requires.
+        # Find the moves that lose immediately or lead to a lost position. Count the new positions that each move needs.
         losing_moves, outside = self._losing[moves.outcomes], np.zeros(len(moves.words), dtype=np.int64)
         losing_moves[on[answers.parents[self._losing[answers.outcomes]]]] = True
         parents = on[answers.parents[quiet]]

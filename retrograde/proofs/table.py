@@ -3,20 +3,20 @@
 Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
 position itself, so that two positions are never confused, whatever their hashes.
 
-Several threads read and write a table without locks, like that of the game-tree search
+Several threads read and write a table without locks, as in the game-tree search
 (`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
 hash of the other words. If the words come from two different entries, they match no position, except with probability
 2**-64.
 
 There are two kinds of entries. A *settled* entry stores what has been proved for good: that the prover wins within a
-number of plies, or that it does not win within a number of plies. The first holds for every larger bound and the second
-for every smaller one, whatever path led to the position, because "wins within n plies" does not depend on the past. An
-*open* entry stores the proof numbers of a position under one bound; a position may have several such entries. Under the
-bound `LONGEST` it stores the numbers of a search in which all bounds share them.
+number of plies, or that it does not win within a number of plies. The first fact is also true for every larger bound
+and the second for every smaller one, whatever path led to the position, because "wins within n plies" does not depend
+on the past. An *open* entry stores the proof numbers of a position under one bound; a position may have several such
+entries. An open entry under the bound `LONGEST` stores the numbers of a search in which all bounds share them.
 
 A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn
 << 32``, then ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the
-entry with the least effort is replaced.
+entry that took the least effort (number of moves searched) is replaced.
 """
 
 from __future__ import annotations
@@ -44,13 +44,14 @@ if TYPE_CHECKING:
 INFINITE: Final = 1 << 30
 """The proof number of a disproved position, and the disproof number of a proved one."""
 LONGEST: Final = 4095
-"""A number of plies above any bound. As the plies of a win it means that no win is known.
+"""A number of plies above any bound.
 
-As the plies without a win it means that there is never one.
+As the number of plies of a win, it means that no win is known. As the number of plies without a win, it means that the
+prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Number of slots for moves. With them, threads avoid each other's moves.
+"""Number of slots in which threads record the moves that they are searching, so that they avoid each other's moves.
 
 Two moves may share a slot, which costs little.
 """
@@ -96,7 +97,7 @@ def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
 
 @inlined
 def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
-    """Return the hash with which an entry's position words are combined, from the other two words."""
+    """Compute, from the other two words of an entry, the hash that is combined with its position words."""
     return finalised(U64(numbers * U64(_ODD) + state))
 
 
@@ -137,7 +138,7 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
         if state & 3 == _SETTLED:
             if bound <= left:
                 return I64(0), I64(INFINITE), bound
-            # One more than the plies without a win is stored, so that 0 means unknown.
+            # The stored number is one more than the number of plies without a win, so that 0 means unknown.
             if (state >> 14) & 0xFFF > left:
                 return I64(INFINITE), I64(0), I64(-1)
         elif bound == under:
@@ -147,7 +148,7 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 
 @inlined
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
-    """Return the entry of a bucket to overwrite, and its last word if it has the same position and kind, else 0."""
+    """Return the entry of a bucket to overwrite, and its last word if it has the same position and kind (else 0)."""
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
@@ -196,7 +197,10 @@ def keep_settled(
 
 @kernel
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
-    """Store known values of positions, shape (n, W): the plies within which there is a win, and no win."""
+    """Store known values of positions, shape (n, W).
+
+    ``wins`` are the plies within which the prover wins, and ``no_wins`` those within which it does not.
+    """
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):
@@ -206,7 +210,7 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
 
 
 # -- the workspace: the table, positions to look up in a tablebase, and a stack of plies -
-# It serves one prover and one search at a time. Python allocates it; kernels get its arrays as pointers.
+# A workspace serves one prover and one search at a time. Python allocates it; kernels get its arrays as pointers.
 
 
 class ProofWorkspace(NamedTuple):
@@ -217,7 +221,7 @@ class ProofWorkspace(NamedTuple):
     prover : int
         The side whose win is searched for: 0 for white, 1 for black.
     width : int
-        4C, an upper bound of the moves from a position.
+        4C, an upper bound on the number of moves from a position.
     stride : int
         Number of columns of `covered`.
     buckets : int
@@ -225,25 +229,25 @@ class ProofWorkspace(NamedTuple):
     table : ndarray of uint64, shape (4 * buckets, W + 2)
         The transposition table; see `retrograde.proofs.table`.
     covered : ndarray of uint8, shape (C + 1, C + 1)
-        By numbers of attackers and defenders, 1 if a tablebase covers the material, else 0.
+        For each number of attackers and of defenders, 1 if a tablebase covers the material, otherwise 0.
     pending : ndarray of uint64, shape (4C, W)
         Positions to look up in the tablebase before the search continues.
     moves, pns, dns : ndarray of int32, shape (P, 4C)
-        By ply, the moves, and the proof and disproof numbers of the positions that they lead to.
+        By ply, the moves, and the proof and disproof numbers of the positions to which they lead.
     distances : ndarray of int16, shape (P, 4C)
-        By ply and move, the plies to the win that is proved after the move, or -1.
+        By ply and move, the number of plies to the win that is proved after the move, or -1.
     words : ndarray of uint64, shape (P + 1, W)
         By ply, the position.
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
-        By ply, the number of moves assessed, the index of the move being searched, and the record that undoes it.
+        By ply, the number of moves assessed, the index of the move being searched, and the record for undoing the move.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
         By ply, the thresholds that end the search of the position.
     began : ndarray of int64, shape (P + 1,)
-        By ply, the number of nodes before the position was entered.
+        By ply, the value of the node counter when the search entered the position.
     killers : ndarray of int64, shape (P + 3,)
-        The opponent's move that held most recently: for the leaves, then by ply.
+        The opponent's move that most recently prevented a win: first the one for the leaves, then one for each ply.
     scratch : ndarray of int32, shape (12C,)
-        Moves of the plies that are searched without a stack.
+        Space for the moves of the plies that are searched without a stack.
     counters : ndarray of int64, shape (3,)
         Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
     threads, thread : int
@@ -253,7 +257,7 @@ class ProofWorkspace(NamedTuple):
     held : ndarray of int64, shape (P + 1,)
         By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
-        Not 0 if all threads have to stop.
+        A value other than 0 tells all threads to stop.
     below : ndarray of uint64, shape (4C, W)
         For each move of the current position, the position after it.
     """
@@ -299,7 +303,7 @@ def new_proof_workspace(
         stride=cells + 1,
         buckets=len(table) // WAYS,
         table=table,
-        # A given position may have more soldiers than the start.
+        # A position to be solved may have more soldiers than the start.
         covered=np.zeros((cells + 1, cells + 1), dtype=np.uint8),
         pending=np.zeros((4 * cells, words), dtype=np.uint64),
         scratch=np.empty(12 * cells, dtype=np.int32),
@@ -321,7 +325,7 @@ def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return a workspace whose stack has space for ``plies`` plies. It is the same workspace if it is large enough."""
+    """Return the workspace with space for at least ``plies`` plies on its stack, which is replaced if too small."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace
@@ -329,7 +333,7 @@ def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
 
 
 def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
-    """Return the arrays of a stack for a number of plies, keyed by their names in the workspace."""
+    """Return the arrays of a stack for a given number of plies, keyed by their names in the workspace."""
     by_move: dict[str, Any] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }

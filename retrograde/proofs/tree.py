@@ -1,19 +1,19 @@
-"""The upper level of `tablut prove`: a proof-number tree whose leaves are tasks, and the store that preserves it.
+"""The upper level of `tablut prove`: a proof-number tree whose leaves are searched by tasks, and its store on disk.
 
-A node is a position up to symmetry; a position that several lines reach is one node. A leaf becomes a task, a bounded
-search (`retrograde.proofs.proving`). If the search settles the leaf, the proof or disproof is propagated to all its
-parents. Otherwise the leaf is expanded, and its children become leaves with the numbers that the same task found for
-them. This is job-level proof-number search [1]_. Workers are kept apart in two ways: a leaf that a worker is searching
-is not chosen again, and every running task below a node raises the number by which the node is chosen (virtual proof
-and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one
-for every other open child. Sums would count the same leaf many times, because different lines lead to the same
-positions.
+A node is a position up to symmetry. A position that can be reached by several lines of play is still one node. To
+search a leaf, the program runs a task: a search with a limited number of moves (`retrograde.proofs.proving`). If the
+search settles the leaf, the proof or disproof is propagated to all its parents. Otherwise the leaf is expanded, and its
+children become leaves with the numbers that the same task found for them. This is job-level proof-number search [1]_.
+Two rules make the workers search different parts of the tree: a leaf that a worker is searching is not chosen again,
+and every running task below a node raises the number by which the node is chosen (virtual proof and disproof numbers
+[2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one for every other open
+child. Sums would count the same leaf many times, because different lines lead to the same positions.
 
-A settled node rests only on settled children, and a win takes more plies than the wins on which it rests. So neither
-transpositions nor cycles can make it wrong.
+The result of a settled node depends only on settled children, and a win takes more plies than the wins on which it
+depends. So neither transpositions nor cycles can make a result wrong.
 
-The store contains the answers of tasks, as rows in parts (`tablut.work.parts`). The tree can be rebuilt by adding all
-answers in order.
+The store contains the answers (results) of tasks, as rows in parts (`tablut.work.parts`). Adding all answers in order
+rebuilds the tree.
 
 References
 ----------
@@ -50,9 +50,9 @@ FIRST_PART: Final = "part-000001.rows"
 _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
-"""Kinds of rows. A `TASK` row is a leaf that was searched, followed by `CHILD` rows for its children if it is still
-open. A `LEAF` row is a settled leaf, followed by `ENTRY` rows for its strategy, whose moves are in the column
-``nodes``."""
+"""Kinds of rows. A `TASK` row describes a leaf that was searched. If the leaf is still open, `CHILD` rows for its
+children follow. A `LEAF` row describes a settled leaf. It is followed by `ENTRY` rows for its strategy, whose moves are
+in the column ``nodes``."""
 
 
 def row_type(width: int) -> np.dtype[Any]:
@@ -66,7 +66,7 @@ def row_type(width: int) -> np.dtype[Any]:
 class Node:
     """A position of the tree.
 
-    ``mine`` is True if the prover is to move; ``below`` is the number of running tasks below it.
+    ``mine`` is True if the prover is to move; ``below`` is the number of running tasks below the node.
     """
 
     words: bytes
@@ -84,12 +84,15 @@ class Node:
         return self.proof == 0 or self.disproof == 0
 
     def ways(self, *, easy: bool) -> Iterator[Node]:
-        """Return the open children in order: the best for the side to move first; with ``easy``, the easiest proofs."""
+        """Return the open children in the order in which to search them.
+
+        The best child for the side to move comes first or, with ``easy``, the child that is easiest to prove.
+        """
         left = [one for one in self.children or () if not one.settled]
         return iter(sorted(left, key=lambda one: (one.proof if self.mine or easy else one.disproof) * (1 + one.below)))
 
     def judge(self) -> None:
-        """Compute the numbers from those of the children."""
+        """Compute the node's numbers from those of its children."""
         below = self.children or []
         least = min((one.proof if self.mine else one.disproof) for one in below)
         left = [number for one in below if (number := one.disproof if self.mine else one.proof)]
@@ -102,10 +105,11 @@ class Node:
 
 
 class ProofTree:
-    """The proof-number tree of a position, for a win of one side, the prover.
+    """The proof-number tree of a position, in which the win of one side, the prover, is to be proved.
 
     If ``easy`` is set, the opponent's replies that are easiest to prove are searched first: all replies have to be
-    proved, and the easy ones help with the others. Otherwise those that are most likely to be disproved come first.
+    proved, and the easy proofs help with the rest. Otherwise the replies that are most likely to be disproved come
+    first.
     """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
@@ -126,10 +130,10 @@ class ProofTree:
         return path[-1] if path else None
 
     def close(self) -> None:
-        """Mark the root as disproved if no open leaf is left, since the prover then has no way to win.
+        """Mark the root as disproved if no open leaf is left, since the prover then cannot force a win.
 
-        From each open position, the other side then has a move that leads to an open position again, and the prover has
-        no move that leads to a win.
+        In this case, in each open position with the other side to move, that side has a move to another open position,
+        and in each open position with the prover to move, no move of the prover leads to a win.
         """
         if not self.root.settled and not self.busy and not self._way_to_leaf():
             self.root.proof, self.root.disproof = INFINITE, 0
@@ -175,7 +179,7 @@ class ProofTree:
     def _set(self, node: Node, row: Any) -> None:
         node.proof, node.disproof, node.plies = (int(row[name]) for name in ("proof", "disproof", "plies"))
         if node.settled:
-            # The node now rests on the search that settled it, and no longer on its children.
+            # The node's result now comes from the search that settled it, and no longer from its children.
             node.children = None
             self.rise(node.parents)
 
@@ -190,10 +194,10 @@ class ProofTree:
                     waiting += node.parents
 
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return the nodes and leaves on which the proofs of some nodes (with ``holds``, their disproofs) rest.
+        """Return the nodes and leaves on which the proofs of the given nodes depend.
 
-        By default, start from the root. The result is a list of nodes in which a move is chosen, each with the chosen
-        child, and a list of leaves.
+        With ``holds``, return those on which the disproofs depend. By default, start from the root. The result is a
+        list of nodes in which a move is chosen, each with the chosen child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -205,7 +209,7 @@ class ProofTree:
                 continue
             if node.mine != holds:
                 settled = [one for one in below if (one.disproof if holds else one.proof) == 0]
-                # In a closed tree, open children are also part of a holding set.
+                # In a tree without open leaves, open children also belong to the set that the side never has to leave.
                 below = [min(settled or [one for one in below if one.proof], key=lambda one: one.plies)]
                 moves.append((node, below[0]))
             waiting += [one for one in below if one not in seen]
@@ -238,7 +242,7 @@ class SearchRecord(Record):
 
 
 class AnswerStats(Part):
-    """The statistics of a part: its number of rows."""
+    """Statistics of a part: its number of rows."""
 
     rows: Count
 
@@ -259,8 +263,8 @@ class TreeStore:
     def answers(self, mending: Mending | None = None) -> Iterator[NDArray[Any]]:
         """Yield the answers in order, all answers of a part together.
 
-        A damaged part is removed together with all later ones, whose answers rest on it: the search makes them again.
-        Without ``mending``, `DamagedError` is raised instead.
+        A damaged part is removed together with all later ones, whose answers depend on it. The search then computes
+        these answers again. Without ``mending``, `DamagedError` is raised instead.
         """
         self._count, found = 0, sorted(self._root.glob("part-*.rows"))
         while self._count < len(found):

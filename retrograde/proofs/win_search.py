@@ -1,10 +1,10 @@
-"""Two ways to value a position: a search for one side's win, and a list of all reachable positions.
+"""Two ways to find the value of a position: a search for one side's win, and a list of all reachable positions.
 
-`WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` decides whether it wins at
-all, by another method. The result is True, False, or None if the limits ran out. Everything that is proved stays in the
-table for later searches from any position.
+`WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` uses another method to decide
+whether the side wins in any number of plies. The result is True, False, or None if the limits were reached first. All
+proved results stay in the table for later searches from any position.
 
-If only few positions are reachable from a given one, `reachable_values` lists and values all of them.
+If only few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _SLICE = 500_000
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """Limits of the work of a solver.
+    """Limits on the work of a solver.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class ProofLimits:
 
 
 class ProofBudget:
-    """Remaining limits, shared by all searches for one question."""
+    """Remaining moves and time, shared by all searches that belong to one request."""
 
     def __init__(self, limits: ProofLimits) -> None:
         self.nodes = 0
@@ -146,18 +146,18 @@ class WinSearch:
 
         The win need not be the shortest.
 
-        After True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn`` and ``dn``
-        show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`, every remaining
-        line repeats a position, and searching longer will not help. With the default, False means that the prover never
-        wins.
+        If the result is True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn``
+        and ``dn`` show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`,
+        every remaining line repeats a position, and searching longer will not help. With the default number of plies,
+        False means that the prover never wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
     def attains(self, board: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
-        """Return whether a move of either side to a board keeps to a shortest win; None if this is unknown.
+        """Return whether the move that led to a board belongs to a shortest win; None if this is unknown.
 
-        ``winner`` is the side that has won by the move, or None if the game goes on; ``left`` is the distance before
-        the move.
+        The move may be the winner's or the loser's. ``winner`` is the side that has won by the move, or None if the
+        game goes on; ``left`` is the distance before the move.
         """
         if winner is not None:
             return left == 1 and winner == self.prover
@@ -173,7 +173,8 @@ class WinSearch:
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return winning moves and their plies, shape (n, 2), for packed positions with the prover to move.
 
-        They are read from the table. The plies are -1 if the table contains no win within the given number of plies.
+        The moves are read from the table. The plies are -1 if the table contains no win within the given number of
+        plies.
         """
         results = np.empty((len(words), 2), dtype=np.int64)
         board = new_board(self.engine.variant.size)
@@ -198,7 +199,7 @@ class WinSearch:
     def _slices(
         self, workspace: ProofWorkspace, board: NDArray[np.uint32], plies: int, shared: int, end: int | None
     ) -> bool | None:
-        """Search in one thread, in slices between which the clock is checked."""
+        """Search in one thread, in slices of a limited number of moves. The clock is checked between slices."""
         addresses, result = directory(workspace), np.zeros(RESULT_FIELDS, dtype=np.int64)
         try:
             while not workspace.stop[0]:
@@ -224,7 +225,7 @@ class WinSearch:
                         # All remaining lines repeat positions.
                         return None
         finally:
-            # For whatever reason this thread ends, it stops the other threads.
+            # When this thread ends, for whatever reason, it also stops the other threads.
             workspace.stop[0] = 1
         return None
 
@@ -243,7 +244,7 @@ class WinSearch:
         keep_values(self._workspaces[0].table, words, wins, no_wins)
 
 
-# -- every position reachable from one, valued -------------------------------------------
+# -- the values of all positions reachable from a given one ------------------------------
 # The closure of a position under legal moves is listed, and values are propagated backwards
 # through it, one distance at a time. The result is exact for every position of the closure, so
 # it proves draws, too. This works for small boards and few pieces; a limit ends a listing that grows too long.
@@ -292,10 +293,10 @@ def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> 
 
 
 def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
-    """Return whether it is worth trying to list the at most ``most`` positions reachable from a given one.
+    """Return whether it is worth trying to list the positions reachable from a given one.
 
-    This is the case if there are at most eight times ``most`` undecided placements with the position's material or
-    less, counted for both sides to move.
+    The listing fails if it exceeds ``most`` positions. It is worth trying if the number of undecided positions with the
+    position's material or less, whatever the side to move, is at most eight times ``most``.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()

@@ -1,6 +1,6 @@
 """Puzzles: files of positions, each with a claim to prove, and the collection that ships with the program.
 
-A `Puzzle` is one line of a file. Positions are solved by `retrograde.proofs`.
+A `Puzzle` corresponds to one line of a file. `retrograde.proofs` solves the positions.
 """
 
 import lazy_loader

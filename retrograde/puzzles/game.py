@@ -1,8 +1,8 @@
-"""Solving a puzzle move by move: which moves are right, how the defence replies, and what refutes a wrong move.
+"""Solving a puzzle move by move: the right moves, the replies of the defence, and the refutations of wrong moves.
 
 A move of the winner is right if it attains the shortest win from the position. The defence replies with a move that
 delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
-were left. All of these results are proved. A result is None if the limits ran out before it was proved.
+were left. All of these results are proved. A result is None if the limits were reached before it was proved.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class JudgedMove(NamedTuple):
-    """Judgement of a move of the winner: whether it is right, the reply, and whether the game is over."""
+    """Judgement of a winner's move: whether it is right, the reply to it, and whether the game is then over."""
 
     move: Move
     right: bool | None
@@ -39,7 +39,7 @@ class JudgedMove(NamedTuple):
 
 
 class PuzzleGame:
-    """A game played from a won position. ``plies`` is the number of plies left to the end."""
+    """A game played from a won position. ``plies`` is the number of plies left until the end."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class PuzzleGame:
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return the longest defence when the loser is to move, or None if the limits ran out."""
+        """Return a longest defence if the loser is to move, or None if the limits were reached."""
         return self._longest(self.plies)
 
     def play(self, judged: JudgedMove) -> None:
@@ -94,7 +94,7 @@ class PuzzleGame:
             self.defend(judged.reply)
 
     def defend(self, move: Move) -> None:
-        """Make one of the longest moves of the defence."""
+        """Make a move of the loser that delays the end as long as possible."""
         self.board.push(move)
         self.plies -= 1
 
@@ -107,7 +107,7 @@ class PuzzleGame:
         return self._engine.board(position.cells, position.side)
 
     def _longest(self, plies: int) -> Move | None:
-        """Return a move of the loser after which the winner still needs all plies that are left."""
+        """Return a move of the loser after which the winner still needs all of the remaining plies."""
         for move in list(self.board.legal_moves):
             lasts = self._attains(move, plies)
             if lasts is not False:
@@ -167,7 +167,7 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
 
 # -- the whole solution as a tree --------------------------------------------------------
 # With the tree, a program can play the puzzle without an implementation of the rules: the tree contains every legal
-# move and the pieces that it captures. A position that several lines reach is one node.
+# move and the pieces that it captures. A position that can be reached by several lines of play is one node.
 
 
 MOST_NODES: Final = 2_000
@@ -175,7 +175,7 @@ MOST_NODES: Final = 2_000
 
 
 class TreeMove(SparseResult):
-    """A move of the winner and the reply to it. ``to`` is the number of the node after both."""
+    """A move of the winner and the reply to it. ``to`` is the number of the node after both moves."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
@@ -215,7 +215,7 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle, in which every entry is proved."""
+    """Return the tree of a puzzle. All judgements in it are proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()

@@ -10,7 +10,7 @@ are ignored.
 The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
 ``first`` (all first moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``tempting``, ``source``,
 ``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because a puzzle
-with a misspelt tag would silently claim nothing.
+with a misspelt tag would silently make no claim.
 The stipulations are ``white wins in N`` and ``black wins in N`` (N plies, the shortest win),
 ``white wins``, ``black wins`` and ``draw``.
 """
@@ -49,7 +49,7 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """Claim to prove about a position: which side wins, and in how many plies; without a winner, that it is a draw."""
+    """Claim to prove about a position: the side that wins and the number of plies, or, without a winner, a draw."""
 
     winner: SideName | None
     plies: int | None = None
@@ -82,7 +82,7 @@ class Puzzle:
     position : Position
         The position.
     variant : str
-        Name of the rule set, or the path that was given to the reader.
+        Name of the rule set, or the path of the rule file that was given to the function that read the puzzle.
     stipulation : Stipulation or None
         The claim to prove; None if the puzzle makes none.
     id : str
@@ -180,7 +180,7 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 
 
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
-    """Return the name and the rule set of a line, checked against the rule set given to the reader."""
+    """Return the name and the rule set of a line, after checking them against the rule set given by the caller."""
     if "variant" in tags and "game" in tags:
         raise InputError(
             "has both 'variant' and 'game'", remedy="use the name of a shipped rule set or the digest of your own rules"
@@ -208,7 +208,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return the content of a puzzle file; the inverse of `parse_puzzles`."""
+    r"""Return the content of a puzzle file. This is the inverse of `parse_puzzles`."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
@@ -251,11 +251,11 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     return "holds" if within == plies and bounds.no_win_within == plies - 1 else "unknown"
 
 
-# -- the puzzles that ship, and their names ----------------------------------------------
+# -- the shipped puzzles and their names -------------------------------------------------
 
 
 COLLECTION: Final = "collection"
-"""Name of all shipped puzzles together."""
+"""Name that stands for all shipped puzzles together."""
 
 
 def collection_names() -> list[str]:
@@ -283,7 +283,7 @@ def shipped_ids() -> tuple[str, ...]:
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return the content of a puzzle file: a path, the name of a shipped file, or the id of a shipped puzzle."""
+    """Return puzzles as text, given the path of a file, the name of a shipped file, or the id of a shipped puzzle."""
     if _is_file(source):
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     name, names = source.lower(), [COLLECTION, *collection_names()]
@@ -299,7 +299,7 @@ def read_puzzle_text(source: str) -> str:
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Read the puzzles of a source; see `read_puzzle_text` and `parse_puzzles`."""
+    """Read the puzzles of a source, which `read_puzzle_text` explains, and parse them with `parse_puzzles`."""
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 
@@ -322,7 +322,7 @@ _FEW_MEN: Final = 5
 
 
 class PuzzleFacts(Result):
-    """Data about a puzzle for a list, with no part of its solution."""
+    """Data about a puzzle for use in a list. They contain no part of its solution."""
 
     id: str
     variant: str
@@ -354,7 +354,7 @@ def facts_of(puzzle: Puzzle) -> PuzzleFacts:
 
 
 class Filter(NamedTuple):
-    """Conditions on the puzzles to choose. A condition that is None or empty does not apply."""
+    """Conditions that select puzzles. A condition that is None or empty does not apply."""
 
     variant: str | None = None
     side: SideName | None = None
