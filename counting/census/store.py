@@ -293,7 +293,7 @@ class StoredCensus:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies from ply 0 on. Check that each of them follows from the one before."""
+        """Yield the records of the complete plies from ply 0 on. Check that each follows from the record before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record

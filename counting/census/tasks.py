@@ -310,7 +310,7 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task. For parents, also write their numbers of moves, and return the sum."""
+        """Write the rows in the bins of the task. For parents, also write their numbers of moves; return the sum."""
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
             rows, bins = rows[inside], bins[inside]
