@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RIDGE: Final = 3e-4
-"""The ridge penalty: weight of the squared distance from the prior in logits, relative to the mean cost of a position."""
+"""Ridge penalty: weight of the squared distance from the prior in logits, relative to the mean cost per position."""
 _FLAT: Final = 1e-7
 """Largest gradient (per standard deviation of a term) at which a fit counts as converged."""
 

@@ -17,8 +17,9 @@ is expanded only once. This is structured duplicate detection [1]_, in which the
 provide the structure.
 
 The *bin* of a position is the number formed by the top 12 bits of a hash of its family. To compute this hash, a random
-word is assigned to each cell. Each image under the group is hashed by the exclusive or of the words of its cells,
-followed by a mixing step, and these hashes are added up over the group. The sum is therefore the same for all images.
+word is assigned to each cell, separately for the two sides. Each image under the group is hashed by the exclusive or of
+the words of its cells, followed by a mixing step. These hashes are added up over the group, so the sum is the same for
+all images.
 Two families may share a bin; this affects only how evenly the bins are filled.
 
 Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.

@@ -7,10 +7,10 @@ candidates are compared, eight images in parallel (`tablut.engine.packing`). The
 the least image is the order of the child's stabiliser, so the size of its orbit is known without further work. Children
 are never unpacked.
 
-Most quiet moves are not made on a board either, because a ply that can capture neither soldiers nor the king usually
-can end the game only by an escape.
+Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
+escape.
 
-Non-guarantee: it is not checked that parents are well formed and that decided ones are marked as decided.
+Non-guarantee: the kernel does not check that parents are well formed or that decided parents are marked as decided.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """Properties that all children of a position have in common. Kernels create it."""
+    """The properties that all children of a position have in common. Kernels create it."""
 
     side: int
     home: int
@@ -102,7 +102,10 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Table entries whose unions, in pairs, are the images of a child's soldiers. Kernels create it."""
+    """The table entries of a child's soldiers. The images of each colour are the union of two entries.
+
+    Kernels create it.
+    """
 
     white: int
     white_too: int
@@ -111,7 +114,7 @@ class Pieces(NamedTuple):
 
 
 class ChildTally(NamedTuple):
-    """Numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
+    """The numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
 
     children: int
     made: int
@@ -120,7 +123,7 @@ class ChildTally(NamedTuple):
 
 
 class ChildFilter(NamedTuple):
-    """Selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
+    """A selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
 
     quiet: bool
     capturing: bool

@@ -53,11 +53,12 @@ def census(
     variant : Variant, str or path-like
         The rule set.
     plies : int, optional
-        Number of plies to count. By default all plies, which is feasible on small boards only.
+        Number of plies to count. The default is all plies, which is feasible only on small boards.
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are stored. By default a temporary folder, limited to ``resources.memory`` bytes.
+        Folder in which the positions are stored. The default is a temporary folder of at most ``resources.memory``
+        bytes.
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional

@@ -250,7 +250,7 @@ class CensusSearch:
     # -- contradictions ----------------------------------------------------------------
 
     def _check_stored(self, record: PlyRecord) -> None:
-        """Check that a ply made by an earlier run is complete and possible. Raise an error otherwise."""
+        """Check that a ply made by an earlier run is complete and consistent. Raise an error otherwise."""
         files = self.store.check_parts(record)
         if np.array(record.material, dtype=object).shape != self.tools.material:
             self._contradict(record.ply, "its material does not fit this board")
@@ -422,7 +422,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         super().__init__(search, len(search.records))
         total = -(-self.before.next_children // passes)
         # With larger merges, the system would spend more time on providing new memory than on the merge itself.
-        # Smaller ones would open every file of children more often.
+        # With smaller merges, every file of children would be opened more often.
         fits = search.limits.merge_children
         # Leaves differ in size only by chance. This matters if a range contains few of them.
         most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))

@@ -358,7 +358,7 @@ class StoredCensus:
 
 
 def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowFile:
-    """Open a row file. Check that it has the given owner and, if an entry in a record is given, that it matches it."""
+    """Open a row file. Check that it has the given owner and, if given, that it matches its entry in a record."""
     file = open_rows(path, "" if entry is None else entry.digest)
     if file.part.header.owner != owner or (entry is not None and file.part.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")
@@ -469,7 +469,7 @@ class CensusStore(StoredCensus):
             drop_files(path for path in folder.glob("part-*.rows") if path not in named)
 
     def forget(self, name: str, ply: int) -> None:
-        """Remove the record of a ply if one of the ply's files is missing. ``name`` is ``ply`` or ``count``."""
+        """Remove the record of a ply, because one of the ply's files is missing. ``name`` is ``ply`` or ``count``."""
         drop_files([self.root / f"{name}-{ply:03}.json"])
 
     def drop_work(self) -> None:

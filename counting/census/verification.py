@@ -405,7 +405,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions to the counters. Return the number of rows that are not canonical and of impossible rows."""
+        """Add positions to the counters. Return the numbers of rows that are not canonical and that are impossible."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])

@@ -43,7 +43,7 @@ from tablut.variants import Variant
 AWAY: Final = 3
 """Cost of each soldier that is away from home."""
 STEP: Final = 2
-"""Additional cost for each slide that such a soldier is away from its home."""
+"""Additional cost for each slide that such a soldier needs to return to its home."""
 MISSING: Final = 9
 """Cost of each missing soldier."""
 NOISE: Final = 2
@@ -67,7 +67,7 @@ class HomeTables(NamedTuple):
     homes : ndarray of int32, shape (2 * most,)
         The homes: cells on which soldiers stand at the start.
     ways : ndarray of int32, shape (2 * most * C,)
-        At index ``(side * most + home) * C + cell``, the cost of a soldier on the cell that must return to the home.
+        At index ``(side * most + home) * C + cell``, the cost of a soldier on the cell if it must return to this home.
     king_costs : ndarray of int32, shape (C,)
         The cost of the king on each cell.
     black_stuck : int
@@ -181,11 +181,11 @@ class BeamMemory(NamedTuple):
     mask : int
         One less than the size of `known`.
     boards : ndarray of uint32, shape (2 * width, 2N + 4)
-        The positions of this ply and of the next.
+        The positions of this ply and of the next ply.
     keys : ndarray of uint64, shape (2 * width,)
-        Their Zobrist keys.
+        The Zobrist keys of these positions.
     nodes : ndarray of int32, shape (2 * width,)
-        Their numbers in the tree.
+        The numbers of these positions in the tree.
     parents, records : ndarray of int32, shape (nodes,)
         The tree: the node from which each position was reached, and the un-move.
     known : ndarray of uint64, shape (a power of two,)

@@ -435,7 +435,7 @@ class Checker:
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
-        """Check that lemmas, pockets or backward trees exclude all positions from which a ply leads to an ending."""
+        """Check that lemmas, pockets or backward trees exclude all positions before a final placement."""
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):

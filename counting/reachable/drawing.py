@@ -92,7 +92,7 @@ class DrawTables(NamedTuple):
     places : ndarray of uint8, flat
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
-        At index ``number of the king's cell * cells + place``, the cell of this place. The places of a king's cell
+        At index ``number of the king's cell * cells + place``, the cell of this place. For each king's cell, places
         number the cells on which defenders may stand.
     """
 

@@ -1,4 +1,4 @@
-"""Decisions whether samples are reachable, by proof games, whole backward trees and last plies.
+"""Decisions on whether samples are reachable, by proof games, whole backward trees and last plies.
 
 A proof game is found by a backward beam search (`counting.reachable.beam`).
 
@@ -399,8 +399,7 @@ def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
 
 
 # -- final placements ----------------------------------------------------------------------
-# A final placement is *reached* if a legal ply from a reached position leads to it and ends the game as the placement
-# states.
+# A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the given way.
 # Samples are drawn from all final placements (`tablut.indexing.EndingIndex`). For each sample, the positions before the
 # last ply are listed. Then either a game to one of them is found, or lemmas or whole backward trees exclude them all.
 
