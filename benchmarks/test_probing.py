@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def positions(folder):
-    """About three thousand positions from all tiers, each mapped by a random symmetry, in random order."""
+    """About three thousand positions from all tiers, in random order. Each is mapped by a random symmetry."""
     table = open_tablebase(folder)
     rng = np.random.default_rng(1)
     found = []

@@ -1,7 +1,7 @@
 """Speed of search on one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of the process. A node is a move that is made on the board and evaluated,
-including moves in quiescence search. `docs/notes/search-speed.md` quotes the figures.
+Times are CPU seconds of the process. A node is a move that is made on the board and evaluated, including the moves of
+the quiescence search. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import time

@@ -1,8 +1,8 @@
 """The tables that kernels use to index tiers up to symmetry and to read stored values.
 
 They contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also defines
-rows, columns and entries. One record contains the tables of several tiers, because captures lead from one tier to
-another.
+rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of several
+tiers, because captures lead from one tier to another.
 """
 
 from __future__ import annotations
