@@ -1,8 +1,7 @@
 """Load test of the explorer with wrk: speed of probes, with and without other visitors that request searches.
 
-Run it from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probed positions
-are random and have three men. In one test, a few positions are requested repeatedly and answered from a cache. In the
-other, each position is requested only once.
+Run from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probed positions are
+random and have three men. Either a few are requested repeatedly (answered from a cache), or each only once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Checks on samples of positions that the symmetries of a rule set act as automorphisms of the game.
+"""Tests on samples of positions of whether the symmetries of a rule set act as automorphisms of the game.
 
 A symmetry g of the rules should map every position p to a position g·p whose moves, captures and outcomes are the
 images of the moves, captures and outcomes of p, with the same number of continuations. `verify` tests this on all
@@ -87,8 +87,8 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within a number of plies from the start.
 
-    The number of plies is the largest that gives at most ``most`` positions. It is the second result. The third result
-    is true if the positions are all undecided positions that are reachable from the start.
+    The number of plies is the largest number that gives at most ``most`` positions. It is the second result. The third
+    result is true if there are no other undecided positions that are reachable from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -185,9 +185,8 @@ def verify(
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start. All positions within a number of plies are tested, for the largest
-        number of plies that this maximum allows. The default is 250 000 on boards of up to 25 cells and 10 000 on
-        larger boards.
+        Maximum number of positions near the start. The test takes all positions within as many plies as this maximum
+        allows. The default is 250 000 on boards of up to 25 cells and 10 000 on larger boards.
     group : sequence of Symmetry, optional
         The claimed symmetries. The default is the symmetries of the variant.
 

@@ -46,7 +46,7 @@ class Batch:
     variant : Variant
         The rule set.
     actions : int
-        Number of actions: 2(N - 1) for each of the N² cells.
+        Number of actions, which is 2(N - 1) for each of the N² cells of a board with N rows and N columns.
     action_images : ndarray of int64, shape (symmetries, actions)
         Image of each action under each symmetry of the start.
 
