@@ -43,7 +43,7 @@ delay = function() return {pause} end
 
 
 class Measured(NamedTuple):
-    """Results of wrk: requests per second, latencies in ms, refused requests; and CPU time per request in ms."""
+    """Results of wrk: requests per second, latencies in ms, refused requests, and CPU time per request in ms."""
 
     rate: float
     median: float
@@ -103,7 +103,7 @@ def _ms(said: str, share: str) -> float:
 
 
 def flood(address: str, visitors: int, stop: threading.Event, answers: Counter[int]) -> list[threading.Thread]:
-    """Start visitors that request searches, each sending a new request as soon as the last one is answered."""
+    """Start visitors that request searches. Each sends a new request as soon as its last one is answered."""
 
     def ask(number: int) -> None:
         with httpx.Client(base_url=address, cookies={"visitor": f"flood-{number}"}, timeout=60) as client:
@@ -143,14 +143,14 @@ def main() -> None:
             for path in few:
                 assert client.get(path).status_code == 200, path
             client.post("/api/bestmove", json={"nodes": 1})
-        time.sleep(5)  # until everything that is loaded at start-up is ready
+        time.sleep(5)  # wait until everything that is loaded at start-up is ready
         rows = {"the same 100 positions": wrk(address, server.pid, few, options)}
         rows["each position once"] = wrk(address, server.pid, many, options)
         stop, answers = threading.Event(), Counter[int]()
         threads = flood(address, options.visitors, stop, answers)
         crowd = f"the same 100, {options.visitors} visitors searching"
         rows[crowd] = wrk(address, server.pid, few, options)
-        # The pause is 70 % of the time that each connection has for a probe; the rest is left for the answer.
+        # The pause is 70 % of the time that each connection has for a probe. The rest is left for the answer.
         rows[f"{crowd}, {RATE} asked for a second"] = wrk(
             address, server.pid, few, options, pause=700 * options.connections // RATE
         )

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.overrun``: how closely a search keeps its time limit, on an idle or a busy machine.
+"""``python -m benchmarks.overrun``: measure how closely a search keeps its time limit, on an idle or a busy machine.
 
-On a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for the interpreter
-lock. Negative figures are unused time; positive figures are violations of the limit.
+To simulate a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for the
+interpreter lock. Negative figures are unused time. Positive figures are violations of the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def crowd(processes: int) -> Iterator[None]:
-    """Keep processors and the interpreter lock busy within the context; with 0 processes, do nothing."""
+    """Keep the processors and the interpreter lock busy within the context. With 0 processes, do nothing."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     done = threading.Event()
 

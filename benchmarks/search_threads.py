@@ -1,7 +1,7 @@
-"""``python -m benchmarks.search_threads``: the speed-up that a second thread gives a search, in wall time.
+"""``python -m benchmarks.search_threads``: measure the speed-up of a search by additional threads, in wall time.
 
-The same positions are searched with one thread and with several, for the same time each. The ratio of nodes per second
-shows whether the threads hinder each other. It is meaningful only on an idle machine.
+The same positions are searched with one thread and with several, for the same time each. The ratio of the nodes per
+second shows whether the threads hinder each other. It is meaningful only on an idle machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tablut.play.search.searcher import Searcher
 
 
 def rates(searcher: Searcher, positions: int, seconds: float, seed: int) -> list[float]:
-    """Return a searcher's nodes per second of wall time, for each random position."""
+    """Return a searcher's nodes per second of wall time for each of several random positions."""
     random, found = Random(seed), []
     while len(found) < positions:
         board = Board(searcher.variant)

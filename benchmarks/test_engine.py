@@ -34,7 +34,10 @@ def third_ply(engine):
 
 @pytest.fixture(scope="module")
 def middle_game(engine):
-    """Positions after sixteen plies of random play (all children of those after fifteen), in random order."""
+    """Positions after sixteen plies, in random order.
+
+    They are all children of the positions after fifteen plies of random play.
+    """
     rng = np.random.default_rng(1)
     words = np.repeat(engine.words(engine.start()), 3000, axis=0)
     for _ in range(15):

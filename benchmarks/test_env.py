@@ -1,4 +1,7 @@
-"""Speed of the learning environments on one thread, and of loops over boards; see `benchmarks/test_engine.py`."""
+"""Speed of the learning environments on one thread, compared with loops over boards.
+
+See `benchmarks/test_engine.py` for how to run it.
+"""
 
 import time
 from random import Random
@@ -16,7 +19,7 @@ GAMES, STEPS = 4096, 100
 
 @pytest.mark.parametrize("shown", ["nothing", "mask", "planes"])
 def test_batch(benchmark, shown):
-    """Play random plies; finished games are replaced by new ones."""
+    """Play random plies. Finished games are replaced by new ones."""
     batch = Batch("ashton", GAMES, seed=1)
 
     def play():

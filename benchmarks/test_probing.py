@@ -1,7 +1,7 @@
 """Speed of tablebases on one thread: ``pytest benchmarks/test_probing.py --benchmark-enable --benchmark-only``.
 
 Times are CPU seconds of the process. By default, a tablebase of ashton with at most four men is built
-first; set ``TABLUT_TABLEBASE`` to use an existing one.
+first. Set ``TABLUT_TABLEBASE`` to use an existing tablebase.
 """
 
 import os
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """Folder of the tablebase."""
+    """The folder of the tablebase."""
     named = os.environ.get("TABLUT_TABLEBASE")
     if named:
         return Path(named)
@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def positions(folder):
-    """About three thousand positions from all tiers, each mapped by a random symmetry, in random order."""
+    """About three thousand positions from all tiers, in random order. Each is mapped by a random symmetry."""
     table = open_tablebase(folder)
     rng = np.random.default_rng(1)
     found = []

@@ -18,8 +18,8 @@ from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
-# Variant, position (the start if empty), prover, and bound in plies with the benchmark enabled and disabled. No win
-# exists within the bound, so the whole tree is searched.
+# Variant, position (the start if empty), prover, bound in plies with the benchmark enabled, and bound with the
+# benchmark disabled. No win exists within the bounds, so the whole tree is searched.
 EXCLUDED = [
     ("ashton", "", 0, 7, 5),
     ("mcgill", "9/2b6/4w4/b1b1w3b/3wK2wb/b3w3b/2b6/4b4/3b5 b", 1, 7, 5),
@@ -77,7 +77,8 @@ def test_prove_the_puzzles(benchmark, way):
     report(benchmark, f"{len(chosen)} puzzles, {way}", sum(search.budget.nodes for search in searches))
 
 
-# Moves to four positions of the proof after d2-g2, which take 17 to 197 million nodes on one thread.
+# Moves that lead to four positions of the proof after d2-g2. Proving these positions takes 17 to 197 million nodes on
+# one thread.
 LONG_WIN = ["d2-g2", "d3-g3", "b4-b2", "c4-c1", "d1-d3", "e4-e3", "b2-d2", "d4-c4", "d6-b6"]
 
 

@@ -1,7 +1,7 @@
 """Speed of search on one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of the process. A node is a move made on the board and judged,
-including moves in quiescence. `docs/notes/search-speed.md` quotes the figures.
+Times are CPU seconds of the process. A node is a move that is made on the board and evaluated, including the moves of
+the quiescence search. `docs/notes/search-speed.md` quotes the figures.
 """
 
 import time
@@ -39,7 +39,7 @@ def test_nodes_a_second(benchmark, name):
 
 
 def test_time_to_depth(benchmark):
-    """Measure the CPU seconds needed for each depth from the start of ashton, with an empty table for each search."""
+    """Measure the CPU seconds for each depth from the start of ashton. Each search begins with an empty table."""
     board = Board("ashton")
     searcher = Searcher(board.variant)
     depth = 14 if benchmark.enabled else 4

@@ -1,7 +1,7 @@
 """Speed of the solver on one thread: ``pytest benchmarks/test_solver.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of the process. An entry is a class of placements with one side to
-move. Each measured tier is solved completely; the lower tiers that it needs are solved beforehand.
+Times are CPU seconds of the process. An entry is a class of placements with one side to move. Each measured tier is
+solved completely. The lower tiers that it needs are solved beforehand.
 """
 
 import time

@@ -93,7 +93,7 @@ def test_long_wins_and_losses(benchmark, truth, material):
 
 
 def _nodes_to_proof(searcher, board):
-    """Return the number of nodes of a search to the least depth that proves a win or a loss, or 0 if none does."""
+    """Return the number of nodes of a search to the least depth that proves a win or a loss, or 0 if no depth does."""
     for depth in range(1, 100):
         searcher.forget()
         found = searcher.search(board, SearchLimits(depth=depth))

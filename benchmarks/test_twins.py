@@ -1,8 +1,8 @@
-"""The compiled engine and its plain-Python twin compared: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
+"""Speed of the compiled engine and the plain Python rules: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
 
 The McGill paper claims that its light board is up to thirty times as fast as the board provided by the course (section
-VII). For comparison, engine and twin count the same move sequences from the start of mcgill. Both make every move,
-including the last. Times are CPU seconds of one thread; the report's page on the players quotes the figures.
+VII). For comparison, both implementations count the same move sequences from the start of mcgill. Both make every move,
+including the last. Times are CPU seconds of one thread. The report's page on the players quotes the figures.
 """
 
 import time
@@ -18,7 +18,7 @@ from tablut.variants import load_variant
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 SEQUENCES = {2: 3_944, 3: 285_728}
-"""Published numbers of move sequences of mcgill, by depth."""
+"""Published numbers of move sequences from the start of mcgill, by depth."""
 
 
 def sequences(game, position, depth):

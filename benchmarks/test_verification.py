@@ -1,7 +1,7 @@
 """Speed of verification: ``pytest benchmarks/test_verification.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of the process on one thread, for one eighth of some shipped tiers. A value belongs to a class of
-placements with one side to move.
+Times are CPU seconds of the process on one thread, for one eighth of some tiers of the shipped tablebase. A value
+belongs to a class of placements with one side to move.
 """
 
 import time

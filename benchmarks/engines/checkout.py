@@ -1,8 +1,8 @@
-"""``python benchmarks/engines/checkout.py DIR``: the engine of an older checkout, as a program that plays matches.
+"""``python benchmarks/engines/checkout.py DIR``: run the engine of an older checkout as a program that plays matches.
 
 The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the
-checkout at DIR. It also works for commits that have no ``tablut engine`` yet. All other output, and the errors, come
-from these packages.
+checkout at DIR. It also works for commits that do not yet have ``tablut engine``. All other output, and the errors,
+come from these packages.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Older:
-    """The player ``alphabeta`` of a checkout, found under the module names that the checkout uses."""
+    """The player ``alphabeta`` of a checkout, imported from the modules that exist in this checkout."""
 
     def __init__(self, folder: Path) -> None:
         sys.path.insert(0, str(folder))
@@ -26,7 +26,7 @@ class Older:
             self._players, limits = import_module("tablut.play.players"), import_module("tablut.play.search.limits")
             self._limits: Any = limits.SearchLimits
         except ModuleNotFoundError:
-            # Older checkouts, in which the packages were not yet under `tablut.play`.
+            # This is an older checkout, in which the packages are not yet under `tablut.play`.
             self._players, limits = import_module("tablut.players"), import_module("tablut.search.limits")
             self._limits = limits.Limits
         self._variant, self._hash = "ashton", 64
@@ -43,12 +43,12 @@ class Older:
         self._player = None
 
     def get_ready(self) -> None:
-        """Create a player without memory of earlier games, unless one exists already, and trigger all lazy loading."""
+        """Create a player with no memory of earlier games, unless one exists already, and trigger all lazy loading."""
         if self._player is None:
             options = self._players.PlayerOptions(hash_mib=self._hash)
             board = self._board_of(self._variant)
             self._player = self._players.make_player("alphabeta", board.variant, options)
-            # The very first move takes seconds on a busy machine, because of lazy imports.
+            # The first move takes seconds on a busy machine, because of lazy imports.
             board.push_text(str(next(iter(board.legal_moves))))
             self._player.choose(board, self._limits(nodes=1))
             self._player = self._players.make_player("alphabeta", board.variant, options)
@@ -65,7 +65,7 @@ class Older:
         if (self._variant, start) != self._begun or moves[:known] != self._moves:
             self._board = self._board_of(self._variant, None if start == "startpos" else start)
             self._begun, known = (self._variant, start), 0
-        # If the game continues, make only the new moves: repeating all moves would cost thinking time.
+        # If the game continues, make only the new moves, because repeating all moves would cost thinking time.
         for move in moves[known:]:
             self._board.push_text(move)
         self._moves = moves

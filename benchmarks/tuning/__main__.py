@@ -1,7 +1,7 @@
 """``python -m benchmarks.tuning FILE``: tune the weights of the evaluation by self-play.
 
-Tuning runs in several rounds of games and regression, and each round plays with the weights of the round before. The
-result then plays a match against the hand-set weights, and is accepted if it does not lose.
+Tuning runs in several rounds. A round consists of games, which are played with the weights of the previous round, and a
+regression. In the end, the result plays a match against the hand-set weights, and is accepted if it does not lose.
 """
 
 from __future__ import annotations

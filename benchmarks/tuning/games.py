@@ -1,8 +1,7 @@
-"""Games of the search against itself, as training data for tuning, and matches to judge the result.
+"""Games of the search against itself as training data for tuning, and matches that test the result.
 
-The search plays from random openings, with a fixed number of nodes per move. From
-each game some quiet positions are sampled, with the game's result for white as 1, ½ or 0.
-All games are reproducible from the seed.
+The search plays from random openings, with a fixed number of nodes per move. From each game, some quiet positions are
+sampled. Each is stored with the game's result for white: 1, ½ or 0. All games are reproducible from the seed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LONGEST: Final = 150
-"""Number of plies after which a game counts as drawn; doubled on boards larger than 9x9."""
+"""Number of plies after which a game counts as drawn. It is doubled on boards larger than 9x9."""
 
 
 class Quiet(NamedTuple):
@@ -38,11 +37,11 @@ class Quiet(NamedTuple):
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        Board array of an undecided position.
+        The board array of an undecided position.
     score : int
-        Score of the search in centi-logits, for white.
+        Score of the search in hundredths of a logit, from white's point of view.
     judged : bool
-        Whether no later move of the game was random, so that the game's result reflects the position.
+        True if no later move of the game was random, so that the game's result reflects the position.
     """
 
     board: NDArray[np.uint32]
@@ -113,7 +112,7 @@ def play_game(
         key = engine.key(board)
         occurrence = past[len(past) - since_capture :].count(key) + 1
         if rules.repetition.result != "none" and occurrence >= rules.repetition.times:
-            # The position was repeated by the side that is not to move now.
+            # The side that is not to move has just repeated the position.
             winner = rules.repetition.winner("white" if side else "black")
             return (0.5 if winner is None else float(winner == "white")), quiet
         if rules.move_limit is not None and ply >= rules.move_limit:
@@ -150,7 +149,7 @@ def play_pairs(
 ) -> Iterator[tuple[float, float]]:
     """Play pairs of games with colours swapped, each pair from a random opening of 4, 6 or 8 plies.
 
-    Yields the points of the first player in both games of each pair.
+    Yield the points of the first player in the two games of each pair.
     """
     random = Random(seed)
     for number in range(pairs):
@@ -177,7 +176,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions from self-play with the results of their games; ``share`` is the sampled fraction."""
+    """Return quiet positions from self-play with the results of their games. ``share`` is the fraction sampled."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

@@ -1,8 +1,8 @@
-"""``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: the match that new patterns must win.
+"""``python -m benchmarks.tuning.judging NEW [OLD] --variant NAME``: play the match that new patterns must win.
 
-The new patterns play the old ones, or the terms alone, with equal nodes or equal time per move; both
-sides use the shipped weights. A sequential probability ratio test ends the match as soon as one of the two
-given differences in Elo is sufficiently more likely than the other.
+The new patterns play against the old patterns, or against the evaluation without patterns. Both sides have the same
+number of nodes or the same time per move, and both use the shipped weights. A sequential probability ratio test ends
+the match as soon as one of the two given differences in Elo is sufficiently more likely than the other.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _EVERY = 20
-"""Number of pairs between two progress lines."""
+"""Number of pairs of games between two progress lines."""
 
 
 class Judgement(NamedTuple):
-    """State of a match between patterns: tally, log-likelihood ratio, and state of the test."""
+    """The state of a match between patterns: tally, log-likelihood ratio, and state of the test."""
 
     tally: Tally
     ratio: float

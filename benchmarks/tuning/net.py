@@ -2,10 +2,10 @@
 
 As for patterns, training positions and their values come from self-play (`benchmarks.tuning.positions`). The net
 (`tablut.play.search.net`) learns a correction to the sum of terms and patterns, which stay fixed except for a common
-slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds: each round plays with the
-net of the round before (the first without a net) and learns from the positions of all rounds so far. One game is held
-out for every twenty training games, to measure the gain. The patterns, the net and a record of both are written to
-FILE.
+slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with the
+net of the previous round and learns from the positions of all rounds so far. The first round plays without a net. One
+game is held out for every twenty training games, to measure the gain. The patterns, the net and a record of both are
+written to FILE.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 4096
 _RATE: Final = 5e-3
-"""Initial learning rate of Adam; it decays to zero along a cosine."""
+"""Initial learning rate of Adam. It decays to zero along a cosine."""
 _CHUNK: Final = 20_000
 _HELD_OUT: Final = 20
 """Number of training games for each game that is held out."""
@@ -48,7 +48,7 @@ _HELD_OUT: Final = 20
 def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
     """Return the input features of boards, shape (n, 3C + 2).
 
-    The features are attackers, white pieces and the king by cell, then white to move and black to move.
+    The features are attackers, white pieces and the king on each cell, followed by white to move and black to move.
     """
     found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
     cells, state, rows = size * size, head(boards), np.arange(len(boards))
@@ -62,9 +62,10 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 
 
 class Net(NamedTuple):
-    """Parameters of a net in training: input weights by feature and unit, output weights, and the slope of the base.
+    """The parameters of a net in training.
 
-    The base is the logit of the evaluation without the net.
+    They are the input weights for each feature and unit, the output weights, and the slope of the base. The base is the
+    logit of the evaluation without the net.
     """
 
     weights: NDArray[np.float32]
@@ -73,7 +74,7 @@ class Net(NamedTuple):
 
 
 class Learner:
-    """Trainer of a net that is invariant under the symmetries of the board."""
+    """A trainer of a net that is invariant under the symmetries of the board."""
 
     def __init__(self, variant: Variant, slope: float, seed: int) -> None:
         cells, self._random = variant.size**2, np.random.default_rng(seed)
@@ -125,7 +126,7 @@ class Learner:
                 part -= rate * (mean / (1 - 0.9 ** (step + 1))) / (np.sqrt(square / (1 - 0.999 ** (step + 1))) + 1e-9)
 
     def rounded(self) -> NDArray[np.int16]:
-        """Return the net rounded to integers, in the format of a file of patterns."""
+        """Return the net rounded to integers, in the format of pattern files."""
         weights = self.net.weights * FULL
         say = self.net.say / self.net.slope[0] * 100 * SCALE * (1 << OUTPUT_BITS) / FULL
         # The last row holds the output weights of the units.
@@ -141,7 +142,7 @@ def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
 def fit_net(
     variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
-    """Train a net on positions. Return it with the losses on held-out positions, without the net and with it."""
+    """Train a net on positions. Return it with the losses on held-out positions without the net and with the net."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
     logits = []
     for boards in (positions.boards, held_out.boards):
@@ -159,7 +160,7 @@ def fit_net(
 def make_net(
     variants: Sequence[Variant], patterns: Patterns, *, games: int, nodes: int, rounds: int, epochs: int, seed: int
 ) -> Patterns:
-    """Train a net in rounds of self-play, and return the patterns with the net."""
+    """Train a net in rounds of self-play, and return the patterns together with the net."""
     gathered: tuple[list[Positions], list[Positions]] = ([], [])
     for round_ in range(rounds):
         for number, variant in enumerate(variants):

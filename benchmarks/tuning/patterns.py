@@ -2,9 +2,9 @@
 
 Training positions and their values come from games (`benchmarks.tuning.positions`). A logistic regression with a ridge
 penalty finds the scores that patterns add to the terms of the evaluation, whose weights stay fixed. Training runs in
-rounds: each round plays with the patterns of the round before (the first with the terms alone) and learns from the
-positions of all rounds so far. The same command always gives the same file, so shipped patterns can be reproduced.
-`benchmarks.tuning.judging` decides whether patterns are shipped.
+rounds. Each round plays with the patterns of the previous round and learns from the positions of all rounds so far. The
+first round plays without patterns. The same command always gives the same file, so shipped patterns can be reproduced.
+A match (`benchmarks.tuning.judging`) decides whether patterns are shipped.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LEAST: Final = SCALE // 4
-"""Smallest score of a pattern that is stored; smaller ones matter little and would take space."""
+"""Smallest score of a pattern that is stored. Smaller scores matter little and would take space."""
 _LARGEST: Final = 9
 """Size of the largest boards on which a line's patterns depend on the king's distance from the line.
 
@@ -46,18 +46,18 @@ _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
 
 
 class Layout(NamedTuple):
-    """Numbering of patterns, in which contents of lines and corners that are equal by symmetry share a number.
+    """A numbering of patterns. Contents of lines and corners that are equal by symmetry share a number.
 
     Attributes
     ----------
     line_table : ndarray of uint8, shape (C, 2N)
-        As in `tablut.play.search.weights.Patterns`.
+        The same array as in `tablut.play.search.weights.Patterns`.
     line_pattern : ndarray of int32, shape (tables, 3**N)
-        Number of the pattern, by table and content of a line.
+        Number of the pattern for each table and each content of a line.
     corner_pattern : ndarray of int32, shape (4, 3**9)
-        Number of the pattern, by corner and content.
+        Number of the pattern for each corner and each content.
     corners : list of list of int
-        Cells of each corner that its pattern covers.
+        The cells that belong to the pattern of each corner.
     patterns : int
         Number of different patterns.
     """
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
 
 def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    """Return contents (in base 3) with the content of each place moved to the corresponding place in ``places``."""
+    """Return contents, as numbers in base 3, after moving the digit of each place to its entry in ``places``."""
     moved = np.zeros_like(contents)
     for place, target in enumerate(places):
         moved += contents // 3**place % 3 * 3**target
@@ -159,7 +159,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
 
 
 def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the positive slope and the level that best fit ``slope * base + level``, as logits, to the worth."""
+    """Return the positive slope and the level for which the logits ``slope * base + level`` best fit the worth."""
 
     def _cost(line: NDArray[np.float64]) -> float:
         logits = np.exp(line[0]) * base + line[1]
@@ -172,7 +172,7 @@ def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
-    """Return the scores of patterns that, added to the fixed terms, best predict the worth of positions."""
+    """Return the pattern scores that best predict the worth of positions when added to the fixed terms."""
     raw = np.zeros(len(positions.boards), dtype=np.int64)
     evaluate_boards(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
@@ -180,13 +180,13 @@ def fit_patterns(
     numbers, base, worth = patterns_of(layout, positions.boards), raw / 100, positions.worth
     slope = 1.0
     if variant.rules.act_afar:
-        # Hand-set terms rank positions but are not calibrated. They are calibrated here, so that the patterns need not
-        # do it.
+        # Hand-set terms rank positions but are not calibrated. They are calibrated here, so that the patterns do not
+        # have to compensate for this.
         slope, level = calibration(base, worth)
         base = slope * base + level
     shown = np.arange(layout.patterns)
     if variant.size > _LARGEST:
-        # Patterns that occur in no position keep the score 0; on a large board these are nearly all patterns.
+        # Patterns that occur in no position keep the score 0. On a large board these are nearly all patterns.
         shown, numbers = np.unique(numbers, return_inverse=True)
 
     def _cost(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

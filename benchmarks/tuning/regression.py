@@ -1,4 +1,4 @@
-"""Fitting of weights to positions with known results: Texel's tuning as a logistic regression.
+"""Fitting of weights to positions with known results: Texel's tuning method as a logistic regression.
 
 The model takes a position's evaluation as the log-odds of a win for white. The weights maximise the likelihood of the
 results, with a ridge penalty that pulls them towards a prior. The cost is strictly convex, so the optimum is unique;
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RIDGE: Final = 3e-4
-"""Ridge penalty: weight of the squared distance from the prior (in logits), relative to the mean cost of a position."""
+"""Ridge penalty: weight of the squared distance from the prior in logits, relative to the mean cost per position."""
 _FLAT: Final = 1e-7
 """Largest gradient (per standard deviation of a term) at which a fit counts as converged."""
 
@@ -65,7 +65,8 @@ def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mappin
         return (scaled * (odds * (1 - odds))[:, None]).T @ scaled / len(results) + _RIDGE * np.eye(len(beta))
 
     found = minimize(_cost, centre, jac=True, hess=_curvature, method="trust-exact", options={"gtol": 1e-10})
-    # scipy may report failure near the optimum because of rounding errors; accept the result if the gradient is small.
+    # Near the optimum, scipy may report a failure because of rounding errors. Accept the result if the gradient is
+    # small.
     if not found.success and np.abs(found.jac).max() > _FLAT:
         raise RuntimeError(f"the regression found no optimum: {found.message}")
     fitted = np.array([prior[term] for term in TERMS])

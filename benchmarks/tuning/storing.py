@@ -1,4 +1,4 @@
-"""Weights set by hand, from which tuning starts, and the files of patterns."""
+"""The hand-set weights from which tuning starts, and the files of patterns."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "king_capture_sides": -50.0,
     "tempo": 10.0,
 }
-"""Weights set by hand, from which tuning starts and with which its result is compared."""
+"""Hand-set weights. Tuning starts from them, and its result is compared with them."""
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
@@ -36,13 +36,13 @@ _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards
 
 
 def hand_weights(family: str) -> Mapping[str, float]:
-    """Return the weights set by hand for a family."""
+    """Return the hand-set weights of a family of variants."""
     afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
     return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 
 
 def written_patterns(patterns: Patterns) -> bytes:
-    """Return patterns as the bytes of a file. Equal patterns give the same bytes."""
+    """Return the contents of a file of patterns as bytes. Equal patterns always give the same bytes."""
     written = io.BytesIO()
     np.savez_compressed(written, **patterns._asdict())
     return written.getvalue()

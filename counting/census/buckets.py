@@ -1,24 +1,26 @@
 """Sets of positions in hash order: leaves, removal of duplicates, and comparison with earlier plies.
 
-Every row (a position, W words) has a 64-bit hash. Its top bits are the number of the *leaf* to which the row belongs,
-and all files are sorted by leaf. Equal rows belong to the same leaf, so leaves are processed one by one. The next bits
-of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache. Rows are compared word
-by word; a hash only determines the place of a row.
+A row is a packed position of W words. Every row has a 64-bit hash, whose top bits are the number of the *leaf* to which
+the row belongs. All files are sorted by leaf. Equal rows belong to the same leaf, so leaves can be processed one by
+one. The next bits of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache.
+Rows are compared word by word; a hash only determines where a row is stored.
 
 The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or duplicated. Two
-bits of a child (`FIXING`) are not part of the position. They contribute to the checksum only.
+bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
-A ply that is counted but not stored is generated family by family. In a ply, one side moves a piece. The soldiers of
-the other side stay where they are unless they are captured; so does the king if an attacker moves. The *family* of a
-position is the orbit, under the group, of the pieces of the side that did not make the last move: of the attackers if
-black is to move, of the king and the defenders if white is. All children of a parent by moves without a capture
-therefore belong to one family, which is known before any child is generated. Equal positions belong to the same family.
-So a ply can be counted family by family, and each parent is expanded once. This is structured duplicate detection [1]_,
-with the untouched side as the structure.
+A ply that is counted but not stored is generated family by family. In a ply, one side moves a piece. The other side's
+pieces stay where they are unless they are captured. The *family* of a position is the orbit, under the group, of the
+pieces of the side that did not make the last move: the attackers if black is to move, the king and the defenders if
+white is. All children of a parent by moves without a capture therefore belong to one family, which is known before any
+child is generated. Equal positions belong to the same family. So a ply can be counted family by family, and each parent
+is expanded only once. This is structured duplicate detection [1]_, in which the pieces of the side that did not move
+provide the structure.
 
-A *bin* is the top 12 bits of a hash of the family. Each image under the group is hashed by the exclusive or of a random
-word for each of its cells, followed by a mixing step. The sum of these hashes over the group is the same for all
-images. Two families may share a bin; this affects only how evenly the bins are filled.
+The *bin* of a position is the number formed by the top 12 bits of a hash of its family. To compute this hash, a random
+word is assigned to each cell, separately for the two sides. Each image under the group is hashed by the exclusive or of
+the words of its cells, followed by a mixing step. These hashes are added up over the group, so the sum is the same for
+all images.
+Two families may share a bin; this affects only how evenly the bins are filled.
 
 Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.
 
@@ -48,16 +50,16 @@ from tablut.variants import Variant
 LEAF_BITS: Final = 12
 """Number of bits of the hash that select a leaf."""
 LEAVES: Final = 1 << LEAF_BITS
-"""Number of leaves. It is large enough for a leaf to fit into memory in plies of up to about 10^11 children."""
+"""Number of leaves. There are enough of them for each leaf to fit into memory, up to about 10^11 children in a ply."""
 BINS: Final = 1 << 12
 """Number of ranges into which the hashes of families are divided; see `family_bins`."""
 FIXING: Final = 60
-"""The first of two bits of a child's last word: the logarithm to base 2 of the order of the position's stabiliser."""
+"""Index of the lower of two bits in a child's last word. They hold the base-2 logarithm of its stabiliser's order."""
 
 _POSITION: Final = (1 << 64) - 1 - (3 << FIXING)
 
 CACHED_ROWS: Final = 8192
-"""Maximum number of rows that fit into the cache together with their table. Larger leaves are split first."""
+"""Number of rows that fit into the processor's cache together with their hash table. Larger leaves are split first."""
 
 
 @inlined
@@ -84,14 +86,14 @@ def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) -> bool:
-    """Return whether two rows are the same position."""
+    """Return whether two rows represent the same position."""
     if width > 1 and one[0] != other[0]:
         return False
     if width > 2 and one[1] != other[1]:
         return False
     if width > 3 and one[2] != other[2]:
         return False
-    for word in range(3, width - 1):  # of boards over 11×11
+    for word in range(3, width - 1):  # only on boards larger than 11×11
         if one[word] != other[word]:
             return False
     return bool(((one[width - 1] ^ other[width - 1]) & U64(_POSITION)) == U64(0))
@@ -99,7 +101,7 @@ def _same_row(one: NDArray[np.uint64], other: NDArray[np.uint64], width: int) ->
 
 @inlined
 def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int) -> None:
-    """Copy a row; the loop over the first four words is unrolled, since vectorising it makes it slower."""
+    """Copy a row. The loop over the first four words is unrolled by hand, because vectorising it is slower."""
     target[0] = source[0]
     if width > 1:
         target[1] = source[1]
@@ -144,7 +146,7 @@ def _leaf_sums(
 def scatter(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows to the places given by the cursors of their leaves, and advance the cursors."""
+    """Copy each row to the position of its leaf's cursor, and advance the cursor."""
     width = rows.shape[1]
     base, leaf_of, cursor, target = pointer(rows), pointer(leaves), pointer(cursors), pointer(out)
     for index in range(len(rows)):
@@ -157,7 +159,7 @@ def scatter(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy rows that are sorted by leaf to the places given by the cursors of the leaves, and advance the cursors."""
+    """Copy the rows of each leaf to the position of its cursor, and advance it. The rows are sorted by leaf."""
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -170,14 +172,14 @@ def copy_leaves(
 
 
 def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the logarithm of each leaf's table size, chosen so that at most three quarters of a table are used."""
+    """Return the base-2 logarithm of the size of each leaf's hash table. At most three quarters of a table are used."""
     wanted = np.maximum(-(-4 * counts // 3), 2)
     return np.array(np.ceil(np.log2(wanted)), dtype=np.int64)
 
 
 @inlined
 def _slot_of(value: np.uint64, bits: int) -> int:
-    """Return the place of a hash in its leaf's table, given by the bits after those of the leaf."""
+    """Return the slot of a hash in its leaf's table. It is given by the bits that follow the number of the leaf."""
     return I64((value << U64(LEAF_BITS)) >> U64(64 - bits))
 
 
@@ -191,9 +193,9 @@ class LeafTables(NamedTuple):
     starts : ndarray of int64, shape (L + 1,)
         The first row of each leaf, and the end of the last leaf.
     bits, tables : ndarray of int64, shape (L,)
-        The logarithm of the size of each leaf's table, and the table's first slot; see `table_bits`.
+        For each leaf, the base-2 logarithm of the size of its table (see `table_bits`), and the table's first slot.
     slots : ndarray of uint32
-        The tables. A slot is zero if it is free; otherwise it is one more than the number of a row in its leaf.
+        The tables. A free slot is zero. Any other slot holds the index of a row within its leaf, plus one.
     """
 
     rows: NDArray[np.uint64]
@@ -203,16 +205,16 @@ class LeafTables(NamedTuple):
     slots: NDArray[np.uint32]
 
     def part(self, leaves: slice) -> LeafTables:
-        """Return a selection of consecutive leaves, as views of the same arrays."""
+        """Return the tables of a range of leaves, as views of the same arrays."""
         starts = self.starts[leaves.start : leaves.stop + 1]
         return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
 
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to its front, and fill the hash tables.
+    """Move the distinct rows of each leaf to its front, fill the hash tables, and return the number of distinct rows.
 
-    Takes O(n) steps if the hashes are evenly distributed. A leaf that does not fit into the cache is split first.
+    This takes O(n) steps if the hashes are evenly distributed. A leaf that does not fit into the cache is split first.
     """
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
@@ -232,7 +234,7 @@ def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.
         checksum = U64(0)
         source = here
         if size > CACHED_ROWS:
-            # Sort coarsely in the order of the table, so that consecutive rows go to neighbouring slots.
+            # Sort the rows roughly by their slot in the table, so that consecutive rows go to neighbouring slots.
             parts = 1
             while (size >> parts) > CACHED_ROWS // 2 and parts < 16:
                 parts += 1
@@ -281,7 +283,10 @@ def mark_known(
     dead: NDArray[np.uint8],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Mark rows that are among the k rows ``known``, in O(k) steps if the hashes are evenly distributed."""
+    """Mark the rows that also occur in ``known`` as dead, and return their number.
+
+    This takes O(k) steps for k known rows if the hashes are evenly distributed.
+    """
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
     width = rows.shape[1]
@@ -317,10 +322,10 @@ def compact(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Move the distinct rows that are not marked as dead to the front, in the order of leaves; return their number.
+    """Move the distinct rows that are not marked as dead to the front, in the order of leaves. Return their number.
 
-    ``counts`` and ``sums`` receive, for each leaf, the number of these rows and the sum of their hashes. The sums do
-    not include the bits `FIXING`, which `survey` clears.
+    For each leaf, the number of these rows is written to ``counts`` and the sum of their hashes to ``sums``. The sums
+    do not include the bits `FIXING`, which `survey` clears.
     """
     width = rows.shape[1]
     kept = 0
@@ -361,7 +366,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Update the exclusive or of each image with the words of some cells."""
+    """Update the exclusive or for each image with the words of the given cells."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)
@@ -380,7 +385,7 @@ def family_bins(
 ) -> None:
     """Write the bin of each position or, if ``turned`` is 1, of its children by moves without a capture.
 
-    Takes O(soldiers) steps for each position.
+    This takes O(soldiers) steps for each position.
     """
     t = flat(tables)
     width, cells = rows.shape[1], t.cells

@@ -29,7 +29,7 @@ app = Group()
 
 @dataclass(frozen=True)
 class _Way:
-    """How to count, and what to print of it: options that `census` and `census count` share."""
+    """The options shared by `census` and `census count`: how to count, and what to print."""
 
     variant: str
     memory: int
@@ -40,7 +40,7 @@ class _Way:
     as_bfile: bool
 
     def reply(self, report: CensusReport, *, ended: bool) -> Reply:
-        """Return the reply that prints a report; ``ended`` says whether all that was asked for is in it."""
+        """Return the reply that prints a report. ``ended`` is true if the report contains everything requested."""
         from counting.census.report import Ply
 
         detailed = self.against_bounds or (report.complete and ended)
@@ -50,7 +50,7 @@ class _Way:
         return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
     def run(self, work: LongWork, plies: int | None, count: CountWish | None = None, graph: str | None = None) -> Reply:
-        """Run a census; after an error or an interrupt, the results so far are shown before the reason for the end."""
+        """Run a census. After an error or an interrupt, show the results so far before the reason for the early end."""
         from counting.census.report import census
         from counting.census.search import Resources, TooLargeError
 

@@ -1,17 +1,19 @@
-"""Compact codes: a bijection between all positions of bounded material and an interval of integers.
+"""Compact codes: a bijection between all positions with bounded material and an interval of integers.
 
 Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
 rules. Every placement of one king and a bounded number of soldiers has a code for each of three labels (undecided,
 white has won, black has won). The positions of a ply are stored as codes: on 9x9 with 16 and 8 soldiers a code has 96
 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
-Let n be the number of cells other than the king's, T the number of placements of soldiers on them, and S(a, d)
-the number of placements whose material comes before (a, d). Then the code is
+For a position with a attackers and d defenders, let n be the number of cells other than the king's, T the number of
+placements of soldiers on these cells, and S(a, d) the number of placements whose material comes before (a, d) in the
+order of the codes. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
-The ranks are taken in the combinatorial number system; attackers are ranked among the cells that are not
-occupied by defenders. Kernels compute in 128 bits; the tests have a naive twin in Python integers.
+The ranks are taken in the combinatorial number system. Attackers are ranked among the cells that are not
+occupied by defenders. Kernels compute with 128-bit integers; the tests compare them with a naive implementation that
+uses Python integers.
 """
 
 from __future__ import annotations
@@ -42,20 +44,20 @@ _WORD: Final = (1 << 64) - 1
 
 
 class CodeTables(NamedTuple):
-    """The tables of the codes for kernels. A number of 128 bits is stored as two words, the low one first.
+    """The tables of the codes, for use in kernels. A 128-bit number is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, attackers, defenders, code_bytes : int
         Number of cells, maximum numbers of soldiers, and bytes of a code.
     king_bits : int
-        Bits of the king's cell in a packed position.
+        Number of bits that store the king's cell in a packed position.
     binomial : ndarray of uint64, flat
         The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
     prefix : ndarray of uint64, shape (2 * kings,)
-        The first code for each ``label * cells + king``; then the end of all codes.
+        The first code for each ``label * cells + king``, followed by the end of the range of all codes.
     offset : ndarray of uint64, shape (2 * materials,)
-        The number S(a, d) for each ``d * (attackers + 1) + a``; then T.
+        The number S(a, d) for each ``d * (attackers + 1) + a``, followed by T.
     """
 
     cells: int
@@ -85,7 +87,7 @@ class PositionCodes:
         """Return the tables for kernels; ``fits`` must be true."""
         soldiers = range(max(self.attackers, self.defenders) + 1)
         binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in soldiers]
-        # The end of all codes may be 2**128, which is replaced by 2**128 - 1.
+        # The end of the range of codes may be 2**128. In this case it is replaced by 2**128 - 1.
         total, most = self.offsets[-1], (1 << _WIDEST) - 1
         return CodeTables(
             cells=self.cells,
@@ -100,13 +102,13 @@ class PositionCodes:
 
 
 def halves(values: list[int]) -> NDArray[np.uint64]:
-    """Return numbers of 128 bits as pairs of words, the low word first."""
+    """Return 128-bit numbers as pairs of words, the low word first."""
     return np.array([[value & _WORD, value >> 64] for value in values], dtype=np.uint64).ravel()
 
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return codes and their tables for kernels; the tables are None if the codes do not fit."""
+    """Return codes and their tables for kernels. The tables are None if the codes do not fit into 128 bits."""
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None
 
@@ -116,7 +118,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128-bit product of two words, the low word first; it takes one instruction on most processors."""
+    """Return the 128-bit product of two words, the low word first. It takes one instruction on most processors."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -130,14 +132,14 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
 
 @inlined
 def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return the difference of two numbers of 128 bits."""
+    """Return the difference of two 128-bit numbers."""
     borrow = U64(1) if low < other_low else U64(0)
     return low - other_low, high - other_high - borrow
 
 
 @inlined
 def less(low: np.uint64, high: np.uint64, other_low: np.uint64, other_high: np.uint64) -> bool:
-    """Return whether one number of 128 bits is less than another."""
+    """Return whether one 128-bit number is less than another."""
     return bool(high < other_high or (high == other_high and low < other_low))
 
 
@@ -196,11 +198,11 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
 
 @inlined
 def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return quotient and remainder; the quotient must be below 2**64 and the divisor below 2**63.
+    """Return the quotient and the remainder. The quotient must be below 2**64 and the divisor below 2**63.
 
-    The quotient is estimated in floating point, slightly too low, and its multiple of the divisor is subtracted. This
-    is repeated until the remainder is less than the divisor; with a relative error of 2**-50, it takes two or three
-    rounds.
+    The quotient is estimated in floating point, slightly too low, and the product of the estimate and the divisor is
+    subtracted. This is repeated until the remainder is less than the divisor. With a relative error of 2**-50, it takes
+    two or three rounds.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -214,7 +216,7 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Set the bits of a board in a packed position from bit ``start`` on. These bits must be zero before the call."""
+    """Copy the bits of a board into a packed position, from bit ``start`` on. These bits must be zero beforehand."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:
@@ -227,16 +229,16 @@ def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, h
 
 @kernel
 def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions of codes; the inverse of `encode_rows`.
+    """Write the packed positions that belong to codes. This is the inverse of `encode_rows`.
 
-    A number that is not a valid code yields a row of zeros, which the checksums reject.
+    A number that is not a valid code yields a row of zeros, so the checksums do not match.
     """
     table = flat(tables)
     width, cells = rows.shape[1], table.cells
     stride = cells + 1
     kings, materials = 3 * cells, (table.attackers + 1) * (table.defenders + 1)
-    # The guess for the prefix is off by one at most. The search for the material begins at the largest one, since
-    # most positions of a game have nearly all their material.
+    # The guess for the prefix is off by at most one. The search for the material begins with the full material, since
+    # most positions of a game have lost few pieces.
     each = np.float64(table.prefix[3]) * 2.0**64 + np.float64(table.prefix[2])
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)

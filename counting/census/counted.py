@@ -1,13 +1,14 @@
 """Count a ply without storing it, family by family, in as many passes as the disk space requires.
 
-A pass processes a range of bins (`counting.census.buckets`). It extracts the parents of these bins from the
-previous ply, sorted by bin, and counts their children in memory, some bins at a time
+A pass processes a range of bins (`counting.census.buckets`). It extracts the parents whose children belong to these
+bins from the previous ply, sorts them by bin, and counts their children in memory, a few bins at a time
 (`counting.census.tasks`). A parent is read in every pass but is expanded only once altogether, so an additional pass is
 cheap. Only parents and the children by capture are written to the disk; other children are not. The number of passes
 depends on a sample of the parents, the free space on the disk and the requested minimum.
 
-The tally of a bin does not depend on the pass in which the bin was counted. So a count that was killed can be resumed,
-even with a different number of passes, and some of the bins can be counted separately.
+A *tally* is a file with the counts of some bins. The tally of a bin does not depend on the pass in which the bin was
+counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
+counted separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
 
 Non-guarantee: passes are planned with estimated sizes plus some slack, unless the sample is the whole ply.
 """
@@ -61,7 +62,10 @@ _SLACK: Final = 1.15
 
 @dataclass(frozen=True)
 class CountWish:
-    """A request to count the last ply or a part of it: hundredths, passes, and whether to count again."""
+    """A request to count the last ply or a part of it.
+
+    It consists of the range of hundredths, the minimum number of passes, and whether to count again.
+    """
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)
     passes: int = 1
@@ -69,7 +73,7 @@ class CountWish:
 
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return the request for a part of a ply given as ``K/N``, the K-th of N equal parts."""
+        """Return the request for a part of a ply. ``K/N`` stands for the K-th of N equal parts."""
         found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
         which, of = (0, 0) if found is None else map(int, found.groups())
         if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
@@ -97,14 +101,14 @@ def count_ply(search: CensusSearch, ply: int, wish: CountWish) -> Counted:
     found: list[Counted] = []
     while not found:
         with search.mending.attempt(ply, search.resume):
-            # If a part of an earlier ply was damaged, that ply is made again first.
+            # If a part of an earlier ply is damaged, that ply is made again first.
             search.run(ply - 1)
             found.append(_CountedPly(search, ply, wish).count())
     return found[0]
 
 
 class _CountedPly(Making[tuple[int, int]]):
-    """The process of counting one ply without storing it; a pass is a range of bins."""
+    """The process of counting one ply without storing it. A pass is given by its range of bins."""
 
     def __init__(self, search: CensusSearch, ply: int, wish: CountWish) -> None:
         super().__init__(search, ply)
@@ -139,14 +143,14 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- tallies -----------------------------------------------------------------------
 
     def _counted(self) -> tuple[list[RowFile], NDArray[np.bool_]]:
-        """Return the tallies, and an array that marks the bins that they contain."""
+        """Return the tallies, and an array that marks the bins counted in them."""
         files, bins = self.store.tallies(self.ply, self.before.digest, self.folder), np.zeros(BINS, dtype=np.bool_)
         for file in files:
             bins[slice(*bins_of(file))] = True
         return files, bins
 
     def _pending(self) -> list[tuple[int, int]]:
-        """Return the requested bins that have not been counted yet, as ranges within hundredths."""
+        """Return ranges of the requested bins that have not been counted yet. Each range lies within one hundredth."""
         counted, ranges = self._counted()[1], []
         for number in range(*self.wish.hundredths):
             missing = edge(number) + np.flatnonzero(~counted[edge(number) : edge(number + 1)])
@@ -155,7 +159,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return ranges
 
     def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths that are completely counted."""
+        """Return the tallies of the hundredths of which every bin has been counted."""
         files, bins = self._counted()
         done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
         return [file for file in files if hundredth_of(bins_of(file)) in done]
@@ -222,13 +226,13 @@ class _CountedPly(Making[tuple[int, int]]):
         total = sum(load for load, _ in tasks)
         spent = self.cpu
         tallies = self.run(f"{step}count", [task for _, task in tasks], total)
-        self.cpu = spent  # the processor time of tallies is in their files
+        self.cpu = spent  # the files of the tallies record their own processor time
         if not last:
             self.store.drop_work()
         return tallies
 
     def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[PartSource, ...]:
-        """Sort the parents and their children by capture, or the known positions of earlier plies, by bin."""
+        """Sort rows by bin: the parents and their children by capture, or the known positions of earlier plies."""
         search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).rows for source in sources), search.limits.sort_rows)
         plan = digest_of(["sort", name, self.before.digest, [source.digest for source in sources], share, bins])
@@ -248,7 +252,7 @@ class _CountedPly(Making[tuple[int, int]]):
         parents: tuple[PartSource, ...],
         known: tuple[PartSource, ...],
     ) -> list[tuple[int, TallyTask]]:
-        """Return the counting tasks with their loads, each for bins within a hundredth that fit into memory."""
+        """Return the counting tasks with their loads. A task's bins lie within one hundredth and fit into memory."""
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
             raise self._too_many(largest)
@@ -265,7 +269,7 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- the record --------------------------------------------------------------------
 
     def _commit(self, files: list[RowFile], last: CountRecord | None) -> CountRecord:
-        """Write the record of the tallies, unless the same record exists already."""
+        """Write the record of the tallies, unless the store already contains the same record."""
         sums = count_sums(files)
         cpu = sum(file.part.cpu for file in files) + self.cpu
         if last is not None:  # processor time of earlier runs that is not in the tallies
@@ -296,8 +300,8 @@ class _Sample:
     def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
         tools, marks = search.tools, family_marks(search.variant, search.full)
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
-        # Take whole leaves from the first parts. Leaves are determined by a hash, so they are as good as a random
-        # sample.
+        # Take whole leaves from the first parts. The leaf of a row is given by its hash, so these rows are as good as a
+        # random sample.
         read, self.seconds = 0, 0.0
         for source in search.store.parts(before):
             file = open_rows(*source)

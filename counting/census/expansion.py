@@ -3,14 +3,14 @@
 The kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes few
 cells: each image of a child is the image of the parent with the origin of the move removed and its target added. Often
 the least image is determined by the king's cell alone, or by the pieces that did not move. Only the remaining
-candidates are compared, eight images in parallel (`tablut.engine.packing`). The number of images that attain the
-minimum is the order of the child's stabiliser, so the size of its orbit is known without further work. Children are
-never unpacked.
+candidates are compared, eight images in parallel (`tablut.engine.packing`). The number of group elements that attain
+the least image is the order of the child's stabiliser, so the size of its orbit is known without further work. Children
+are never unpacked.
 
-Quiet moves are not made on a board either, because a ply that can capture neither soldiers nor the king can end the
-game only by an escape.
+Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
+escape.
 
-Non-guarantee: it is not checked that parents are well formed and that decided ones are marked as decided.
+Non-guarantee: the kernel does not check that parents are well formed or that decided parents are marked as decided.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
 
 
 class Expander(NamedTuple):
-    """The tables of a game and of its group that an expansion needs."""
+    """The tables of a game and of its symmetry group that an expansion needs."""
 
     tables: Tables
     images: ImageTables
@@ -66,11 +66,11 @@ class Work(NamedTuple):
     board : ndarray of uint32, shape (2N + 4,)
         The parent, except while the outcome of a ply is computed.
     threats : ndarray of uint32, shape (2N,)
-        For each line, a mask of the places to which a move may capture.
+        For each line, a mask of the cells on which an arriving piece may capture.
     entries : ndarray of int64, shape (2N,)
-        Numbers of the table entries to unite.
+        Numbers of the table entries whose union is formed.
     table : ndarray of uint64, shape (16 * (C + slots),)
-        The images of single cells, then of the parent's pieces; see `cell_images`.
+        The images of single cells, followed by the images of the parent's pieces; see `cell_images`.
     least : ndarray of uint64, shape (16,)
         An output buffer for images that are discarded.
     rows, kings, candidates : ndarray
@@ -88,7 +88,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """Properties that all children of a position have in common. Kernels create it."""
+    """The properties that all children of a position have in common. Kernels create it."""
 
     side: int
     home: int
@@ -102,7 +102,10 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """Table entries whose unions, in pairs, are the images of a child's soldiers. Kernels create it."""
+    """The table entries of a child's soldiers. The images of each colour are the union of two entries.
+
+    Kernels create it.
+    """
 
     white: int
     white_too: int
@@ -111,7 +114,7 @@ class Pieces(NamedTuple):
 
 
 class ChildTally(NamedTuple):
-    """Numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
+    """The numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
 
     children: int
     made: int
@@ -120,7 +123,7 @@ class ChildTally(NamedTuple):
 
 
 class ChildFilter(NamedTuple):
-    """Selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
+    """A selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
 
     quiet: bool
     capturing: bool
@@ -130,17 +133,17 @@ class ChildFilter(NamedTuple):
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
-"""Table entries after those of the cells, and their number.
+"""Numbers of the table entries that follow those of the cells, and the number of these entries.
 
-They are the white and the black soldiers of the parent, the mover's soldiers without the moving one, the opponent's
-soldiers without the captured ones, and the empty set.
+The entries are the white and the black soldiers of the parent, the mover's soldiers without the moving one, the
+opponent's soldiers without the captured ones, and the empty set.
 """
 
 
 def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, followed by empty entries for a parent.
+    """Return the images of single cells, followed by empty entries for the pieces of a parent.
 
-    On wide boards, the images are not used and are zero.
+    On boards larger than 11×11, the images are not used and are zero.
     """
     cells = size * size
     table = np.zeros((cells + SLOTS, 16), dtype=np.uint64)
@@ -160,7 +163,7 @@ def store_position(
     tail: np.uint64,
     flags: np.uint64,
 ) -> None:
-    """Write a packed position, given its two boards, its remaining bits and its marks."""
+    """Write a packed position, given its two boards, the bits for king and side to move, and its marks."""
     second, third, fourth = U64(0), U64(0), U64(0)
     if cells < 64:
         first = black[0] | (white[0] << U64(cells))
@@ -213,7 +216,10 @@ BLACK_WON: Final = 62
 """The bit of the last word that is set if black won. No packed position uses the bits from `FIXING` on."""
 
 EXPANSION_COUNTERS: Final = 4
-"""Counters of `expand_canonical`, in positions: parents, moves, capturing moves, captured soldiers."""
+"""Number of counters of `expand_canonical`: parents, moves, capturing moves and captured soldiers.
+
+They refer to positions, not to classes: each parent is counted with the size of its orbit.
+"""
 
 # -- one parent, one ply ---------------------------------------------------------------------
 
@@ -226,8 +232,8 @@ def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     white, black = rules.cells + WHITE, rules.cells + BLACK
     low, high = board_bits(word, rules.words, rules.cells, rules.cells)
     count = table_entries(low, high, rules.size, work.entries)
-    # First the elements that give the least image of king and defenders, then those that give the least image of all
-    # pieces.
+    # First find the group elements that give the least image of king and defenders, then those among them that give
+    # the least image of all pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
     )
@@ -241,7 +247,7 @@ def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
 
 @inlined
 def _threat(rules: Tables, work: Work, target: int) -> int:
-    """Return 1 if a piece that arrives at the target may capture, else 0."""
+    """Return 1 if a piece that arrives at the target might make a capture, else 0."""
     to_rank, to_file = coordinates(rules, target)
     return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[rules.size + to_file]) >> to_rank)) & 1
 
@@ -280,7 +286,7 @@ def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, 
 
 @inlined
 def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
-    """Return the table entries of a child's soldiers. After a capture, the opponent's entry is computed first."""
+    """Return the table entries of a child's soldiers. After a capture, first compute the opponent's entry."""
     empty = rules.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (rules.cells + MOVER, target)
     foe = parent.foe
@@ -293,11 +299,11 @@ def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_kin
 
 @inlined
 def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> int:
-    """Return the elements that map a child to its canonical form.
+    """Return the set of group elements that map a child to its canonical form.
 
-    They are narrowed down by the king, then the white soldiers, then the black ones.
+    The candidates are narrowed down by the king, then by the white soldiers, then by the black ones.
     """
-    # The comparison is written out twice: a helper with an early return made the whole kernel 7 % slower.
+    # The comparison is written out twice, because a helper with an early return made the whole kernel 7 % slower.
     if parent.side == 1 and pieces.white == parent.foe:
         remaining = parent.settled
     else:
@@ -345,7 +351,7 @@ def _expand_piece(
     tally: ChildTally,
     choice: ChildFilter,
 ) -> ChildTally:
-    """Write the selected children by moves of one piece, and count all its children."""
+    """Write the selected children by moves of one piece, and count all children by its moves."""
     rank, file = coordinates(rules, start)
     is_king = parent.side == 0 and start == parent.home
     slides_at = slides_of(rules, parent.side, start, parent.home)
@@ -369,7 +375,7 @@ def _expand_piece(
                 captured += popcount(captures)
             if not (choice.quiet if captures == 0 else choice.capturing):
                 continue
-            if not is_king and not choice.quiet:  # computed here, since captures are rare
+            if not is_king and not choice.quiet:  # computed only here, since captures are rare
                 remove_cell(work.table, rules.cells + MOVER, parent.own, start)
             pieces = _pieces_after(rules, work, parent, target, is_king, captures)
             king = target if is_king else parent.home

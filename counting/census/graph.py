@@ -1,7 +1,7 @@
-"""The state graph of a complete census, with classes as nodes and moves as edges.
+"""The state graph of a complete census. Its nodes are classes of positions, and its edges are moves.
 
 Nodes are numbered ply by ply, beginning with the start, which is node 0. Decided nodes have no successors. All moves
-from one class to another class form a single edge.
+from one class to another form a single edge.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_NODES: Final = 2_000_000
-"""Maximum number of nodes for which the graph in networkx still fits into the memory of a small machine."""
+"""Maximum number of nodes. A networkx graph of this size still fits into the memory of a small machine."""
 _STEP: Final = 1 << 14
 """Number of positions that are unpacked together."""
 
@@ -72,7 +72,7 @@ class StateGraph(NamedTuple):
         return found
 
     def to_networkx(self) -> nx.DiGraph[int]:
-        """Return the graph with node attributes ``ply`` and ``winner`` and the edge attribute ``moves``."""
+        """Return the graph with the node attributes ``ply`` and ``winner`` and the edge attribute ``moves``."""
         import networkx
 
         graph: nx.DiGraph[int] = networkx.DiGraph()
@@ -142,15 +142,18 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges as Parquet: ``source``, ``target`` and ``moves``, with ply, winner and position of both ends."""
-    # Imported here, because loading pyarrow takes longer than most censuses.
+    """Write the edges to a Parquet file: ``source``, ``target`` and ``moves``, and the attributes of both ends.
+
+    The attributes of an end are its ply, its winner and its position.
+    """
+    # The import is local, because loading pyarrow takes longer than most censuses.
     arrow: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
     columns: dict[str, Any] = {"source": graph.source, "target": graph.target, "moves": graph.moves}
     for end in ("source", "target"):
         columns[f"{end}_ply"] = graph.ply[columns[end]]
         columns[f"{end}_winner"] = graph.winner[columns[end]]
-    # A dictionary array stores each text once, however many edges its node has.
+    # A dictionary array stores each text only once, even if its node has many edges.
     texts = arrow.array(graph.positions(variant))
     for end in ("source", "target"):
         columns[f"{end}_position"] = arrow.DictionaryArray.from_arrays(columns[end].astype(np.int32), texts)

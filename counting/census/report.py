@@ -1,4 +1,4 @@
-"""`census`, the main entry point of the census: it handles the folder and the limits, and makes the report.
+"""`census`, the main entry point of the census. It manages the folder and the limits, and makes the report.
 
 Non-guarantee: a signal that ends the process without an exception leaves a temporary folder behind.
 """
@@ -53,11 +53,12 @@ def census(
     variant : Variant, str or path-like
         The rule set.
     plies : int, optional
-        Number of plies to count. By default all plies, which is feasible on small boards only.
+        Number of plies to count. The default is all plies, which is feasible only on small boards.
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are stored. By default a temporary folder, limited to ``resources.memory`` bytes.
+        Folder in which the positions are stored. The default is a temporary folder of at most ``resources.memory``
+        bytes.
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional
@@ -150,7 +151,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a `MemoryError` into a `MachineError`, so that it is reported in one line."""
+    """Turn a `MemoryError` into a `MachineError`, so that it is reported as a one-line message."""
     try:
         yield
     except MemoryError as error:
@@ -159,7 +160,7 @@ def _enough_memory() -> Iterator[None]:
 
 
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
-    """Refuse a complete census that cannot fit on the disk, before anything is computed.
+    """Refuse a complete census that cannot fit on the disk, before any position is computed.
 
     Complete censuses have reached 69 to 98 % of the counted space, so a tenth of it is a safe minimum.
     """
@@ -180,12 +181,12 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
 
 @contextmanager
 def _temporary_folder() -> Iterator[Path]:
-    """Yield a temporary folder. It is removed however the census ends, as long as its end is an exception."""
+    """Yield a temporary folder. It is removed when the census returns or raises an exception."""
     folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
     try:
         yield folder
     finally:
-        # An abandoned task may still be writing. After the renaming it no longer finds the folder under the old name.
+        # An abandoned task may still be writing. Once the folder is renamed, the task no longer finds it.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
         for _ in range(_TRIES):
@@ -196,11 +197,11 @@ def _temporary_folder() -> Iterator[Path]:
             time.sleep(0.05)
 
 
-# -- the results of `tablut census`: the plies, their sums, and a comparison with the bounds
+# -- the results of `tablut census`: the plies, their totals, and a comparison with the bounds
 
 
 class Ply(Result):
-    """The positions that are first reached at one ply, in numbers."""
+    """The numbers of positions that are first reached at one ply."""
 
     ply: int
     new: int
@@ -226,7 +227,7 @@ class Ply(Result):
 
 
 class MaterialPair(Result):
-    """The reached undecided positions with one material, compared with the bounds."""
+    """The numbers of reached undecided positions with one material, compared with the bounds."""
 
     attackers: int
     defenders: int
@@ -238,14 +239,14 @@ class MaterialPair(Result):
 
 
 class FullCheck(Result):
-    """The numbers of the same census without symmetry, and whether they agree."""
+    """The numbers of the same census repeated without symmetry, and whether the two censuses agree."""
 
     plies: list[dict[str, int]]
     agrees: bool
 
 
 class NextPly(Result):
-    """The disk space that one more ply would take."""
+    """The disk space that the next ply would take."""
 
     ply: int
     children: int
@@ -297,13 +298,13 @@ class CensusReport(Result):
     stopped_by_limit : bool
         Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
-        The pairs (attackers, defenders) that were reached or lie within the bound.
+        The pairs of numbers (attackers, defenders) that were reached or lie within the bound.
     bound, tightened, ratio
-        The sums of ``bound`` and ``tightened`` over the pairs, and the share of ``bound`` that was reached.
+        The sums of ``bound`` and ``tightened`` over these pairs, and the share of ``bound`` that was reached.
     outside, outside_classes : int
         Undecided positions outside the counted space. Any number other than zero refutes the bound.
     stored_bytes : int
-        Disk space taken by the positions of all plies.
+        Disk space taken by the positions of all plies, in bytes.
     children, cpu_seconds, children_per_cpu_second
         The number of children, the processor time and the rate, including earlier runs of a resumed census.
     passes : int
@@ -363,7 +364,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The sums over plies, each with the counter that it adds up."""
+"""The name of each total over plies, mapped to the counter that is added up."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -372,7 +373,7 @@ def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
     for record in records:
         counters = record.counters
         if record.ply and not counters["new"] and not counters["decided"]:
-            continue  # this ply shows that the census is complete
+            continue  # an empty ply only shows that the census is complete
         totals = {name: total + counters[_TOTALS[name]] for name, total in totals.items()}
         found.append(
             Ply(
@@ -473,11 +474,11 @@ def census_report(
     )
 
 
-# -- a ply that was counted --------------------------------------------------------------
+# -- a ply that was counted but not stored -----------------------------------------------
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return the report of a counted ply; ``before`` is the record of the ply before it."""
+    """Return the report of a counted ply. ``before`` is the record of the previous ply."""
     record = counted.record
     names = ("new", "new_classes", "decided", "decided_classes")
     return CountedPly(
@@ -498,7 +499,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return a ratio estimate of one number of the whole ply; ``children`` is the ply's exact number of children."""
+    """Return a ratio estimate of one number for the whole ply. ``children`` is its exact number of children."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

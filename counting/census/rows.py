@@ -1,17 +1,19 @@
-"""Row files: positions sorted by leaf, with an index by leaf, as parts of `tablut.work.parts`.
+"""Row files: positions sorted by leaf, with an index by leaf, in the file format of `tablut.work.parts`.
 
-The sections of a row file are ``rows``, and three arrays with one entry for each leaf: the number of rows (``counts``),
-their hash sum (``sums``), and the number of legal moves of the undecided ones (``moves``). In parts of a ply,
-``digests`` contains the SHA-256 of each leaf that has rows.
+A row file has the section ``rows`` and three arrays with one entry for each leaf: the number of rows (``counts``),
+their hash sum (``sums``), and the number of legal moves of the undecided rows (``moves``). These three arrays are the
+index. There are four kinds of row files:
 
-In files of children and of sorted rows, a row has W words (uint64). In parts, which are permanent, a row is stored as
-its code (`counting.census.codes`), which takes at most half the space, provided that W is above 1 and the codes fit
-into the 128 bits of the kernels. The index of a file of sorted rows is by bin (`counting.census.buckets`) instead of by
-leaf; sorted parents have a second set of sections, for their children by capture. A tally has the index that the rows
-would have, but no rows.
+- A *part* of a ply is permanent. In a part, a row is stored as its code (`counting.census.codes`), which takes at most
+  half the space, provided that W is above 1 and the codes fit into the 128 bits of the kernels. An additional section,
+  ``digests``, contains the SHA-256 of each leaf that has rows.
+- A file of children is temporary. Its rows have W words (uint64).
+- A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. Sorted
+  parents have a second set of sections, for their children by capture.
+- A *tally* has the index that the counted rows would have, but no rows.
 
-The digest of a part covers the index and the digests of leaves, and so indirectly the rows. It is checked against the
-record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
+The digest of a part covers the index and the digests of its leaves, and so indirectly the rows. It is checked against
+the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
 rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed.
@@ -63,7 +65,7 @@ RowCodes = tuple[Annotated[int, Field(ge=1, le=121)], _Soldiers, _Soldiers, Anno
 PlyNumber = Annotated[int, Field(ge=0, le=9999)]
 Counters = Annotated[dict[str, Count], AfterValidator(_all_counters)]
 Expanded = tuple[Count, Count, Count, Count]
-"""The counters of `counting.census.expansion`."""
+"""The counters of `counting.census.expansion`; see `EXPANSION_COUNTERS`."""
 Few = Annotated[tuple[Count, ...], Field(max_length=128)]
 MaterialCounts = Annotated[
     tuple[Annotated[tuple[Few, ...], Field(max_length=128)], ...], Field(min_length=2, max_length=2)
@@ -71,9 +73,9 @@ MaterialCounts = Annotated[
 
 
 class RowStats(Part):
-    """The statistics of every row file: the words of a row, how rows are encoded, and the number of children.
+    """The statistics of every row file.
 
-    In a file of children or of sorted rows, these are all, with the counters of the expansion.
+    They are the number of words of a row, the arguments of its codes (or None), and the number of children.
     """
 
     words: Annotated[int, Field(ge=1, le=12)]
@@ -82,7 +84,7 @@ class RowStats(Part):
 
 
 class ExpansionStats(RowStats):
-    """The statistics of a file of children or of sorted rows."""
+    """The statistics of a file of children or of sorted rows, which include the counters of the expansion."""
 
     counters: Expanded
 
@@ -91,7 +93,7 @@ class PartStats(RowStats):
     """The statistics of a part of a ply.
 
     They are the number of children from which the part was merged, the counters and the material of `survey`, and the
-    number of its own children.
+    number of children of its positions.
     """
 
     counters: Counters
@@ -100,7 +102,7 @@ class PartStats(RowStats):
 
 
 class TallyStats(PartStats):
-    """The statistics of a tally: those of a part, its bins, and the counters of its expansion."""
+    """The statistics of a tally: the statistics of a part, and also its bins and the counters of its expansion."""
 
     bins: Bins
     expanded: Expanded
@@ -110,9 +112,10 @@ _STATS: Final = PartStats | ExpansionStats | TallyStats
 
 
 class RowFile:
-    """A row file whose header and index have been read and checked; ``which`` is the prefix of its sections.
+    """A row file whose header and index have been read and checked.
 
-    ``counts``, ``sums`` and ``moves`` have one entry for each leaf.
+    The names of its sections begin with the prefix ``which``. The arrays ``counts``, ``sums`` and ``moves`` have one
+    entry for each leaf (or bin).
     """
 
     def __init__(self, part: PartFile[PartStats | ExpansionStats | TallyStats], which: str = "") -> None:
@@ -130,17 +133,17 @@ class RowFile:
             raise damaged(self.path, "its index does not match its rows")
 
     def span(self, first: int, count: int, into: Buffer) -> NDArray[np.uint8]:
-        """Return some bytes of the rows."""
+        """Return ``count`` bytes of the rows, from byte ``first`` on."""
         return self.part.span(self._rows, first, count, into)
 
     @property
     def leaves(self) -> bytes:
-        """The SHA-256 of each leaf of a part that has rows, 32 bytes each."""
+        """The SHA-256 of each leaf that has rows, 32 bytes each. Only parts have this section."""
         return self.part.array("digests").tobytes()
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The length and the digest, as fields of an entry in a record."""
+        """The length and the digest of the file, as fields of its entry in a record."""
         return {"bytes": self.part.length, "digest": self.part.digest}
 
 
@@ -164,7 +167,7 @@ def open_rows(path: Path, digest: str = "", *, which: str = "") -> RowFile:
 
 @lru_cache(maxsize=256)
 def _indexed(part: PartFile[Any], which: str) -> RowFile:
-    """Read the index of a row file. It is kept for the files that were opened last."""
+    """Read the index of a row file. The indexes of the most recently opened files are cached."""
     return RowFile(part, which)
 
 
@@ -189,7 +192,7 @@ def read_rows(
 
 
 def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Check that rows are sorted by leaf and have the hash sums of the index; raise an error otherwise."""
+    """Check that rows are sorted by leaf and match the hash sums of the index. Raise an error otherwise."""
     (leaves, _, sums), due = by_leaf(rows), np.arange(first, last, dtype=np.uint16)
     there = np.repeat(due, file.counts[first:last])
     wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
@@ -212,7 +215,7 @@ def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Return consecutive ranges of leaves with at most ``most`` rows each, unless a single leaf has more."""
+    """Return consecutive ranges of leaves with a load of at most ``most`` each. A single leaf may exceed this."""
     ranges = []
     first, load = 0, 0
     for leaf, count in enumerate(loads.tolist()):
@@ -228,7 +231,7 @@ def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
 
 
 Index = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
-"""Counts, hash sums and moves by leaf."""
+"""The index of a row file: counts, hash sums and moves by leaf."""
 
 
 def put_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, which: str = "") -> None:
@@ -275,7 +278,7 @@ def _row_pieces(rows: NDArray[np.uint64], codes: Sequence[int] | None) -> Iterat
 
 
 class _LeafHasher:
-    """A hasher that computes the SHA-256 of each leaf. It is fed the leaves in order, in pieces of any length."""
+    """A hasher that computes the SHA-256 of each leaf. Leaves are hashed in order, in pieces of any length."""
 
     def __init__(self, counts: NDArray[np.int64], each: int) -> None:
         self.digests: list[bytes] = []
@@ -284,7 +287,7 @@ class _LeafHasher:
         self._hash = hashlib.sha256()
 
     def fed(self, piece: NDArray[np.uint8]) -> NDArray[np.uint8]:
-        """Hash the next bytes, and return them."""
+        """Hash the next piece, and return it."""
         content = piece.data
         while len(content):
             here = content[: self._left]
@@ -326,7 +329,7 @@ def leaves_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf with rows, computed from the rows as a part stores them."""
+    """Return the SHA-256 of each leaf that has rows. It covers the rows in the form in which a part stores them."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
         hasher.fed(piece)

@@ -2,15 +2,15 @@
 
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
 First, the positions of the previous ply are expanded into files of children, which are divided into leaves by their
-hash. Then each range of leaves is read from all these files, and duplicates and positions that an earlier ply contains
-are dropped [1]_. Since the sides alternate, only every other ply can contain them. The method reads and writes
-sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is made by
+hash. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that occur in
+an earlier ply [1]_. Since the sides alternate, only every other ply needs to be searched for them. The method reads and
+writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is made by
 `counting.census.counted`.
 
 One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
-and keeps only the children in its leaves. The boundaries of the parts are then different, but the digest of the ply is
-the same. All ranges are fixed before the first pass, so a finished part is recognised even if the children from which
-it was made have been removed, and a census that was killed resumes with the interrupted pass.
+and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the digest
+of the ply. All ranges are fixed before the first pass, so a finished part is recognised even if the children from which
+it was made have been removed. A census that was killed therefore resumes with the interrupted pass.
 
 References
 ----------
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from tablut.work.run import Scheduler
 
 _RATE_CHILDREN = 1_000_000
-"""Minimum number of children that must have been made before the remaining time is estimated."""
+"""Number of children that must have been made before the remaining time is estimated."""
 _LEAST_ROWS = 1 << 18
 _MERGE_ROWS: Final = 1 << 25
 _MERGES: Final = 32
@@ -74,15 +74,15 @@ class Resources:
     memory : int
         Memory limit in bytes, for this process or, on a cluster, for each worker.
     disk : int or None
-        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. By
-        default the free space of the disk or, without a folder, the value of ``memory``.
+        Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. The
+        default is the free space of the disk or, without a folder, the value of ``memory``.
     passes : int
         Minimum number of passes in which the last ply is made.
     threads : int
         Number of tasks that run concurrently.
     scheduler : str or None
-        Address of a running Dask cluster whose workers can access the folder under the same path. If it is given,
-        ``threads`` is ignored.
+        Address of a running Dask cluster. Its workers must be able to access the folder under the same path. If an
+        address is given, ``threads`` is ignored.
     """
 
     memory: int = 4 << 30
@@ -108,9 +108,9 @@ class CensusLimits:
     def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
-        An expansion keeps every child in memory twice (as generated, and sorted). A merge keeps it once, with at most
-        twelve bytes of hash table for each child. A task that counts bins does both. A sort keeps its rows at most five
-        times, and about as many children by capture.
+        An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
+        needs at most twelve bytes of hash table for it. A task that counts bins does both. A sort keeps at most five
+        copies of its rows, and about as many children by capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
@@ -141,7 +141,7 @@ def _tally_bytes(words: int) -> int:
 
 
 class CensusSearch:
-    """A census in a store: reads the plies that are stored, and makes further ones."""
+    """A census in a store. It reads the stored plies and makes further ones."""
 
     def __init__(
         self,
@@ -160,7 +160,8 @@ class CensusSearch:
         self.passes = 1
         self.records: list[PlyRecord] = []
         self.mending = Mending(observer.say)
-        # Files of an earlier run may have been changed since then, and so may be the cause of a contradiction.
+        # The number of plies made by earlier runs. Their files may have been changed since then, so if a contradiction
+        # occurs, they may be its cause.
         self._found = 0
         self.resume()
         store.sweep(None if self.complete else len(self.records))
@@ -191,7 +192,7 @@ class CensusSearch:
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
         """Make all plies up to a given one, with at least ``passes`` passes for the last one, and return their records.
 
-        Further plies that the store may contain are not returned.
+        The store may contain further plies. Their records are not returned.
         """
         while not self.complete and (plies is None or len(self.records) <= plies):
             with self.mending.attempt(len(self.records), self.resume):
@@ -202,7 +203,7 @@ class CensusSearch:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
         _, counts, sums = by_leaf(rows)
-        # The start is left in place by the whole group, since the group is its stabiliser.
+        # Every element of the group leaves the start in place, since the group is the stabiliser of the start.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(plan=digest_of(["start", self.store.game, self.full]), step=0, number=0)
         target = self.store.part(0, 0)
@@ -211,7 +212,7 @@ class CensusSearch:
         return self._commit(owner.plan, [made], [0] * EXPANSION_COUNTERS, part.cpu)
 
     def _next_ply(self, passes: int) -> None:
-        # A ply can be stored already if an earlier one was damaged and has been made again.
+        # The ply may already be stored, if an earlier ply was damaged and has been made again.
         record = self.store.record(len(self.records), self.records[-1])
         if record is not None:
             self._check_stored(record)
@@ -249,7 +250,7 @@ class CensusSearch:
     # -- contradictions ----------------------------------------------------------------
 
     def _check_stored(self, record: PlyRecord) -> None:
-        """Check that a ply made by an earlier run is complete and possible; raise an error otherwise."""
+        """Check that a ply made by an earlier run is complete and consistent. Raise an error otherwise."""
         files = self.store.check_parts(record)
         if np.array(record.material, dtype=object).shape != self.tools.material:
             self._contradict(record.ply, "its material does not fit this board")
@@ -269,7 +270,7 @@ class CensusSearch:
         self._check_bound([*before, record])
 
     def _check_bound(self, records: Sequence[SealedPly]) -> None:
-        """Check that for no material and side to move more positions were reached than the board allows."""
+        """Check, for each material and side to move, that no more positions were reached than the board allows."""
         if (fault := excess(self.variant, records)) is not None:
             self._contradict(records[-1].ply, fault)
 
@@ -285,7 +286,7 @@ class CensusSearch:
     # -- space and time ----------------------------------------------------------------
 
     def space_needed(self, last: SealedPly | None = None) -> tuple[int, int]:
-        """Return the number of bytes that the next ply needs for its children and, as an estimate, for its positions.
+        """Return the number of bytes that the next ply needs for its children, and an estimate for its positions.
 
         The number of children is exact. The share of new positions among them is assumed to be the same as in the last
         ply, so the estimate is too high when the growth slows down.
@@ -295,9 +296,9 @@ class CensusSearch:
         return last.next_children * 8 * self.words, int(last.next_children * ratio) * self.tools.row_bytes
 
     def work_room(self) -> tuple[int, str]:
-        """Return the number of bytes that the next ply may take, and the parameter or folder that limits it.
+        """Return the number of bytes that the next ply may take, and the parameter or folder that sets this limit.
 
-        Files of that ply from an interrupted run count as free space, so the result does not change on resuming.
+        Files of that ply from an interrupted run count as free space. So a resumed census gets the same result.
         """
         kept = sum(entry.bytes for record in self.records for entry in record.parts)
         free = self.store.free_bytes() + self.store.taken_bytes() - kept
@@ -317,11 +318,11 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return the number of children or rows for a task: small enough to occupy all workers, but not too small."""
+        """Return the number of children or rows for a task. It is small enough to occupy all workers, but not tiny."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
-        """Return the number of passes for the next ply, which is ``passes`` unless the disk limit requires more."""
+        """Return the number of passes for the next ply. It is ``passes`` unless the disk limit requires more."""
         if not self.limits.in_passes:
             return passes
         children, positions = self.space_needed()
@@ -384,7 +385,7 @@ class Making(ABC, Generic[Range]):
         self.cpu = 0.0
 
     def make(self) -> list[dict[str, Any]]:
-        """Make all passes; return the results of the tasks that made the permanent files."""
+        """Make all passes, and return the results of the tasks that made the permanent files."""
         answers: list[dict[str, Any]] = []
         for number, some in enumerate(self.passes):
             step = f"pass {number + 1} of {len(self.passes)}, " if len(self.passes) > 1 else ""
@@ -406,7 +407,7 @@ class Making(ABC, Generic[Range]):
         total: int,
         done: Callable[[dict[str, Any]], int] = lambda answer: answer["stats"].children,
     ) -> list[dict[str, Any]]:
-        """Run tasks and report progress; ``done`` returns the amount processed by a task, given its result."""
+        """Run tasks and report progress. ``done`` maps the result of a task to the amount of work that it did."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
         answers = run_parts(self.search.scheduler, tasks, observer.say, lambda answer: observer.advance(done(answer)))
@@ -415,13 +416,13 @@ class Making(ABC, Generic[Range]):
 
 
 class _StoredPly(Making[list[tuple[int, int]]]):
-    """The process of making and storing the next ply; a pass is a list of ranges of leaves, one for each merge."""
+    """The process of making and storing the next ply. A pass is a list of ranges of leaves, one for each merge."""
 
     def __init__(self, search: CensusSearch, passes: int) -> None:
         super().__init__(search, len(search.records))
         total = -(-self.before.next_children // passes)
-        # Larger merges would touch more new memory, which costs the system more time than the merge itself.
-        # Smaller ones would open every file of children more often.
+        # With larger merges, the system would spend more time on providing new memory than on the merge itself.
+        # With smaller merges, every file of children would be opened more often.
         fits = search.limits.merge_children
         # Leaves differ in size only by chance. This matters if a range contains few of them.
         most = min(max(1, int(fits / _SLACK - 20 * fits**0.5)), max(_MERGE_ROWS, -(-total // _MERGES)))
@@ -446,8 +447,8 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             )
             for place, leaves in enumerate(some)
         ]
-        # The counters of the parents come from a pass made in this run. If there was no such pass, make the last one
-        # again.
+        # The counters of the parents come from a pass made in this run. If no pass was made in this run, make the last
+        # pass again.
         if all(made_part(task) is not None for task in tasks) and not (last and self.counters is None):
             return self.run(f"{step}merge", tasks, 0)
         children = self._expand(step, (some[0][0], some[-1][1]))
@@ -480,10 +481,11 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             moves = open_rows(*source).moves
             for first, last in cut(moves, share):
                 load = int(moves[first:last].sum())
-                # A leaf that is too large for one task is divided by rows, with a quarter of slack for uneven rows.
+                # A leaf that is too large for one task is divided into shares of its rows. Since rows have different
+                # numbers of children, 25 % more shares are made than the average requires.
                 shares = -(-load * 5 // (share * 4)) if load > share else 1
                 pieces += [(source, first, last, number, shares) for number in range(shares if load else 0)]
-        # If every position is immobile, a single task writes an empty file.
+        # If no position has a move, a single task writes an empty file.
         pieces = pieces or [(self.parents[0], 0, LEAVES, 0, 1)]
         return [
             ExpandTask(

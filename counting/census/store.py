@@ -5,10 +5,10 @@ row files in ``ply-004/``. ``count-007.json`` is the record of a ply that was co
 ``count-007/``. ``work/`` contains the files of children for the ply that is being made, and is removed when the ply is
 complete.
 
-Each record contains the digests of the previous record and of its own files, so a file fits only one place in one
-census. Like every record of `tablut.work`, it is sealed by a checksum. Its ``digest`` covers only the results: the
-game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. It does not depend
-on memory, the number of threads or interruptions, so it can be published.
+Each record contains the digests of the previous record and of the files of its ply. So every file belongs to exactly
+one place in one census. Like every record of `tablut.work`, it is sealed by a checksum. Its ``digest`` covers only the
+results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. The
+digest does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tablut.work.records import Count, Digest, Part, Record, digest_of, fields_o
 FORMAT_VERSION: Final = 6
 KIND: Final = Kind("census", "census.json")
 WHOLE: Final = Kind("census", "*/census.json")
-"""The folder given by ``--store``, which contains one folder for each census."""
+"""The kind of the folder given by ``--store``, which contains one folder for each census."""
 HUNDREDTHS: Final = 100
 
 
@@ -57,7 +57,7 @@ HUNDREDTHS: Final = 100
 
 
 class StoreAbout(Record):
-    """``census.json``: the identity of a census, given by ``game`` and ``full``.
+    """``census.json``, which identifies a census by ``game`` and ``full``.
 
     ``variant`` is only a name for display.
     """
@@ -84,11 +84,11 @@ class TallyEntry(PartEntry):
 
 
 class SealedPly(Record):
-    """The common fields of the records of plies that are stored and of plies that are only counted."""
+    """The fields that the records of stored plies and of counted plies have in common."""
 
     VERSION = FORMAT_VERSION
     APART: ClassVar[set[str]] = {"digest", "cpu"}
-    """The fields that `digest` does not cover, because they describe how the ply was made."""
+    """The fields that ``digest`` does not cover, because they describe how the ply was made."""
 
     game: Digest
     full: bool
@@ -138,8 +138,8 @@ class PlyRecord(SealedPly):
 class Hundredth(Part):
     """The counts of a hundredth of the bins; ``leaves`` is a digest of its new positions by leaf.
 
-    A tally never extends over several hundredths, so the counts of a part of a ply can be compared regardless of the
-    tallies that they come from.
+    A tally never extends over several hundredths. So two counts of a part of a ply can be compared even if they were
+    divided into tallies differently.
     """
 
     number: Annotated[int, Field(ge=0, lt=HUNDREDTHS)]
@@ -154,7 +154,7 @@ class Hundredth(Part):
 class CountRecord(SealedPly):
     """``count-007.json``: the record of a ply, or a part of it, that was counted but not stored; see `SealedPly`.
 
-    Its digest does not depend on the number of passes, the tallies, memory or times.
+    Its digest does not depend on the number of passes, on memory or times, or on how the bins are divided into tallies.
     """
 
     FORMAT = "tablut census count"
@@ -168,7 +168,7 @@ class CountRecord(SealedPly):
 
     @property
     def whole(self) -> bool:
-        """Whether all of the ply was counted."""
+        """Whether the whole ply was counted."""
         return len(self.hundredths) == HUNDREDTHS
 
 
@@ -194,7 +194,7 @@ def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
 
 
 def count_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return the sums of tallies, in total and for each hundredth that they cover, as fields of `CountRecord`."""
+    """Return the sums of tallies, in total and for each hundredth that they contain, as fields of `CountRecord`."""
     shares: dict[int, list[RowFile]] = {}
     for file in files:
         bins = bins_of(file)
@@ -244,7 +244,7 @@ def tally_name(bins: tuple[int, int]) -> str:
 
 
 def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return the owner of the tally of a range of bins; it does not depend on the pass that counted them."""
+    """Return the owner of the tally of a range of bins. It does not depend on the pass that counted them."""
     return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
@@ -264,10 +264,10 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return a description of a material for which more positions were reached than the board allows, or None.
+    """Return a description of a material of which more positions were reached than the board allows, or None.
 
     All positions of a ply have the same side to move. The positions of every other ply are therefore different
-    placements, so there cannot be more of them with one material than the board has undecided placements of it.
+    placements. So there cannot be more of them with one material than there are undecided placements of this material.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
@@ -293,7 +293,7 @@ class StoredCensus:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies from ply 0 on; check that each follows from the previous one."""
+        """Yield the records of the complete plies from ply 0 on. Check that each follows from the record before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record
@@ -358,7 +358,7 @@ class StoredCensus:
 
 
 def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowFile:
-    """Open a row file and check that it belongs to its place and, if given, to its entry in a record."""
+    """Open a row file. Check that it has the given owner and, if given, that it matches its entry in a record."""
     file = open_rows(path, "" if entry is None else entry.digest)
     if file.part.header.owner != owner or (entry is not None and file.part.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")
@@ -366,14 +366,14 @@ def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowF
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
-    """Return a description of how the parents, moves and children of a ply contradict the previous record, or None."""
+    """Return how the numbers of parents, moves and children of a ply contradict the previous record, or None."""
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
     return None if found == due else f"it has {found} parents, moves and children instead of {due}"
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: the one by classes and, if it exists, the one without symmetry."""
+    """Return the folders of a census: the folder by classes and, if it exists, the folder without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")
@@ -403,7 +403,7 @@ class CensusStore(StoredCensus):
         return f"contains a census of {about.variant[:80]!r} {other}"
 
     def close(self) -> None:
-        """Release the folder."""
+        """Release the lock on the folder."""
         self._stack.close()
 
     # -- paths -------------------------------------------------------------------------
@@ -436,7 +436,7 @@ class CensusStore(StoredCensus):
     # -- contents ----------------------------------------------------------------------
 
     def tallies(self, ply: int, before: str, folder: Path) -> list[RowFile]:
-        """Open the tallies of a ply in a folder; check that they belong to the ply and do not overlap."""
+        """Open the tallies of a ply in a folder, and check that they belong to the ply and do not overlap."""
         files: list[RowFile] = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
             bins = bins_of(open_rows(path))
@@ -469,7 +469,7 @@ class CensusStore(StoredCensus):
             drop_files(path for path in folder.glob("part-*.rows") if path not in named)
 
     def forget(self, name: str, ply: int) -> None:
-        """Remove the record of a ply, one of whose files is missing; ``name`` is ``ply`` or ``count``."""
+        """Remove the record of a ply, because one of the ply's files is missing. ``name`` is ``ply`` or ``count``."""
         drop_files([self.root / f"{name}-{ply:03}.json"])
 
     def drop_work(self) -> None:

@@ -2,11 +2,11 @@
 
 A ply that is stored is made by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges the
 children of some leaves. A ply that is counted but not stored is made by `SortTask` and `TallyTask`. `SortTask` writes
-parents sorted by the family of their children. It writes their children by capture, whose families differ, to a second
-file. `TallyTask` generates all children of some bins in memory and keeps only their counts.
+parents sorted by the bin of their children. Their children by capture have other bins, so it writes them to a second
+set of sections of the same file. `TallyTask` generates all children in some bins in memory and keeps only their counts.
 
-A task reads and writes row files. Only paths and counts are passed between tasks, so they can run in a thread of this
-process or on a worker of a cluster that has access to the same folder.
+A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks, so a task
+can run in a thread of this process or on a worker of a cluster that has access to the same folder.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ _CAPTURES: Final = 2
 
 
 class _Scratch(threading.local):
-    """Memory that the tasks of a thread reuse."""
+    """The buffers of a thread, which its tasks reuse."""
 
     def __init__(self) -> None:
         self.parents, self.block = Buffer(), Buffer()
@@ -93,7 +93,7 @@ class RowTask(PartTask):
         return toolbox(self.variant, self.full)
 
     def opened(self) -> PartFile[Any]:
-        """Open the file, and check its index."""
+        """Open the finished file, and check its index."""
         return open_rows(self.target).part
 
 
@@ -122,7 +122,7 @@ def _ordered(
 
 
 class _Sieve:
-    """A filter that keeps each row once, and only if no earlier ply contains it. Rows are sorted by leaf."""
+    """A filter that removes duplicates and the rows of earlier plies. Rows are sorted by leaf."""
 
     def __init__(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
@@ -136,7 +136,7 @@ class _Sieve:
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
 
     def drop(self, known: NDArray[np.uint64], counts: NDArray[np.int64], leaves: slice) -> NDArray[np.uint64]:
-        """Drop the rows of some leaves that are already known; return the hash sums of the dropped rows by leaf."""
+        """Drop the rows of some leaves that occur in ``known``. Return the hash sums of ``known`` by leaf."""
         sums = np.empty(len(counts), dtype=np.uint64)
         mark_known(known, counts, self._leaves.part(leaves), self._dead, sums)
         return sums
@@ -191,7 +191,10 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(RowTask):
-    """A task that expands the undecided rows in some leaves of a part, and keeps the children in a range of leaves."""
+    """A task that expands the undecided rows in some leaves of a part.
+
+    It writes those of their children that belong to a given range of leaves.
+    """
 
     source: PartSource
     first: int
@@ -229,7 +232,7 @@ def _stats(tools: Toolbox, children: int, counters: NDArray[np.int64]) -> Expans
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
-    """A task that merges the children in some leaves, without duplicates and without positions of earlier plies."""
+    """A task that merges the children in some leaves, dropping duplicates and positions of earlier plies."""
 
     children: tuple[PartSource, ...]
     known: tuple[PartSource, ...]
@@ -276,9 +279,9 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 class SortTask(RowTask):
     """A task that sorts the rows in some leaves of a part by bin.
 
-    If ``known`` is set, the rows are sorted by their own bin. Otherwise they are parents, and are sorted by the bin of
-    their children by moves without a capture; the children by capture, sorted by their own bin, are written to the same
-    file.
+    If ``known`` is set, the rows are sorted by the bins of their own positions. Otherwise they are parents, and are
+    sorted by the bin of their children by moves without a capture. In this case, the children by capture are sorted by
+    their own bins and written to the same file.
     """
 
     source: PartSource
@@ -307,7 +310,7 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task. For parents, write their moves by bin, and return the total."""
+        """Write the rows in the bins of the task. For parents, also write their numbers of moves; return the sum."""
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
             rows, bins = rows[inside], bins[inside]
@@ -340,7 +343,7 @@ class TallyTask(RowTask):
         if not np.array_equal(sums, sieve.sums):
             raise ArithmeticError(f"{self.target}: rows changed while they were sorted")
         for source in self.known:
-            # The children are sorted into another buffer by now, so this one can be reused.
+            # By now the children have been sorted into another buffer, so this one can be reused.
             known, known_counts, _ = _ordered(_read_bins(open_rows(*source), self.bins), _scratch.children)
             sieve.drop(known, known_counts, slice(0, LEAVES))
         index = np.zeros_like(counts), np.zeros_like(sums)
@@ -350,7 +353,7 @@ class TallyTask(RowTask):
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the children of positions by moves that capture."""
+    """Return the children of positions by capturing moves."""
     width, slack = tools.tables.words, 4 * tools.tables.cells
     space, found, done = _CAPTURES * len(rows) + slack, 0, 0
     children = np.empty((space, width), dtype=np.uint64)
@@ -387,7 +390,7 @@ def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
-    """Return the maximum number of children of each bin: all moves of its parents, plus its children by capture."""
+    """Return an upper bound for the children in each bin: all moves of its parents, plus its children by capture."""
     loads = leaf_counts(open_rows(*source, which=CAPTURES) for source in parents)
     for source in parents:
         loads += open_rows(*source).moves
@@ -395,7 +398,7 @@ def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
 
 
 def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return all children in the bins of a task, and the counters of their parents."""
+    """Return all children in the bins of a task, and the counters of the expansion."""
     most = int(bin_loads(task.parents)[slice(*task.bins)].sum())
     children = _scratch.children.rows(most + 4 * tools.tables.cells, tools.tables.words)
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0

@@ -1,4 +1,4 @@
-"""Tables for the kernels of a census, the start of a census, and the survey of its new positions."""
+"""The tables for the kernels of a census, its start position, and the survey of new positions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """The tables that the kernels need for one variant and group.
+    """The tables that the kernels need for a variant and a group.
 
-    ``row_bytes`` is the size of a position in the permanent files.
+    ``row_bytes`` is the size of a position in the permanent files, in bytes.
     """
 
     expander: Expander
@@ -59,7 +59,7 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of children; return the numbers of expanded rows and of children written."""
+        """Write the canonical forms of children. Return the numbers of rows processed and of children written."""
         if self.tables.size > NARROW:
             return expand_wide(self.expander, rows, children, counters, quiet, captures)
         kernel = expand_canonical if quiet and captures else expand_quiet if quiet else expand_captures
@@ -67,7 +67,7 @@ class Toolbox(NamedTuple):
 
     @property
     def order(self) -> int:
-        """Order of the group."""
+        """The order of the group."""
         return self.expander.order
 
 
@@ -77,14 +77,14 @@ _CODED_WORDS: Final = 4
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant; the group is trivial if ``full`` is set."""
+    """Return the tables of a variant. The group is trivial if ``full`` is set."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
     material = (2, variant.attackers + 1, variant.defenders + 1)
     codes = (variant.size**2, variant.attackers, variant.defenders)
     coded = position_codes(*codes)[0]
-    # A position of one word is short enough already. Decoding would double the time of a census on a small board.
+    # A position of one word is already short. Decoding would double the time of a census on a small board.
     is_coded = coded.fits and 1 < engine.tables.words <= _CODED_WORDS
     return Toolbox(
         Expander(engine.tables, images, cell_images(images, variant.size), len(group)),
@@ -117,20 +117,20 @@ COUNTERS: Final = (
     "outside",
     "outside_classes",
 )
-"""The counters of `survey`, in order, for positions and for classes; ``moves`` are the moves of all new positions."""
+"""The counters of `survey`, in order. ``moves`` is the number of moves of all new positions."""
 
 
 class Membership(NamedTuple):
-    """The space of undecided placements as masks.
+    """The space of undecided placements, given by masks and limits.
 
     Attributes
     ----------
     kings : ndarray of uint8, shape (C,)
-        1 for the cells on which the king may stand, else 0.
+        1 for each cell on which the king may stand, 0 for all other cells.
     stray : ndarray of uint64, shape (W,)
         The bits of a packed position that are set only if a soldier stands on a forbidden cell.
     least_attackers, most_attackers, most_defenders : int
-        The limits of the material.
+        The limits for the numbers of soldiers.
     """
 
     kings: NDArray[np.uint8]
@@ -141,7 +141,7 @@ class Membership(NamedTuple):
 
 
 def membership(variant: Variant) -> Membership:
-    """Return the masks for the undecided placements, the space ``no_end`` of `counting.spaces`."""
+    """Return the masks and limits of the undecided placements, which are the space ``no_end`` of `counting.spaces`."""
     space, regions = spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
@@ -172,9 +172,10 @@ def survey(
     counters: NDArray[np.int64],
     material: NDArray[np.int64],
 ) -> None:
-    """Add the numbers of canonical positions to the counters: decided and new ones, moves, material.
+    """Add canonical positions to the counters: numbers of decided and undecided positions, moves and material.
 
-    Takes O(n) steps for n positions; each is unpacked and its moves are counted. The bits `FIXING` are cleared.
+    This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The bits `FIXING` are
+    cleared.
     """
     t = flat(tables)
     width = t.words

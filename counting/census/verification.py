@@ -1,13 +1,13 @@
 """``tablut census verify``: verification of a stored census from its files.
 
-Records, parts and rows are checked by their digests. Then the rows are examined by code that is
-independent of the census: it computes orbits from the images of each position, material and terrain
-from unpacked bits, and moves by `tablut.engine`. With ``parents`` every position is expanded again, by
-`Engine.expand` and `Engine.canonical`, which the census does not use. Each child must be in the
-store, and each position must be a child of the previous ply.
+Records, parts and rows are checked by their digests. Then the rows are examined by code that is independent of the
+census. This code computes orbits from the images of each position, computes material and terrain from unpacked bits,
+and generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
+`Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
+a position of the previous ply.
 
-Non-guarantee: without ``parents``, a store that is consistent but incomplete passes,
-unless its digests are published.
+Non-guarantee: without ``parents``, a store that is consistent but incomplete passes the verification, unless its
+digests are published.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ _CHECKS: Final = {
 
 
 class StoreCheck(Result):
-    """A kind of check, with the numbers of cases and failures and messages for the first failures."""
+    """The result of one kind of check: numbers of cases and failures, and messages for the first failures."""
 
     name: str
     cases: int
@@ -121,7 +121,7 @@ def verify_census(
     with ExitStack() as stack:
         for name, (folder, about) in stored_folders(store_path(store)).items():
             rules = _rules_of(str(store), about, None if variant is None else as_variant(variant))
-            # A folder without write permission needs no lock.
+            # A folder without write permission cannot be locked, and needs no lock.
             with suppress(MachineError):
                 stack.enter_context(lock_folder(folder, "census"))
             stored = StoredCensus(folder, rules.digest, full=about.full)
@@ -187,7 +187,7 @@ class _Verification:
         self.published = "not published"
 
     def run(self, *, parents: bool) -> None:
-        """Make all checks."""
+        """Run all checks."""
         self._read_records()
         for record in self.records:
             self._check_ply(record)
@@ -277,7 +277,7 @@ class _Verification:
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 
     def _check_counted(self, before: PlyRecord) -> None:
-        """Check the counts of the following ply if it was counted but not stored: its tallies must add up to them."""
+        """Check the counts of the ply after ``before`` against its tallies, if it was counted but not stored."""
         ply = before.ply + 1
         try:
             record = self.stored.count_record(before)
@@ -305,7 +305,7 @@ class _Verification:
         if wanted is not None and not self.stored.full:
             self.tally.add("published", 1, record.digest != wanted, f"the count of ply {ply} has a different digest")
 
-    # -- rows against rows -------------------------------------------------------------
+    # -- comparison of rows with other rows --------------------------------------------
 
     def _ranges(self, files: Sequence[RowFile]) -> list[tuple[int, int]]:
         return cut(leaf_counts(files), self.most)
@@ -325,7 +325,10 @@ class _Verification:
             )
 
     def _check_parents(self, ply: int) -> None:
-        """Check that the children of the previous ply are the positions of this ply and known ones."""
+        """Check the positions of a ply against the children of the previous ply.
+
+        Each child must be stored in this ply or an earlier one, and each position of this ply must be such a child.
+        """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
         for first, last in self._ranges([*new, *known]):
@@ -364,7 +367,7 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the published digests of the plies of a game from ply 0 on; the list may be empty."""
+    """Return the published digests of the plies of a game from ply 0 on. The list may be empty."""
     return list(_all().get(game, {}).get("plies", []))
 
 
@@ -402,7 +405,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions to the counters; return the numbers of rows that are not canonical and that are impossible."""
+        """Add positions to the counters. Return the numbers of rows that are not canonical and that are impossible."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])
@@ -424,7 +427,7 @@ class Inspector:
         king = np.where(king < self.cells, king, 0)
         sound &= ~(black | white)[np.arange(len(rows)), king]
         if not sound.all():
-            return 0, int((~sound).sum())  # the kernels below require well-formed positions
+            return 0, int((~sound).sum())  # the code below requires well-formed positions
         weights = self.engine.orbit_sizes(words, self.group)
         canonical = (self.engine.canonical(words, self.group)[0] == words).all(axis=1)
         attackers, defenders = black.sum(axis=1), white.sum(axis=1)
@@ -462,7 +465,7 @@ class Inspector:
         attackers: NDArray[np.int64],
         black_won: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Return, for each position, whether it can be a win for the side marked as the winner."""
+        """Return whether each position can be a win for the side that is marked as the winner."""
         held = np.zeros(len(words), dtype=np.bool_)
         for cell, patterns in self._patterns.items():
             here = king == cell
@@ -475,7 +478,7 @@ class Inspector:
         return np.where(black_won, held, escaped)
 
     def _immobile(self, words: NDArray[np.uint64], side: int) -> NDArray[np.bool_]:
-        """Return, for each position, whether a side (0 white, 1 black) has no move."""
+        """Return whether a side (0: white, 1: black) has no move, for each position."""
         place = 2 * self.cells + self.king_bits
         turned = words.copy()
         bit = np.uint64(1 << (place & 63))
@@ -508,7 +511,7 @@ class RowTable:
     """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
-    """Maximum memory for each row while the table is made, in bytes, in addition to two copies of the row."""
+    """Maximum memory for each row in bytes while the table is made, not including two copies of the row."""
 
     def __init__(self, files: Sequence[RowFile], first: int, last: int, words: int) -> None:
         pieces = [read_rows(file, begin, end) for file in files for begin, end in spans(file, first, last)]
@@ -521,7 +524,7 @@ class RowTable:
 
     @property
     def distinct(self) -> int:
-        """The number of different rows; rows with equal hashes are compared completely."""
+        """The number of distinct rows. Rows with equal hashes are compared word by word."""
         same = self._sorted[1:] == self._sorted[:-1]
         suspect = np.zeros(len(self.rows), dtype=np.bool_)
         suspect[1:] |= same
@@ -529,7 +532,7 @@ class RowTable:
         return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
     def mark(self, wanted: NDArray[np.uint64]) -> int:
-        """Mark the rows of the table that occur in ``wanted``; return how many rows of ``wanted`` were found."""
+        """Mark the rows of the table that occur in ``wanted``. Return how many rows of ``wanted`` were found."""
         keys = _keys(wanted)
         order = np.argsort(keys)
         wanted, keys = wanted[order], keys[order]
@@ -549,7 +552,7 @@ class RowTable:
 def canonical_children(
     engine: Engine, group: Sequence[Symmetry], files: Sequence[RowFile], first: int, last: int
 ) -> Iterator[NDArray[np.uint64]]:
-    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to, not including, ``last``."""
+    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to, but excluding, ``last``."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
         for begin, end in spans(file, 0, LEAVES):

@@ -1,11 +1,12 @@
-"""A compiled beam search backward from a position to the start, guided by the distances of pieces from their homes.
+"""A compiled beam search backward from a target position to the start, guided by the distances of pieces from home.
 
-Beginning at the target, plies are taken back (`tablut.engine.unmoves`). Positions that a lemma excludes are dropped. Of
-the other positions of each ply the best are kept, that is, those whose pieces are nearest to the cells where they
-started. No position is visited twice, so the game that is found does not repeat a position. No position in it is
+The *homes* of a side are the cells on which its pieces stand at the start. An *un-move* takes back a ply
+(`tablut.engine.unmoves`). The search begins at the target and takes back plies. Positions that a lemma excludes are
+dropped. Of the other positions of each ply, the search keeps the best ones: those whose pieces are nearest to their
+homes. No position is visited twice, so the game that is found does not repeat a position. No position in this game is
 decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
 ignored. If a search ends without ever dropping a position for lack of space, it has visited the whole backward tree of
-the target. This is not a proof, because positions are identified only by keys of 64 bits. `counting.reachable.games`
+the target. This is not a proof, because positions are identified only by 64-bit keys. `counting.reachable.games`
 lists the tree exactly.
 """
 
@@ -42,20 +43,20 @@ from tablut.variants import Variant
 AWAY: Final = 3
 """Cost of each soldier that is away from home."""
 STEP: Final = 2
-"""Additional cost for each slide between that soldier and its home."""
+"""Additional cost for each slide that such a soldier needs to return to its home."""
 MISSING: Final = 9
 """Cost of each missing soldier."""
 NOISE: Final = 2
-"""Upper limit of the random number that is added to a cost, in the same units."""
+"""Upper limit of the random number that is added to a cost, in units of the cost."""
 
 _KING_AWAY, _KING_STEP = 200, 8
-"""The same costs for the king. They are higher, so that the king returns home first."""
+"""The corresponding costs of the king. They are higher, so that the king returns home first."""
 CALM: Final = 2
-"""Number of bits by which the soldiers' cost is shifted right while the king is away. This divides it by four."""
+"""Number of bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
 
 
 class HomeTables(NamedTuple):
-    """Costs by the distance of pieces from their homes, for each side (0 white, 1 black); C is the number of cells.
+    """The costs of pieces by their distances from home, for each side (0: white, 1: black). C is the number of cells.
 
     Attributes
     ----------
@@ -66,11 +67,11 @@ class HomeTables(NamedTuple):
     homes : ndarray of int32, shape (2 * most,)
         The homes: cells on which soldiers stand at the start.
     ways : ndarray of int32, shape (2 * most * C,)
-        At ``(side * most + home) * C + cell``, the cost of a soldier on the cell if it has to slide back to the home.
+        At index ``(side * most + home) * C + cell``, the cost of a soldier on the cell if it must return to this home.
     king_costs : ndarray of int32, shape (C,)
         The cost of the king on each cell.
     black_stuck : int
-        1 if no attacker can have arrived last when all of them are at home, else 0.
+        1 if no attacker can have arrived last when all attackers are at home, else 0.
     """
 
     most: int
@@ -82,11 +83,11 @@ class HomeTables(NamedTuple):
 
 
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
-    """Return, for each cell, an estimate of the number of slides back to a home; 9 if the piece can never return.
+    """Return an estimate of the number of slides from each cell back to a home, or 9 if the piece can never return.
 
-    All other pieces are assumed to stand as at the start, as is the case when the last pieces return home. If they
-    block every path, the estimate is the number of slides on an empty board plus 3, an allowance for moving a blocking
-    piece away and back. The search only compares costs, so no proof depends on this number.
+    All other pieces are assumed to stand as at the start. This is the case when the last pieces return home. If the
+    other pieces block every path, the estimate is the number of slides on an empty board plus 3, an allowance for
+    moving a blocking piece away and back. The search only compares costs, so no proof depends on this number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -122,13 +123,13 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
 
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
-    """Return whether no attacker can have arrived last when all of them are at home, wherever the others stand."""
+    """Return whether no attacker can have arrived last when all of them are at home, wherever white's pieces stand."""
     at, taken = build_origins(variant).attacker_origins, [cell in attackers for cell in range(variant.size**2)]
     return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
 
 def build_homes(variant: Variant) -> HomeTables:
-    """Return the tables of costs of a variant."""
+    """Return the cost tables of a variant."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
     most = max(map(len, started))
@@ -180,25 +181,25 @@ class BeamMemory(NamedTuple):
     mask : int
         One less than the size of `known`.
     boards : ndarray of uint32, shape (2 * width, 2N + 4)
-        The positions of this ply and of the next.
+        The positions of this ply and of the next ply.
     keys : ndarray of uint64, shape (2 * width,)
-        Their Zobrist keys.
+        The Zobrist keys of these positions.
     nodes : ndarray of int32, shape (2 * width,)
-        Their numbers in the tree.
+        The numbers of these positions in the tree.
     parents, records : ndarray of int32, shape (nodes,)
         The tree: the node from which each position was reached, and the un-move.
     known : ndarray of uint64, shape (a power of two,)
         A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
     scores, origins, moves : ndarray of int32, shape (candidates,)
-        The candidates for the next ply: score, place of the source in this ply, and un-move.
+        The candidates for the next ply: score, index of the source among the positions of this ply, and un-move.
     order : ndarray of int32, shape (candidates,)
-        The candidates, sorted by score.
+        The indices of the candidates, sorted by score.
     bins : ndarray of int32, shape (_BINS + 1,)
         The number of candidates with each score, for sorting.
     costs : ndarray of int32, shape (2 * C,)
-        The cost of a defender on each cell, then of an attacker on each cell.
+        The cost of a defender on each cell, followed by the cost of an attacker on each cell.
     strays : ndarray of int32, shape (C,)
-        The cells of the soldiers away from home, of the side whose ply is taken back.
+        The cells of soldiers that are away from home, for the side whose ply is taken back.
     """
 
     width: int
@@ -252,7 +253,7 @@ class HomesOf(NamedTuple):
     Attributes
     ----------
     own, victims : ndarray of int32, shape (C,)
-        The cost on each cell of a soldier of the side, and of the other side.
+        The cost of a soldier of this side on each cell, and of a soldier of the other side.
     homes : ndarray of int32
         The homes of the side's soldiers.
     ways : ndarray of int32
@@ -270,7 +271,7 @@ class HomesOf(NamedTuple):
 
 @inlined
 def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
-    """Return the costs and homes of a side, 0 white or 1 black."""
+    """Return the costs and homes of a side (0: white, 1: black)."""
     tables, cells, first = beam.homes, beam.lemmas.rules.cells, side * beam.homes.most
     own, victims = advance(memory.costs, side * cells), advance(memory.costs, (side ^ 1) * cells)
     return HomesOf(
@@ -280,7 +281,7 @@ def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
 
 @inlined
 def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
-    """Write the cost of a soldier on each cell, by the nearest free home; return the number of free homes."""
+    """Write the cost of a soldier on each cell, given by the nearest free home. Return the number of free homes."""
     king = king_of(rules, board)
     for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
@@ -326,12 +327,12 @@ class PricedPosition(NamedTuple):
 
 @inlined
 def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
-    """Write the costs of soldiers by cell for a position, and return the position with its total cost."""
+    """Write the costs of soldiers on each cell in a position, and return the position with its total cost."""
     rules, tables = beam.lemmas.rules, beam.homes
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
-    # The cost of pieces away from home is the same for all predecessors of this position but differs between positions
-    # of the ply, so it is included in the scores.
+    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. It differs
+    # between the positions of a ply, so it must be included in the scores.
     black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
     white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
     base = MISSING * (
@@ -361,7 +362,10 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the cost saved by freeing a home, either for the soldier that leaves it or for another one."""
+    """Return the cost saved because an un-move leaves a home free.
+
+    Either the soldier that left the home or another soldier away from home can use it. The larger saving counts.
+    """
     saved = I64(0)
     for home in range(homes.places):
         if homes.homes[home] == target:
@@ -378,8 +382,8 @@ def _gain_of_home(
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether an un-move takes the last attacker home too early.
 
-    When all attackers are at home and none can have arrived last, no more plies of black can be taken back. Then white
-    can have only one ply left, the first of the game, and only if white begins.
+    When all attackers are at home and none can have arrived last, no further ply of black can be taken back. In this
+    case at most one ply of white can remain: the first ply of the game, if white begins.
     """
     return (
         priced.side == 1
@@ -393,7 +397,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 
 @inlined
 def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, record: int) -> int:
-    """Return the cost of the position before a ply; it is lower if the pieces are nearer to their homes."""
+    """Return the cost of the position before a ply. It is lower if the pieces are nearer to their homes."""
     rules = beam.lemmas.rules
     start, target, captures = start_of(rules, record), target_of(rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
@@ -415,7 +419,7 @@ def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, 
 def _add_candidates(
     beam: BeamTables, memory: BeamMemory, place: int, count: int, state: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
-    """Write the predecessors of a position as candidates; return the new count and the state of the generator."""
+    """Write the predecessors of a position as candidates. Return the new count and the state of the generator."""
     rules, priced = beam.lemmas.rules, _priced(beam, memory, place)
     homes = _homes_of(beam, memory, priced.side)
     board = advance(memory.boards, place * board_items(rules.size))
@@ -463,10 +467,10 @@ def _sort_candidates(memory: BeamMemory, count: int) -> None:
 def _add_child(
     beam: BeamTables, memory: BeamMemory, number: int, there: int, total: int, left: NDArray[np.uint32]
 ) -> tuple[bool, bool]:
-    """Take back the ply of a candidate; return whether the position is new, and whether it is kept.
+    """Take back the ply of a candidate. Return whether the position is new, and whether it is kept.
 
-    The position is written to the place ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
-    no place is left (``there`` is -1).
+    The position is written to the slot ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
+    no slot is left (``there`` is -1).
     """
     rules = beam.lemmas.rules
     stride = board_items(rules.size)
@@ -506,7 +510,10 @@ def _search(
     state: np.uint64,
     game: NDArray[np.int32],
 ) -> int:
-    """Search from the first board; write the game and return its length, or else `EXHAUSTED` or `GAVE_UP`."""
+    """Search from the first board. If a game is found, write it and return its length.
+
+    Otherwise return `EXHAUSTED` or `GAVE_UP`.
+    """
     rules = beam.lemmas.rules
     stride = board_items(rules.size)
     for place in range(memory.mask + 1):
@@ -555,7 +562,7 @@ def find_games(
     games: NDArray[np.int32],
     plies: NDArray[np.int32],
 ) -> None:
-    """Search for a game to each board; visit at most O(width * plies) positions for each."""
+    """Search for a game to each board. At most O(width * plies) positions are visited for each board."""
     beam, memory = flat(tables), flat(arrays)
     stride = board_items(beam.lemmas.rules.size)
     scratch = np.empty(stride, dtype=np.uint32)

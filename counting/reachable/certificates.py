@@ -1,7 +1,7 @@
-"""Certificates of samples: for each sample a game that reaches it, or a reason why it is unreachable, as JSON lines.
+"""Certificates of samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
 
 The first line is a header with the game, the range of samples and the totals. Each other line describes one sample, in
-order. A file is compressed if its name ends in ``.gz``. It is read line by line, with limits on its size, and its
+order. A file is compressed if its name ends in ``.gz``. A file is read line by line, with limits on its size. Its
 contents are not trusted: `counting.reachable.checker` checks them.
 """
 
@@ -76,7 +76,7 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of the claims; a valid certificate has exactly one."""
+        """Return the names of the claims. A valid certificate has exactly one."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
@@ -100,7 +100,7 @@ def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:
-    """Return the moves encoded in a text; the inverse of `encode_moves`."""
+    """Return the moves encoded in a text. This is the inverse of `encode_moves`."""
     cells = b64decode(text, validate=True)
     if len(cells) % 2:
         raise ValueError("the last move is incomplete")
@@ -112,14 +112,14 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
     lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
-        # No time stamp, so that the same samples always give the same bytes.
+        # Write no time stamp, so that the same samples always give the same bytes.
         content = gzip.compress(content, mtime=0)
     write_bytes(path, content, "choose another name with `certificates`")
     return len(content)
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read the header of a file of certificates; return it with an iterator of line numbers and certificates."""
+    """Read the header of a file of certificates. Return it with an iterator of line numbers and certificates."""
     subject = f"certificate file {excerpt(str(path))}"
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)
@@ -149,7 +149,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
 
 
 def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
-    """Yield the lines of a file; raise `InputError` at a line that is damaged, too long or cut short."""
+    """Yield the lines of a file. Raise `InputError` at a line that is damaged, too long or cut short."""
     number = 1
     try:
         while line := stream.readline(_MOST_LINE + 1):

@@ -1,11 +1,11 @@
 """An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
 
 It uses `tablut.rules.NaiveGame` and the variant's data, but none of the search, the compiled lemmas or the compiled
-sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions as the
-docs define it, so that an error in `tablut.indexing` would be found. Only the ranks of final placements have no second
-implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's generator, and the intervals are
-computed by a different function of scipy. Pockets are found by `PlainReach`, so they are checked by different code,
-move by move.
+sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions
+according to the definition in the docs, so an error in `tablut.indexing` would be found. Only the ranks of final
+placements have no second implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's
+generator, and the intervals are computed by a different function of scipy. Pockets are found by `PlainReach`, so they
+are checked here by different code, move by move.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ PositionKey = tuple[tuple[tuple[tuple[int, int], str], ...], str]
 
 
 def position_key(position: NaivePosition) -> PositionKey:
-    """Return a key for a position. Two positions have equal keys if and only if they are the same."""
+    """Return a key for a position. Two positions have equal keys if and only if they are equal."""
     return tuple(sorted(position.pieces.items())), position.side
 
 
@@ -261,14 +261,14 @@ _CLOSE = 1e-9
 
 
 class CheckedSamples(NamedTuple):
-    """The results of a check: the number of certificates and messages for the failures."""
+    """The results of a check: the number of certificates, and a message for each failure."""
 
     checked: int
     failures: list[str]
 
 
 class Checker:
-    """A checker of the certificates of one variant. Each of its checks returns an objection, or None."""
+    """A checker of the certificates of one variant. Each check returns an objection, or None if there is none."""
 
     def __init__(self, variant: Variant, space: SampledSpace = "undecided") -> None:
         self.variant, self.space = variant, space
@@ -325,7 +325,7 @@ class Checker:
         return self.tree(position, certificate.tree) if certificate.tree is not None else None
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
-        """Check that moves form a legal game without repetitions, from the start to the given position and outcome."""
+        """Check that moves form a legal game without repetitions from the start to a given position and outcome."""
         game, size = self.reach.game, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
@@ -377,8 +377,8 @@ class Checker:
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
         """Return whether a piece of a set can have arrived last, by a move that captures no other piece of the set.
 
-        Only the pieces of the set and a king are on the board. With a depth of two, the pieces before that move must
-        also not be locked.
+        Only the pieces of the set and a king are on the board. With a depth of two, the set before that move must not
+        be locked either.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -386,7 +386,7 @@ class Checker:
             before = NaivePosition({**others, origin: piece}, "b" if piece == "b" else "w")
             if (origin, cell) not in game.legal_moves(before):
                 continue
-            # A king that is not in the set may have stood anywhere.
+            # If the king is not in the set, it may have stood anywhere.
             kings = (
                 [{}] if "K" in pieces.values() else [{place: "K"} for place in (self.reach.cells["K"] | {game.castle})]
             )
@@ -435,7 +435,7 @@ class Checker:
         return None
 
     def ending_tree(self, position: NaivePosition, outcome: Outcome, size: int) -> str | None:
-        """Check that lemmas, pockets or backward trees exclude all positions from which a final placement can arise."""
+        """Check that lemmas, pockets or backward trees exclude all positions before a final placement."""
         reach = self.reach
         for earlier, _ in reach.predecessors(position, outcome):
             if position_key(earlier) == position_key(reach.start):

@@ -1,8 +1,8 @@
 """The chunks of an estimate, the folder with their results and certificates, and the exact intervals.
 
-A chunk depends only on the seed and on which samples it contains. Its result and its certificates are one part
-(`tablut.work.parts`). The folder does not record the number of samples for the lemmas, so an estimate can be continued
-with more of them.
+A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. The
+result and the certificates of a chunk are stored in one file (`tablut.work.parts`). The folder does not record the
+number of samples for the lemmas, so an estimate can be continued with more of them.
 """
 
 from __future__ import annotations
@@ -65,11 +65,11 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
     Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were tried
-    on more samples than the rest, the share is a product of two shares: the share of samples that pass the lemmas, and
-    the share of reachable ones among these. Each factor then has an interval at the level ``1 - alpha / 2``, so that
-    both hold simultaneously at ``1 - alpha`` or better, even if they are not independent. Samples in the part of the
-    space that is counted exactly as unreachable are left out. The exact share of the rest of the space is a further
-    factor.
+    on more samples than the search for games, the share is a product of two shares: the share of samples that pass the
+    lemmas, and the share of reachable samples among these. Each factor then has an interval at the level
+    ``1 - alpha / 2``, so that both hold simultaneously at ``1 - alpha`` or better, even if they are not independent.
+    Part of the space is counted exactly as unreachable. Samples in this part are left out, and the exact share of the
+    rest of the space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -84,7 +84,7 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the range of the number of positions for an interval of the share, rounded outwards."""
+    """Return the range of the number of positions, given an interval of the share. It is rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
@@ -121,7 +121,7 @@ class EstimateHead(Record):
     seed: str
     samples: Count
     surviving: str
-    """The result of `surviving`. Every chunk counts the samples that it excludes, so it must not change."""
+    """The result of `surviving`. Every chunk counts the samples excluded by it, so it must not change."""
 
 
 class ChunkStats(Part):
@@ -151,7 +151,7 @@ class Chunk:
 
 
 Results = dict[str, dict[str, Any]]
-"""The results of chunks, by name."""
+"""The results of chunks, keyed by the names of the chunks."""
 
 
 @dataclass(frozen=True)
@@ -166,7 +166,7 @@ class ChunkPlan:
     space: SampledSpace = "undecided"
 
     def games(self) -> Iterator[Chunk]:
-        """Yield the chunks of the samples that go through both stages."""
+        """Yield the chunks of the samples that pass through both stages."""
         for first in range(0, self.samples, _GAME_SAMPLES):
             yield Chunk("samples", f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
 
@@ -212,9 +212,10 @@ class ChunkPlan:
         )
 
     def place(self, chunk: Chunk) -> tuple[Owner, Path]:
-        """Return the owner and the path of a chunk's part.
+        """Return the owner and the path of a chunk's file.
 
-        The last chunk of an estimate with another number of samples for the lemmas has another owner.
+        The owner depends on the number of samples in the chunk. So if an estimate is continued with more samples for
+        the lemmas, its last chunk gets another owner.
         """
         assert self.store is not None
         size = _GAME_SAMPLES if chunk.stage == "samples" else _LEMMA_SAMPLES
@@ -224,7 +225,7 @@ class ChunkPlan:
 
 
 def open_chunk(path: Path) -> PartFile[Any]:
-    """Open the part of a chunk, and check all of it."""
+    """Open the file of a chunk, and check its whole contents."""
     part = open_part(path, ChunkStats)
     part.check()
     return part
@@ -239,7 +240,7 @@ def certificates_in(path: Path) -> list[PositionCertificate]:
 def write_chunk(
     path: Path, owner: Owner, stats: ChunkStats, certificates: list[PositionCertificate], cpu: float
 ) -> PartFile[Any]:
-    """Write the part of a chunk."""
+    """Write the file of a chunk."""
     lines = "\n".join(certificate.line() for certificate in certificates)
     with PartWriter(path) as writer:
         writer.add("certificates", np.frombuffer(lines.encode(), dtype=np.uint8))

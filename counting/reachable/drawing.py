@@ -1,14 +1,14 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``, with the rank of `tablut.indexing.PlacementIndex` and the side 0 for white
-to move, 1 for black. Every sample has its own random stream, so each one can be drawn again separately. The stream of
-sample ``i`` with seed ``s`` consists of pairs of words of Philox-4x64-10 [1]_ with the key ``s`` and the second word
-``i`` of the counter, truncated to the number of bits of the size of the space. The sample is the first number in the
-stream that is below the size. So all numbers are equally probable, and no sample depends on how the work was divided.
-`draw_number` uses numpy's generator of that name. `drawn` is a compiled version for samples that are tested only by the
-lemmas. Both give the same numbers.
+A *position number* is ``2 * rank + side``. The rank is given by `tablut.indexing.PlacementIndex`; the side is 0 if
+white is to move, 1 if black is. Every sample has its own random stream, so each one can be drawn again separately. The
+stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and the second
+counter word ``i``. It consists of pairs of words, truncated to the number of bits of the size of the space. The sample
+is the first number in the stream that is below the size. So all numbers are equally probable, and no sample depends on
+how the work was divided. `draw_number` uses numpy's implementation of Philox. `drawn` is a compiled version for samples
+that are tested only by the lemmas. Both give the same numbers.
 
-Numbers and sets of 128 bits are stored as two words (uint64), the low one first; see `tablut.engine.jit` on types.
+Numbers and sets of 128 bits are stored as two words (uint64), the low one first. See `tablut.engine.jit` for the types.
 
 References
 ----------
@@ -48,7 +48,7 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, given by its first five bits and its length; buckets ascend with the words."""
+    """Return the bucket of a word, given by its five leading bits and its length. Larger words have larger buckets."""
     shift = 59 - leading_zeros(value | U64(16))
     return shift * 16 + I64(value >> U64(shift))
 
@@ -67,17 +67,18 @@ class DrawTables(NamedTuple):
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
-        Numbers of cells, of cells for the king, and of tiers, and the number of bits of a king's cell.
+        The numbers of cells, of cells for the king, and of tiers, and the number of bits that store a king's cell. A
+        tier consists of all placements with the same material.
     size, mask : ndarray of uint64, shape (2,)
         The number of positions, and a mask with the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
         The first rank of each tier.
     before : ndarray of uint64, shape (tiers * (kings + 1), 2)
-        For each tier and king's cell, the number of the tier's placements with the king on an earlier cell.
+        For each tier and each king's cell, the number of placements of the tier with the king on an earlier cell.
     material : ndarray of int64, shape (2 * tiers,)
-        The attackers and defenders of each tier.
+        The numbers of attackers and defenders in each tier.
     king_cells : ndarray of int64, shape (kings,)
-        The cells on which the king may stand, ascending.
+        The cells on which the king may stand, in ascending order.
     closed : ndarray of uint64, shape (2,)
         The cells on which no attacker may stand.
     binomial : ndarray of uint64, flat
@@ -85,13 +86,14 @@ class DrawTables(NamedTuple):
     tier_shift : int
         The shift that turns a position number into an index of ``tier_at``.
     tier_at : ndarray of int16, flat
-        The tier of the least position number with the given highest bits.
+        The tier of the smallest position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
         The number of king's cells divided by the size of each tier.
     places : ndarray of uint8, flat
-        At ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank of the bucket.
+        At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
-        At ``number of the king's cell * cells + place``, a cell on which defenders may stand.
+        At index ``number of the king's cell * cells + place``, the cell of this place. For each king's cell, places
+        number the cells on which defenders may stand.
     """
 
     cells: int
@@ -183,7 +185,11 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
 BATCH: Final = 16
 """Number of positions that are unranked together."""
 BATCH_ROWS: Final = 10
-"""Words for each position of a batch: ranks of attackers and defenders, their numbers, two sets, king, side."""
+"""Number of words for each position of a batch.
+
+They hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two words
+each), the king's cell and the side to move.
+"""
 
 _COUNT: Final = 2
 _CELLS: Final = 4
@@ -207,7 +213,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the number of a sample, the same as `draw_number`."""
+    """Return the position number of a sample, like `draw_number`."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -228,9 +234,9 @@ Placed = tuple[Bits, Bits, int, int, int, int]
 
 @inlined
 def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
-    """Return the last place of a combination of ``number`` places, and the rank of the others."""
+    """Return the last place of a combination of ``number`` places, and the rank of the remaining places."""
     place = I64(draw.places[(number << 10) + bucket_of(rank)])
-    # The guess for the bucket is never too large. It is mostly right, and otherwise nearly always too small by one.
+    # The guess for the bucket is never too large. It is usually right; otherwise it is nearly always too small by one.
     first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
@@ -242,7 +248,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Decode a position number into an entry of a batch, but write ranks instead of the soldiers' cells."""
+    """Decode a position number into an entry of a batch, with ranks for the sets of soldiers; see `place_soldiers`."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)
@@ -272,10 +278,11 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 
 @inlined
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
-    """Turn the ranks of a batch into sets: cells for defenders, places among open cells for attackers.
+    """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
-    Each place of a combination depends on the previous one. The outer loop therefore runs over the places and the inner
-    one over the batch, so that the processor can work on independent entries in parallel.
+    The places of attackers number the cells that are open to them. Each place of a combination depends on the previous
+    one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor can work
+    on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):
@@ -317,7 +324,7 @@ GENERATOR: Final = "Philox4x64-10"
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
-    """Return the number of a sample, drawn with numpy's generator."""
+    """Return the position number of a sample, drawn with numpy's generator."""
     stream = np.random.Philox(key=seed, counter=index << 64)
     mask = (1 << (size - 1).bit_length()) - 1
     while True:
@@ -328,7 +335,7 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 @kernel
 def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions, shape (n, W), of position numbers, shape (n, 2)."""
+    """Write the packed positions, shape (n, W), that belong to position numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
     scratch = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
@@ -359,12 +366,12 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: their packed positions, uint64 of shape (count, W), and their numbers."""
+        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and position numbers."""
         numbers = [draw_number(self.size, seed, first + place) for place in range(count)]
         return self.positions(numbers), numbers
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return the packed positions of position numbers, uint64 of shape (n, W)."""
+        """Return the packed positions that belong to position numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
                 why = f"must be from 0 to {self.size - 1} in {self.variant.name}"

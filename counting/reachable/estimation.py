@@ -1,11 +1,11 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is listed.
-The lemmas take a microsecond, so they can be tried on many more samples than the search for games. The share is then a
-product of two factors, and its interval accounts for the uncertainty of both.
+The lemmas take about a microsecond per sample, so they can be tried on many more samples than the search for games. The
+share is then a product of two factors, and its interval accounts for the uncertainty of both.
 
 Samples are divided into chunks. The result of a chunk depends only on the seed and on which samples it contains. So a
-stopped run can be resumed, and the number of threads does not affect the result.
+run that was stopped can be resumed, and the number of threads does not affect the result.
 """
 
 from __future__ import annotations
@@ -112,7 +112,7 @@ class SharedSpace(Result):
 
 
 class EndingStage(Result):
-    """The samples with one kind of ending."""
+    """The results for the samples with one kind of ending."""
 
     counted: ExactInt
     n: int
@@ -149,12 +149,12 @@ class ReachableEstimate(Result):
 
 
 def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
-    """Return the results of all chunks before the first undecided one, which an interrupted run can report."""
+    """Return the results of all chunks before the first undecided one. An interrupted run can report these."""
     return [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum of the values under a key over all results, or of one entry of these values."""
+    """Return the sum over all results of the values under a key, or of one entry of each of these values."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 
@@ -278,7 +278,10 @@ def _game_stage(sums: SampleTally, games: list[dict[str, Any]]) -> GameStage:
 
 
 _QUICK_TREE: Final = 200
-"""Size of the largest backward tree that is checked during an estimate; `tablut reachable check` checks all trees."""
+"""Size of the largest backward tree that is checked during an estimate.
+
+`tablut reachable check` also checks larger trees.
+"""
 
 
 class _Task(NamedTuple):
@@ -290,7 +293,7 @@ class _Task(NamedTuple):
     """Whether the certificates are returned to the main process."""
 
     def result(self) -> tuple[dict[str, Any], list[PositionCertificate]]:
-        """Decide the chunk; return its result and its certificates."""
+        """Decide the chunk, and return its result and its certificates."""
         plan, chunk, began = self.plan, self.chunk, thread_clock()
         samples, certificates = (plan.variant, plan.seed, chunk.first, chunk.count), list[PositionCertificate]()
         if chunk.stage == "lemmas":
@@ -309,18 +312,18 @@ class _StoredTask(PartTask):
         self.owner, self.target = task.plan.place(task.chunk)
 
     def opened(self) -> PartFile[Any]:
-        """Open the part of the chunk."""
+        """Open the file of the chunk."""
         return open_chunk(self.target)
 
     def make(self, began: float) -> PartFile[Any]:
-        """Decide the chunk and write its part."""
+        """Decide the chunk, and write its file."""
         result, certificates = self.task.result()
         stats = ChunkStats(count=self.task.chunk.count, result=result)
         return write_chunk(self.target, self.owner, stats, certificates, thread_clock() - began)
 
 
 def _decide(task: _Task) -> dict[str, Any]:
-    """Decide a chunk, or read it from the store; return its result and, if requested, its certificates."""
+    """Decide a chunk, or read it from the store. Return its result and, if requested, its certificates."""
     damage = ""
     if task.plan.store is None:
         result, certificates = task.result()
@@ -355,13 +358,14 @@ def estimate(
     variant : Variant, str or Path
         The rule set, or its name or file.
     samples : int
-        Number of samples that go through both stages.
+        Number of samples that pass through both stages.
     seed : int
-        Seed of the generator.
+        Seed of the random generator.
     space : {'undecided', 'decided'}
         The space to sample: undecided positions with the side to move, or final placements.
     lemma_samples : int, optional
-        Number of samples on which the lemmas are tried, including the ``samples``. By default equal to ``samples``.
+        Total number of samples on which the lemmas are tried. The first ``samples`` of them also pass through the
+        second stage. The default is ``samples``.
     threads : int
         Number of chunks that are decided concurrently.
     scheduler : str, optional
@@ -369,10 +373,10 @@ def estimate(
     store : str, optional
         Folder in which each chunk is stored as soon as it is decided.
     certificates : str, optional
-        Output file for the certificates; compressed if its name ends in ``.gz``.
+        Output file for the certificates. It is compressed if its name ends in ``.gz``.
     checks : int
-        Number of certificates that are checked by the naive rules, from the first sample on. Those with large
-        backward trees are left out.
+        Number of certificates that are checked with the naive rules, from the first sample on. Certificates with large
+        backward trees are skipped.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
@@ -381,7 +385,8 @@ def estimate(
     Returns
     -------
     ReachableEstimate
-        The estimate. Counts and intervals depend only on rules, samples and seed, not on ``threads`` or ``store``.
+        The estimate. Its counts and intervals depend only on the rules, the samples and the seed, not on ``threads`` or
+        ``store``.
 
     Raises
     ------
@@ -422,7 +427,7 @@ def estimate(
 
 
 class _Run:
-    """A run of an estimate: decides the chunks without a stored result, and collects results and certificates."""
+    """A run of an estimate. It decides the chunks without a stored result, and collects results and certificates."""
 
     def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
         self.plan, self.target, self.checks, self.observer = plan, target, checks, observer
@@ -432,7 +437,7 @@ class _Run:
     def result(
         self, workers: Scheduler, partial: Callable[[ReachableEstimate], None] | None = None
     ) -> ReachableEstimate:
-        """Decide all chunks, write the certificates if requested, check the first ones, and return the estimate."""
+        """Decide all chunks, write and check the certificates as requested, and return the estimate."""
         plan = self.plan
         try:
             for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
@@ -449,7 +454,7 @@ class _Run:
         return estimate_report(plan, self.results, self._check(every))
 
     def _check(self, certificates: list[PositionCertificate]) -> int:
-        """Check the first certificates, except those with large trees; return the number of certificates checked."""
+        """Check the first certificates, except those with large trees. Return the number of certificates checked."""
         checker = Checker(self.plan.variant, self.plan.space)
         quick = [certificate for certificate in certificates if (certificate.tree or 0) <= _QUICK_TREE][: self.checks]
         for certificate in quick:

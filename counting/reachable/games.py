@@ -1,10 +1,11 @@
-"""Decide whether samples are reachable, by proof games, whole backward trees and last plies.
+"""Decisions on whether samples are reachable, by proof games, whole backward trees and last plies.
 
 A proof game is found by a backward beam search (`counting.reachable.beam`).
 
-The backward tree of a position is the set of all positions from which it can be reached, without those that a lemma
-excludes. It is listed if it is small enough. Positions are compared word by word, never by a hash. If a complete
-backward tree does not contain the start, the position is unreachable.
+The *backward tree* of a position is the set of all positions found by taking back plies from it repeatedly, where
+positions that a lemma excludes are dropped. It includes the position itself. The tree is listed if it is small enough.
+Positions are compared word by word, never by a hash. If a complete backward tree does not contain the start, the
+position is unreachable.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ from tablut.variants.model import king_patterns
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return the backward tree of some positions, including these positions.
+    """Return the union of the backward trees of several positions, including these positions.
 
     Return None if the tree contains the start or has more than ``most`` positions.
     """
@@ -87,14 +88,17 @@ def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_
 
 
 class BackwardTrees:
-    """Backward trees of several positions. Trees are kept, so that their positions need no new search."""
+    """A cache of backward trees. A position that belongs to a cached tree needs no new search."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self._found: list[NDArray[Any]] = []
 
     def size(self, words: NDArray[np.uint64]) -> int | None:
-        """Return the size of a backward tree that contains a position, or None if there is no such tree."""
+        """Return the size of a backward tree that contains a position.
+
+        Return None if the backward tree of the position contains the start or is too large.
+        """
         key = position_keys(words)
         for known in self._found:
             if np.isin(key, known)[0]:
@@ -114,7 +118,10 @@ MOST_PLIES: Final = 1000
 
 
 class Effort(NamedTuple):
-    """Limits of one beam search: width of the beam, plies, and number of initial plies with random scores."""
+    """The limits of one beam search: width of the beam, number of plies, and number of plies with random scores.
+
+    Random scores are used for the first plies that are taken back.
+    """
 
     width: int
     plies: int
@@ -139,7 +146,7 @@ EFFORTS: Final = (
 
 
 class ProofGame(NamedTuple):
-    """The result of the search for one position: a status and, if a game was found, its moves."""
+    """The result of the search for a game to one position: a status and, if a game was found, its moves."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()
@@ -186,7 +193,7 @@ def finder_for(variant: Variant) -> GameFinder:
 
 
 class FamilyTables(NamedTuple):
-    """A family of locked sets as arrays for kernels.
+    """A family of locked sets, stored in arrays for use in kernels.
 
     Attributes
     ----------
@@ -204,9 +211,10 @@ class FamilyTables(NamedTuple):
 
 
 def surviving(variant: Variant) -> int:
-    """Return the number of undecided placements without a locked set of the family counted for a variant.
+    """Return the number of undecided placements that contain no locked set of a published family.
 
-    If no family was counted, this is the number of all undecided placements.
+    The exclusions that ship for some variants define such a family of locked sets. For any other variant, the number of
+    all undecided placements is returned.
     """
     record = published_exclusions(variant.digest)
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
@@ -214,7 +222,7 @@ def surviving(variant: Variant) -> int:
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family of locked sets that `surviving` excludes."""
+    """Return the family of locked sets by which `surviving` excludes placements."""
     record = published_exclusions(variant.digest)
     sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
     if record is not None and spaces(variant)["excluded_no_end"].kings:
@@ -237,7 +245,7 @@ def family_tables(variant: Variant) -> FamilyTables:
 
 @inlined
 def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement contains a set of the family, in O(sets) steps."""
+    """Return whether a placement contains a set of the family. This takes O(sets) steps."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
         missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
@@ -250,7 +258,7 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
 
 
 _OUTSIDE: Final = len(LEMMAS) + 1
-"""Index of the additional count, after those of the lemmas."""
+"""Index of the additional count, which follows the counts of the lemmas."""
 
 
 @kernel
@@ -263,10 +271,10 @@ def _tally_lemmas(
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the results of the lemmas on samples to ``counts``, and return a checksum of the results.
+    """Add the results of the lemmas for the samples to ``counts``, and return a checksum of the results.
 
-    The first six counts are for 0 (no lemma) and the five lemmas. The seventh is the number of samples with locked
-    pieces that contain a set of the family.
+    The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
+    that the lemma of locked pieces excludes and that contain a set of the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
@@ -357,7 +365,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return how many positions are reachable with the other side to move, and for how many this is not known."""
+    """Return how many positions are reachable with the other side to move, and for how many this is unknown."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
@@ -371,8 +379,8 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     """Return the squares of a pocket, or an empty list if a position has none.
 
-    A pocket is a set of pieces that cannot have been assembled: whichever piece arrives last, its arrival captures one
-    of the pieces or starts from a set that is already locked.
+    A pocket is a set of pieces that cannot have been assembled. Whichever of these pieces arrived last, its move would
+    have captured another piece of the set, or the pieces before the move would already have been locked.
     """
     size = variant.size
     cells, side = engine_for(variant).cells(board)
@@ -391,7 +399,7 @@ def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
 
 
 # -- final placements ----------------------------------------------------------------------
-# A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the right way.
+# A final placement is *reached* if a legal ply from a reached position leads to it and ends the game in the given way.
 # Samples are drawn from all final placements (`tablut.indexing.EndingIndex`). For each sample, the positions before the
 # last ply are listed. Then either a game to one of them is found, or lemmas or whole backward trees exclude them all.
 
@@ -403,7 +411,7 @@ EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 """Reasons why a final placement is unreachable: no ply leads to it, or lemmas exclude every previous position."""
 
 _FIRST_EFFORTS: Final = 3
-"""Number of searches that are tried for all last plies before further ones are tried for any of them."""
+"""Number of searches that are tried for all last plies before more costly searches are tried for any of them."""
 _MOVE: Final = (1 << 14) - 1
 """The bits of an undo record that contain its move."""
 
@@ -416,7 +424,7 @@ class LastPlies(NamedTuple):
     boards : ndarray of uint32, shape (m, 2N + 4)
         The counted positions before the plies.
     sources : ndarray of int64, shape (m,)
-        The row of the final placement to which each ply leads, in ascending order.
+        For each ply, the row of the final placement to which it leads, in ascending order.
     moves : ndarray of int32, shape (m,)
         The plies.
     """
@@ -447,9 +455,9 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write the position before an un-move.
+    """Write the position that results from an un-move to ``before``.
 
-    Return whether the ply leads to the final placement and has the given outcome.
+    Return whether the ply, played from there, leads back to the final placement and has the given outcome.
     """
     for place in range(board_items(t.size)):
         before[place] = board[place]
@@ -466,7 +474,7 @@ def _leads(
 def _un_moves_to(
     t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
 ) -> int:
-    """Write all un-moves of the piece on a cell, with any captures; return their number."""
+    """Write all un-moves of the piece on a cell, with all possible captures. Return their number."""
     side, centre = I64(kind == 0), coordinates(t, cell)
     missing = (r.defenders if side == 1 else r.attackers) - count_of(t, board, side ^ 1)
     sides = open_sides(t, r, board, side, cell)
@@ -490,7 +498,7 @@ def _last_plies(
     sources: NDArray[np.int64],
     moves: NDArray[np.int32],
 ) -> int:
-    """Write the plies that lead to final placements, shape (n, 2N + 4), and return their number.
+    """Write the plies that lead to the given final placements, shape (n, 2N + 4), and return their number.
 
     If ``sources`` is empty, the plies are only counted.
     """
@@ -584,9 +592,9 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
 def _games_before(
     variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
 ) -> dict[int, tuple[int, ProofGame]]:
-    """Return, for each final placement, a last ply with a game to the position before it, if one is found.
+    """Return a last ply of each final placement, with a game to the position before it, if such a game is found.
 
-    First all last plies are tried with little effort, then all of them with more effort.
+    First all last plies are tried with little effort, then with more effort.
     """
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()

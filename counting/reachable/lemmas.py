@@ -1,9 +1,13 @@
-"""Compiled lemmas of unreachability, at about a microsecond per placement. The proofs are in ``docs/reachable.md``.
+"""Compiled lemmas that prove placements unreachable. The lemmas are proved in ``docs/reachable.md``.
 
-`lemma` returns the number of the lemma that excludes a counted placement, that is, its place in
-`counting.reachable.checker.LEMMAS`, counted from 1, or 0 if no lemma applies. It removes pieces one by one (peeling).
+The lemmas take about a microsecond for a placement.
 
-`placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in rounds. A round removes all
+`lemma` returns the number of the lemma that excludes a counted placement, or 0 if no lemma applies. Lemmas are numbered
+from 1 in the order of `counting.reachable.checker.LEMMAS`. To find locked pieces, `lemma` repeatedly removes a piece
+that can have arrived last among the remaining ones. This is called *peeling*. The pieces that cannot be removed are
+locked, unless all of them stand as at the start.
+
+`placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in *rounds*. A round removes all
 pieces that can have come from an adjacent empty cell and that surely capture nothing on arrival. A piece that can have
 arrived last in a set can also have arrived last in any subset that contains it. So the order of removal does not
 matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide whether a piece can be
@@ -73,7 +77,7 @@ class LemmaTables(NamedTuple):
     Attributes
     ----------
     rules, origins
-        The rules, and the tables of the cells from which pieces can have come. N is the size of the board.
+        The tables of the rules, and of the cells from which pieces can have come. N is the size of the board.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -94,7 +98,7 @@ class LemmaTables(NamedTuple):
     doubtful : ndarray of uint64, shape (2,)
         The cells on which a round may misjudge a soldier if the king has been removed; see `_doubtful`.
     start : ndarray of uint64, shape (2 * 2,)
-        The cells of the attackers at the start, and of the defenders.
+        The cells of the attackers at the start, and the cells of the defenders.
     """
 
     rules: Tables
@@ -138,12 +142,13 @@ def _overfull_camp(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
-    """Return whether a piece that arrives last in a set captures another; ``king`` is -1 if the set has no king."""
+    """Return whether a piece that arrives last in a set captures another. ``king`` is -1 if the set has no king."""
     if king >= 0:
         return would_capture(rules, left, I64(kind == 0), cell, king)
-    # The king may or may not have stood on the castle, so the capture must happen in both cases. It is enough to test
-    # the harder one. Against white, this is the case of a king on the castle. Against black, it is the empty castle if
-    # the king is armed, since an armed king on the castle serves as an anvil too; otherwise it is a king on the castle.
+    # The king may or may not have stood on the castle, so the piece must capture in both cases. It is enough to test
+    # the case in which a capture is harder. If black captures, this is a king on the castle. If white captures, it is
+    # the empty castle if the king is armed, since an armed king on the castle serves as an anvil too; otherwise it is a
+    # king on the castle.
     if kind == 0:
         return captures_at(rules, left, 1, cell, rules.castle) != 0
     return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else rules.castle) != 0
@@ -151,7 +156,10 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
 
 @inlined
 def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
-    """Remove pieces that can have arrived last among the remaining ones; return the king's cell, or -1 if removed."""
+    """Repeatedly remove a piece that can have arrived last among the remaining ones.
+
+    Return the king's cell, or -1 if the king was removed.
+    """
     rules, size = lemmas.rules, lemmas.rules.size
     changed = True
     while changed:
@@ -178,7 +186,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set stands on a cell where a piece of its kind starts."""
+    """Return whether every piece of a set stands on a cell on which a piece of its kind stands at the start."""
     rules, start_board = lemmas.rules, lemmas.origins.start
     home = king_of(rules, start_board)
     home_rank, home_file = coordinates(rules, home)
@@ -187,7 +195,7 @@ def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int
     for rank in range(rules.size):
         start = line_of(start_board, rank)
         if king < 0 and rank == home_rank:
-            # The king's cell is not a start cell of a defender.
+            # No defender starts on the king's cell.
             start &= ~(1 << (16 + home_file))
         if line_of(left, rank) & ~start:
             return False
@@ -196,7 +204,7 @@ def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int
 
 @inlined
 def _is_left_locked(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Peel the pieces of a set; return whether locked pieces remain."""
+    """Peel a set of pieces, and return whether locked pieces remain."""
     return not _stands_as_at_start(lemmas, left, _peel(lemmas, left, king))
 
 
@@ -212,7 +220,10 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0. ``left`` receives the pieces that peeling leaves."""
+    """Return the lemma that excludes a counted position, or 0.
+
+    If this is the lemma of locked pieces, ``left`` receives the pieces that remain after peeling.
+    """
     rules = lemmas.rules
     if is_start(lemmas, board):
         return I64(0)
@@ -235,8 +246,8 @@ def _lemmas_of_boards(
 ) -> None:
     """Write the lemma of each board, shape (n, 2N + 4), to ``codes``, shape (n,).
 
-    ``left`` receives the pieces that peeling leaves on each board. If it is shorter than ``boards``, its last board is
-    overwritten.
+    ``left`` receives the pieces that remain on each board after peeling. If it is shorter than ``boards``, its last
+    board is reused for the remaining boards.
     """
     lemmas = flat(tables)
     stride, kept = board_items(lemmas.rules.size), len(left) - 1
@@ -246,7 +257,7 @@ def _lemmas_of_boards(
 
 
 class Lemmas:
-    """The lemmas of one variant, for arrays of positions."""
+    """The lemmas of one variant, applied to arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
         check_known(variant, "the search for a game backwards")
@@ -307,8 +318,8 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
 def _doubtful(variant: Variant, origins: OriginTables) -> set[int]:
     """Return the cells on which a round may misjudge a soldier.
 
-    These are cells that a soldier can reach from some direction but not from the adjacent cell in this direction, and
-    cells near a castle that is hostile only at times.
+    These are the cells that a soldier can reach from some direction, but not from the adjacent cell in this direction.
+    The cells near a castle that is hostile only in some cases are doubtful, too.
     """
     castle, size = variant.rules.castle, variant.size
     doubtful: set[int] = set()
@@ -331,10 +342,10 @@ def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
 def _steps(
     size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
 ) -> list[set[int]]:
-    """Return, for each direction, the cells to which a kind of piece can step from the adjacent cell.
+    """Return the cells to which a kind of piece can step from the adjacent cell, for each direction.
 
     With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
-    cells to which it can slide from that direction on an otherwise empty line.
+    cells to which it can slide from that direction along an otherwise empty line.
     """
     by_direction: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
@@ -358,9 +369,9 @@ def _steps(
 
 @inlined
 def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
-    """Return the cells from which a victim is captured.
+    """Return the cells on which an arriving piece captures a victim.
 
-    They are next to a victim that has an anvil on the opposite side.
+    These are the cells next to a victim that has an anvil on the opposite side.
     """
     size, victims = lemmas.rules.size, meet(victims, set_at(lemmas.exposed, 0))
     inner = meet(victims, set_at(lemmas.inner, 0))
@@ -374,11 +385,11 @@ def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return a set with the cells of all pieces that may capture another piece on arrival.
+    """Return the cells of all pieces that may capture another piece on arrival.
 
-    It may include other cells.
+    The set may include the cells of other pieces.
     """
-    # Any attacker next to the king may have been the last of those that capture it.
+    # Any attacker next to the king may have been the last to arrive of the attackers that capture it.
     size = lemmas.rules.size
     beside = join(
         join(shifted_up(king, 1), shifted_down(king, 1)), join(shifted_up(king, size), shifted_down(king, size))
@@ -392,7 +403,10 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
 @inlined
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
-    """Return the cells of four sets, one for each direction, whose neighbour in that direction is empty."""
+    """Return the union of four sets, without the cells whose neighbour is occupied.
+
+    For each set, the neighbour in one direction counts.
+    """
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))
     return join(row, join(meet(south, shifted_up(free, size)), meet(north, shifted_down(free, size))))
@@ -415,7 +429,7 @@ def _can_step(lemmas: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
 
 @inlined
 def _put(rules: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> None:
-    """Write a board from sets of pieces. The white set includes the king. The board's head is cleared."""
+    """Write a board from sets of cells. The white set includes the king. All other fields of the board are cleared."""
     for place in range(board_items(rules.size)):
         board[place] = np.uint32(0)
     for kind in range(2):
@@ -440,7 +454,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
     south = _of_kinds(lemmas, 1, black, white, at_king)
     east = _of_kinds(lemmas, 2, black, white, at_king)
     north = _of_kinds(lemmas, 3, black, white, at_king)
-    # The side to move did not make the last ply.
+    # The last ply was made by the side that is not to move.
     movers = black if side == 0 else join(white, at_king)
     moved, first = False, True
     while True:
@@ -460,7 +474,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
                 return I64(LOCKED)
         else:
             _put(rules, left, black, join(white, at_king))
-            # If pieces remain that do not stand as in the start, the position is not the start.
+            # If pieces remain that do not stand as at the start, the position is not the start.
             if _is_left_locked(lemmas, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)

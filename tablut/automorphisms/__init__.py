@@ -1,4 +1,4 @@
-"""Tests whether the symmetries of a rule set are automorphisms of its game, and the command that runs these tests."""
+"""Tests of whether the symmetries of a rule set are automorphisms of its game, and the command that runs them."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
-"""Checks, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
+"""Tests on samples of positions of whether the symmetries of a rule set act as automorphisms of the game.
 
 A symmetry g of the rules should map every position p to a position g·p whose moves, captures and outcomes are the
-images of those of p, with the same number of continuations. `verify` tests this on every position near the start, on
-positions from random play and on random placements. It accepts any group, so it can also detect a wrong one. For a
-symmetry of the square that does not preserve the rules, `breaks` finds a counterexample.
+images of the moves, captures and outcomes of p, with the same number of continuations. `verify` tests this on all
+positions near the start, on positions from random play and on random placements. It accepts any group, so it can also
+detect a wrong group. For a symmetry of the square that does not preserve the rules, `breaks` finds a counterexample.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tablut.variants import Variant
 Words = NDArray[np.uint64]
 
 _PART = 20_000
-"""Number of positions whose plies are held in memory at the same time."""
+"""Number of positions whose plies are kept in memory at the same time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ class SymmetryCheck:
     name : str
         The claim.
     cases, failures : int
-        Number of cases tested, and number of those that failed.
+        Number of cases tested, and number of cases that failed.
     example : str
         A case that failed, or an empty string.
     """
@@ -51,12 +51,12 @@ class SymmetryCheck:
 
 def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
     """Return the images of positions under one symmetry."""
-    # With a single element, the canonical form is simply the image under that element.
+    # Under a single element, the canonical form is simply the image under this element.
     return engine.canonical(words, (symmetry,))[0]
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements with a random side to move; every material is equally likely."""
+    """Return random undecided placements with a random side to move. Every material is equally likely."""
     engine, index = engine_for(variant), PlacementIndex(variant)
     random = Random(int(rng.integers(1 << 62)))
     tiers = [tier for tier in index.tiers.values() if tier.size]
@@ -69,7 +69,7 @@ def random_placements(variant: Variant, count: int, rng: np.random.Generator) ->
 
 
 def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:
-    """Return distinct undecided positions from random games, spread over the plies of the games."""
+    """Return distinct undecided positions from random games, taken from all plies of the games."""
     engine = engine_for(variant)
     each = max(1, count // plies)
     words = np.repeat(engine.words(engine.start()), each, axis=0)
@@ -85,10 +85,10 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return all undecided positions within the largest number of plies that gives at most ``most`` positions.
+    """Return all undecided positions within a number of plies from the start.
 
-    The second result is the number of plies. The third tells whether these are all undecided positions that are
-    reachable from the start.
+    The number of plies is the largest number that gives at most ``most`` positions. It is the second result. The third
+    result is true if there are no other undecided positions that are reachable from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -104,10 +104,10 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
 
 
 def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the order that sorts the rows, and, for each sorted row, whether it differs from the row before it.
+    """Return the order that sorts the rows, and whether each sorted row differs from the row before it.
 
-    `numpy.unique` could do the same, but it holds the interpreter lock: with millions of rows,
-    an interrupt would wait for a minute.
+    `numpy.unique` could do the same, but it holds the interpreter lock. With millions of rows, an interrupt would have
+    to wait for a minute.
     """
     order = np.lexsort(words.T[::-1])
     ranked = words[order]
@@ -123,7 +123,7 @@ def _distinct(words: Words) -> Words:
 
 
 def _difference(words: Words, known: Words) -> Words:
-    """Return the rows of ``words`` that are not in ``known``, in sorted order; each array must have distinct rows."""
+    """Return the rows of ``words`` that are not in ``known``, in sorted order. Each array must have distinct rows."""
     order, new = _sorted(np.concatenate([known, words]))
     single = new & np.append(new[1:], True)
     rest: Words = words[order[single & (order >= len(known))] - len(known)]
@@ -155,7 +155,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position whose plies a symmetry does not map to those of its image, or None if there is none."""
+    """Return a position whose plies a symmetry does not map to the plies of its image, or None."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None
@@ -174,21 +174,21 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Test on sampled positions whether a group acts by automorphisms, and whether counting up to the group is correct.
+    """Test on samples whether a group acts by automorphisms, and whether counting by classes is correct.
 
     Parameters
     ----------
     variant : Variant
         The rule set.
     samples : int
-        Number of random placements, and of positions from random play.
+        Number of random placements, and number of positions from random play.
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start. All positions within the largest number of plies that this
-        allows are tested. By default 250 000 on boards of up to 25 cells, 10 000 on larger ones.
+        Maximum number of positions near the start. The test takes all positions within as many plies as this maximum
+        allows. The default is 250 000 on boards of up to 25 cells and 10 000 on larger boards.
     group : sequence of Symmetry, optional
-        The claimed symmetries, by default those of the variant.
+        The claimed symmetries. The default is the symmetries of the variant.
 
     Returns
     -------
@@ -233,7 +233,7 @@ def checks(
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
-    """Test whether all products are elements, and whether sympy finds the same order for the generated group."""
+    """Test whether all products are elements, and whether sympy finds the same order for the group they generate."""
     from sympy.combinatorics import Permutation, PermutationGroup
 
     tables = {element.table for element in elements}
@@ -308,7 +308,10 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
 
 
 def _less(first: Words, second: Words) -> NDArray[np.bool_]:
-    """Compare rows as big integers whose last word is the most significant."""
+    """Return whether each row of ``first`` is less than the row of ``second`` with the same index.
+
+    Rows are compared as big integers whose last word is the most significant.
+    """
     result = np.zeros(len(first), dtype=np.bool_)
     for column in range(first.shape[1]):
         a, b = first[:, column], second[:, column]

@@ -27,7 +27,7 @@ app = Group(help="Verify the symmetry reduction, or draw an orbit.")
 
 
 class CheckResult(Result):
-    """The result of testing one claim: numbers of cases and of failures, and a failed case."""
+    """The result of testing one claim: the numbers of cases and failures, and a case that failed."""
 
     name: str
     cases: int
@@ -36,7 +36,10 @@ class CheckResult(Result):
 
 
 class ElementResult(Result):
-    """A symmetry of the square: whether it preserves the rules and the start, with a counterexample if it does not."""
+    """A symmetry of the square, and whether it preserves the rules and the start.
+
+    If it does not preserve the rules, there may be a counterexample.
+    """
 
     name: str
     of_the_rules: bool
@@ -70,7 +73,7 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim. Each result is stored immediately, in case of an interrupt."""
+        """Test every symmetry and every claim. Store each result immediately, in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -87,7 +90,7 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
 
 
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
-    """Return all symmetries of the square, with a counterexample (if found) where one does not preserve the rules."""
+    """Return all symmetries of the square. If one does not preserve the rules, search for a counterexample."""
     import numpy as np
 
     from tablut.automorphisms.checks import breaks, random_placements
@@ -124,7 +127,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Return a line of text naming a cell that a symmetry maps to a cell of another kind."""
+    """Return a line of text that names a cell that a symmetry maps to a cell of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):

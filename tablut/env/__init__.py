@@ -1,4 +1,4 @@
-"""Environments for machine learning: single games for PettingZoo and OpenSpiel, and batches in compiled code."""
+"""Environments for machine learning: single games for PettingZoo and OpenSpiel, and compiled batches of games."""
 
 from __future__ import annotations
 
@@ -26,16 +26,17 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
-        Result of `render`: text, SVG, or an array of shape (40N, 40N, 3). With ``human`` the text is printed after
-        each move.
+        Kind of result of `render`: text, SVG, or an array of shape (40N, 40N, 3). With ``human``, the text is printed
+        after each move.
 
     Returns
     -------
     pettingzoo.AECEnv
-        An environment with the agents ``white`` and ``black``; the rules decide who begins. Each observation contains
-        ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in the layout
-        of `Batch`. At the end the rewards are 1 and -1, or 0 for a draw. An illegal action ends the game with the
-        reward -1 for its agent. Copies and unpickled environments continue the game independently.
+        An environment with the agents ``white`` and ``black``. The rules decide which side begins. Each observation
+        contains ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in
+        the layout of `Batch`. At the end of the game, the rewards are 1 for the winner and -1 for the loser, or 0 for a
+        draw. An illegal action ends the game with the reward -1 for its agent. Copies and unpickled environments
+        continue the game independently.
 
     Raises
     ------
@@ -76,9 +77,9 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
     Returns
     -------
     pyspiel.Game
-        A game in which player 0 is white and player 1 is black; the rules decide who begins. Actions are numbered as
-        in `env`. Observation tensors contain the same planes, in the order ``[plane, rank, file]``. After the first
-        call, ``pyspiel.load_game("tablut(variant=brandubh)")`` works as well.
+        A game in which player 0 is white and player 1 is black. The rules decide which side begins. Actions are
+        numbered as in `env`. Observation tensors contain the same planes, in the order ``[plane, rank, file]``. After
+        the first call, ``pyspiel.load_game("tablut(variant=brandubh)")`` works as well.
 
     Raises
     ------

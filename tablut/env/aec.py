@@ -1,4 +1,7 @@
-"""PettingZoo environment of a single game: two agents move in turn and observe planes and a mask of legal actions."""
+"""PettingZoo environment of a single game.
+
+Two agents move in turn. They observe planes and a mask of legal actions.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 
 
 class TaflEnv(AECEnv):  # type: ignore[misc]
-    """Environment of a game, without the wrappers that check actions; `tablut.env.env` adds these."""
+    """Environment of a game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
@@ -56,7 +59,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
-        """Begin a new game; the seed has no effect, because the game is deterministic."""
+        """Begin a new game. The seed has no effect, because the game is deterministic."""
         self.board = Board(self.board.variant)
         self.agents, self.agent_selection = [*SIDES], self.board.turn
         self.rewards, self._cumulative_rewards = dict.fromkeys(SIDES, 0), dict.fromkeys(SIDES, 0)
@@ -64,7 +67,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
         self.infos: dict[str, dict[str, Any]] = {agent: {} for agent in SIDES}
 
     def observe(self, agent: SideName) -> dict[str, NDArray[Any]]:
-        """Return the planes and the mask of legal actions, all zero for the agent that is not to move."""
+        """Return the planes and the mask of legal actions. The mask is all zero for the agent that is not to move."""
         mask = np.zeros(len(self._encoding.codes), dtype=np.int8)
         if agent == self.board.turn and self.board.outcome() is None:
             mask[[self._encoding.numbers[move.code] for move in self.board.legal_moves]] = 1
@@ -89,7 +92,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board in the form that the render mode requires. In mode ``human``, print it as text."""
+        """Return the board in the form that the render mode requires. In the mode ``human``, print it as text."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")

@@ -1,6 +1,6 @@
-"""`Batch`: many games in parallel, with arrays as input and output.
+"""`Batch`, a batch of many games in parallel, with arrays as input and output.
 
-A learning program needs no loop over the games in Python.
+With a batch, a learning program needs no Python loop over the games.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ _ROOM = 128
 
 
 class Batch:
-    """A batch of games of one rule set, each of which behaves like a `tablut.Board`.
+    """A batch of games of one rule set. Each game behaves like a `tablut.Board`.
 
-    Copies and unpickled batches have separate games and random number generators. A batch must not be shared by
+    Copies and unpickled batches have separate games and random number generators. A batch must not be shared between
     threads.
 
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, or the name or path of one, on a board up to 19×19.
+        A rule set, or the name or path of one, on a board of at most 19×19 cells.
     games : int
         Number of games, at least 1.
     seed : int
         Seed of `sample`, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history. By default, the start position of the rules.
+        First position of all games, without history. The default is the start position of the rules.
 
     Attributes
     ----------
     variant : Variant
         The rule set.
     actions : int
-        Number of actions: 2(N - 1) for each of the N² cells.
+        Number of actions, which is 2(N - 1) for each of the N² cells of a board with N rows and N columns.
     action_images : ndarray of int64, shape (symmetries, actions)
         Image of each action under each symmetry of the start.
 
@@ -58,8 +58,8 @@ class Batch:
 
     Notes
     -----
-    An action is ``cell * 2(N - 1) + place``: first the N - 1 other cells of its row, then those of its column.
-    Repetitions are detected by 64-bit Zobrist keys.
+    An action is ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the
+    other places are the other cells of its column. Repetitions are detected by 64-bit Zobrist keys.
 
     Examples
     --------
@@ -114,7 +114,7 @@ class Batch:
 
     @property
     def action_images(self) -> NDArray[np.int64]:
-        """Image of each action under each symmetry of the start; the array is read-only."""
+        """Image of each action under each symmetry of the start. The array is read-only."""
         return self._encoding.action_images
 
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
@@ -123,9 +123,9 @@ class Batch:
         Parameters
         ----------
         which : ndarray of bool, shape (games,), optional
-            Mask of the games to restart; all by default.
+            Mask of the games to restart. By default, all games are restarted.
         games : int or ndarray of int, optional
-            Numbers of these games, instead of a mask.
+            Numbers of the games to restart, instead of a mask.
 
         Raises
         ------
@@ -152,19 +152,19 @@ class Batch:
         Returns
         -------
         ndarray of bool, shape (games, actions)
-            Masks, all false for a game that is over.
+            Masks, which are all false for a game that is over.
         """
         mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
         return mask
 
     def sample(self) -> NDArray[np.int64]:
-        """Draw a random legal action for each game; all are equally likely.
+        """Draw a random legal action for each game. All legal actions are equally likely.
 
         Returns
         -------
         ndarray of int64, shape (games,)
-            Numbers of the actions; -1 for a game that is over.
+            Numbers of the actions, or -1 for a game that is over.
         """
         actions = np.empty(len(self), dtype=np.int64)
         choose_all(self._engine.tables, self._games, actions)
@@ -176,7 +176,7 @@ class Batch:
         Parameters
         ----------
         actions : ndarray of int, shape (games,)
-            A legal action for each game; entries of games that are over are ignored.
+            A legal action for each game. The entries of games that are over are ignored.
 
         Raises
         ------
@@ -205,8 +205,8 @@ class Batch:
         -------
         ndarray of uint8, shape (games, N, N, 8)
             Values 0 or 1, indexed ``[game, rank, file, plane]``. The planes are: attackers, defenders, king, black to
-            move, stood before (the position occurred earlier in the game, and the rules count repetitions), castle,
-            camps, escapes.
+            move, stood before, castle, camps, escapes. The plane "stood before" is 1 if the position occurred earlier
+            in the game and the rules count repetitions.
         """
         planes = np.empty((len(self), self.variant.size, self.variant.size, len(PLANES)), dtype=np.uint8)
         show_all(self._engine.tables, self._games, planes)
@@ -218,9 +218,9 @@ class Batch:
         Returns
         -------
         values : ndarray of int8, shape (games,)
-            1 if white has won, -1 if black has won, 0 for a draw or a game that goes on.
+            1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
         going : ndarray of bool, shape (games,)
-            True for games that go on.
+            True for games in progress.
         """
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
@@ -230,7 +230,7 @@ class Batch:
         Parameters
         ----------
         array : ndarray, shape (..., N, N, planes) or (..., actions)
-            Planes in the layout of `planes`; or values for each action, such as a mask or a policy.
+            Planes in the layout of `planes`, or values for each action, such as a mask or a policy.
 
         Returns
         -------
@@ -264,7 +264,7 @@ class Batch:
         Parameters
         ----------
         move : Move or str
-            A move, legal or not; text in any format that `tablut.Board.push` reads.
+            A move, which need not be legal. Text may have any format that `tablut.Board.push` reads.
 
         Returns
         -------
@@ -285,7 +285,7 @@ class Batch:
         return self._encoding.action(move)
 
     def move(self, action: int) -> Move:
-        """Return the move with a given number; the inverse of `action`.
+        """Return the move with a given number. This is the inverse of `action`.
 
         Parameters
         ----------
@@ -315,7 +315,7 @@ class Batch:
         Returns
         -------
         Position
-            The present position.
+            The current position.
 
         Raises
         ------

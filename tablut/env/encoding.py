@@ -1,8 +1,9 @@
 """Numbering of actions and planes, shared by all environments.
 
-The number of an action (a slide) is ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the
-cell's row, the next N - 1 those of its column, both in ascending order. Planes contain 0 and 1, are indexed
-``[rank, file, plane]``, and are named in `PLANES`.
+An action is a slide of a piece from a cell to another cell of its row or column. Its number is
+``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are
+the other cells of its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``.
+Their names are listed in `PLANES`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ BEFORE: Final = 4
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Remove a piece's own place from a mask of places of its line, because actions are numbered without it."""
+    """Remove a piece's own place from a mask of the places of its line, because actions are numbered without it."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 
@@ -65,13 +66,13 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle only the variant, so that the copy is the shared encoding of the variant."""
+        """Reduce the encoding to its variant, so that a copy is the shared encoding of the variant."""
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:
-        """Return the number of a move, legal or not."""
+        """Return the number of a move, which need not be legal."""
         said = as_move(move, self.variant.size).move
-        # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of
+        # A `Move` is not validated when it is created. If its squares are off the board, it may have the code of
         # another move.
         number = int(self.numbers[said.code]) if 0 <= said.code < len(self.numbers) else -1
         if number < 0 or self.move(number) != said:
@@ -79,7 +80,7 @@ class Encoding:
         return number
 
     def move(self, action: int) -> Move:
-        """Return the move with a given number; the inverse of `action`."""
+        """Return the move with a given number. This is the inverse of `action`."""
         if not 0 <= action < len(self.codes):
             raise InputError(f"expected 0 to {len(self.codes) - 1}", subject=f"action {action}")
         return Move.from_code(int(self.codes[action]), self.variant.size)
@@ -96,7 +97,7 @@ class Encoding:
 
     @cached_property
     def action_images(self) -> NDArray[np.int64]:
-        """Number of the image of each action under each symmetry of the start."""
+        """Numbers of the images of all actions under each symmetry of the start."""
         moves = [self.move(action) for action in range(len(self.codes))]
         group = self.variant.start_symmetries
         images = np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])

@@ -1,4 +1,4 @@
-"""Compiled code for batches of games: legal actions, plies, ends of games, and planes; see `tablut.env.batch`."""
+"""Compiled code for batches of games (`tablut.env.batch`): legal actions, plies, ends of games, and planes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""Effects of a repetition: it has none, it ends the game, or the move that causes it is illegal."""
+"""Effects of a repetition: no effect, it ends the game, or the move that causes it is illegal."""
 _PLANES: Final = len(PLANES)
 
 
@@ -38,31 +38,32 @@ class Games(NamedTuple):
     Attributes
     ----------
     rule, times, limit : int
-        Effect of a repetition, the number of occurrences that counts, and the move limit in plies (-1: none).
+        Effect of a repetition, number of occurrences that count as a repetition, and move limit in plies (-1: none).
     worth : ndarray of int8, shape (2,)
-        Value for white of a repetition that white made, and of one that black made.
+        Value for white of a repetition that white made, and of a repetition that black made.
     room : int
         Capacity of ``earlier`` for each game.
     actions : int
-        A.
+        A, the number of actions.
     codes : ndarray of int32, shape (A,)
         The engine's code of each action.
     terrain : ndarray of uint8
         Planes of an empty board.
     boards : ndarray of uint32, shape (G, 2N + 4)
+        Boards of the current positions.
     keys : ndarray of uint64, shape (G,)
-        Zobrist keys of the present positions.
+        Zobrist keys of the current positions.
     earlier : ndarray of uint64, shape (G, room)
         Keys of the positions since the last capture. Older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
-        A filter with one bit for each earlier position, chosen by the last six bits of its key. It rules out most
-        positions that have not occurred.
+        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. This
+        rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
         Number of earlier positions since the last capture, and number of plies of the game.
     values : ndarray of int8, shape (G,)
         1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
     going : ndarray of uint8, shape (G,)
-        1 where the game goes on.
+        1 if the game is in progress, else 0.
     random : ndarray of uint64, shape (G,)
         State of the random generator of each game.
     """
@@ -88,7 +89,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position occurred since the last capture, with the same side to move.
+    """Return how often a position with the same side to move occurred since the last capture.
 
     ``ply`` is the number of plies since that capture.
     """
@@ -156,7 +157,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 
 @kernel
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
-    """Make one ply in each game that goes on, and return -1.
+    """Make one ply in each game in progress, and return -1.
 
     All actions are checked first. If one is illegal, no ply is made and the number of its game is returned.
     """
@@ -179,15 +180,15 @@ def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
 
 @kernel
 def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> None:
-    """Write a random legal action for each game; -1 for a game that is over."""
+    """Write a random legal action for each game, or -1 for a game that is over."""
     rules, games = flat(tables), flat(arrays)
     for game in range(len(actions)):
         actions[game] = -1
         if games.going[game] != 0:
             board, action = advance(games.boards, game * board_items(rules.size)), I64(0)
             while True:
-                # Rejection sampling instead of move generation: about one action in twenty is legal, and most of
-                # the others fail early, because no piece of the side stands on their cell.
+                # Rejection sampling is used instead of move generation. About one action in twenty is legal, and most
+                # illegal actions are rejected early, because no piece of the side stands on their cell.
                 action = random_below(advance(games.random, game), games.actions)
                 if _allowed(rules, games, game, board, I64(games.codes[action])):
                     break
@@ -196,7 +197,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 @inlined
 def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
-    """Write the mask of legal actions of a position, without branching on the contents of slides."""
+    """Write the mask of legal actions of a position, without branches that depend on the slides of a piece."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
         mask[action] = np.uint8(0)

@@ -1,7 +1,8 @@
-"""OpenSpiel games: importing this module makes ``pyspiel.load_game("tablut(variant=brandubh)")`` work.
+"""OpenSpiel games. Importing this module makes ``pyspiel.load_game("tablut(variant=brandubh)")`` work.
 
-Player 0 is white and player 1 is black; the rules decide who begins. Actions and planes are those of `tablut.env`.
-OpenSpiel requires a maximum game length, but some rule sets have none; therefore a game is drawn after `plies` plies.
+Player 0 is white and player 1 is black. The rules decide which side begins. Actions and planes are defined in
+`tablut.env.encoding`. OpenSpiel requires a maximum game length, but some rule sets have none. Therefore a game is drawn
+after ``plies`` plies.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         super().__init__(_TYPE, information, given)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle the game by its parameters."""
+        """Reduce the game to its parameters, for copying and pickling."""
         return type(self), (self.get_parameters(),)
 
     def new_initial_state(self) -> TaflState:
@@ -68,7 +69,7 @@ class TaflGame(pyspiel.Game):  # type: ignore[misc]
         return TaflState(self)
 
     def make_py_observer(self, iig_obs_type: Any = None, params: Any = None) -> Any:
-        """Return an observer that gives planes or, if perfect recall is requested, the moves as text."""
+        """Return an observer of planes or, if perfect recall is requested, an observer of the moves as text."""
         if iig_obs_type is None or (iig_obs_type.public_info and not iig_obs_type.perfect_recall):
             return TaflObserver(self)
         return IIGObserverForPublicInfoGame(iig_obs_type, params)
@@ -110,7 +111,10 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
 
 
 class TaflObserver:
-    """An observer that gives the planes of a state, flat in `tensor` and as ``[plane, rank, file]`` in `dict`."""
+    """An observer of the planes of a state.
+
+    The planes are stored flat in ``tensor``, and with the indices ``[plane, rank, file]`` in ``dict``.
+    """
 
     def __init__(self, game: TaflGame) -> None:
         shape = (len(PLANES), game.variant.size, game.variant.size)

@@ -1,8 +1,8 @@
 """Compiled ranking of combinations in the combinatorial number system, for lists of places and for sets of cells.
 
-The plain twins are `tablut.indexing.placements.rank_combination` and `unrank_combination`. Lists of places are
-ascending. Their functions take the binomial coefficient C(n, k) from index ``n * most + k`` of a table, the functions
-of sets from index ``k * stride + n``.
+`tablut.indexing.placements.rank_combination` and `unrank_combination` are the plain Python versions. Lists of places
+are ascending. The functions for lists read the binomial coefficient C(n, k) from a table at index ``n * most + k``. The
+functions for sets read it at index ``k * stride + n``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @inlined
 def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
-    """Insert a value into an ascending list of ``count`` values, in O(count) time."""
+    """Insert a value into an ascending list of ``count`` values. This takes O(count) time."""
     at = count
     while at > 0 and values[at - 1] > value:
         values[at] = values[at - 1]
@@ -29,7 +29,7 @@ def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
 
 @inlined
 def rank_places(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
-    """Return the rank of a combination given as ascending places, in O(count) time."""
+    """Return the rank of a combination given as ascending places. This takes O(count) time."""
     total = I64(0)
     for k in range(count):
         total += binomial[places[k] * most + k + 1]
@@ -40,7 +40,7 @@ def rank_places(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64
 def unrank_places(
     binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
 ) -> None:
-    """Write the combination of a given rank as ascending places, all below ``above``, in O(above) time."""
+    """Write the combination with a given rank as ascending places below ``above``. This takes O(above) time."""
     place = I64(above)
     for k in range(count, 0, -1):
         place -= 1
@@ -54,8 +54,8 @@ def unrank_places(
 def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
     """Replace a combination by the next one, without changing the places before index ``first``.
 
-    The first place that can move up does so, and the places below it return to the start. After the last combination,
-    the result is not a combination.
+    From index ``first`` on, the first place that can move up moves up by one, and the places before it return to their
+    lowest positions. After the last combination, the result is not a valid combination.
     """
     k = I64(first)
     while k + 1 < count and places[k] + 1 == places[k + 1]:
@@ -90,7 +90,7 @@ def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: C
 def spread(cells: Cells, gaps: Cells) -> Cells:
     """Shift the cells of a set upwards past some gaps.
 
-    The given cells are numbered as if the gaps did not exist; the returned cells are numbered normally.
+    The given cells are numbered as if the gaps did not exist. The returned cells are numbered normally.
     """
     while not is_empty(gaps):
         gap = first_of(gaps)
@@ -105,7 +105,10 @@ def spread(cells: Cells, gaps: Cells) -> Cells:
 def unrank_cells(
     binomial: NDArray[np.uint64], stride: int, cells: int, taken: Cells, count: int, rank: np.uint64
 ) -> Cells:
-    """Return the set of ``count`` cells with a given rank among the cells that are not taken; inverts `rank_cells`."""
+    """Return the set of ``count`` cells with a given rank among the cells that are not taken.
+
+    This is the inverse of `rank_cells`.
+    """
     ranked = U64(0), U64(0)
     place = cells - count_cells(taken)
     for number in range(count, 0, -1):

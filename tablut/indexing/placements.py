@@ -1,10 +1,11 @@
-"""Exact bijection between integers and undecided placements: rank and unrank.
+"""Exact bijections between integers and placements, undecided or final: rank and unrank.
 
-The placements are those that the bound without endgames counts, without the side to move. They are ordered by tier
-(attackers, defenders), within a tier by the king's cell, then by the defenders' cells, then by the attackers'. With the
-king in place, n camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place the soldiers:
-choose d free cells for the defenders, then a of all remaining cells for the attackers. Combinations are ranked in the
-combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
+The undecided placements are the placements that the bound without endgames counts, without the side to move. A tier is
+the set of all placements with the same material (attackers, defenders). The placements are ordered by tier, within a
+tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king is placed, n
+camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place d defenders and a attackers:
+choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations are ranked
+in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
 Ranks are Python integers, because on 9x9 they have up to 90 bits.
 """
@@ -26,7 +27,7 @@ from tablut.variants.model import king_patterns
 
 
 class PlacementTier(NamedTuple):
-    """All placements of one material, as a range of ranks.
+    """A tier, that is, all placements with the same material, as a range of ranks.
 
     Attributes
     ----------
@@ -66,7 +67,7 @@ def rank_combination(places: Sequence[int]) -> int:
 
 
 def unrank_combination(rank: int, length: int) -> list[int]:
-    """Return the combination of a given rank; the inverse of `rank_combination`.
+    """Return the combination with a given rank. This is the inverse of `rank_combination`.
 
     Parameters
     ----------
@@ -138,7 +139,7 @@ class PlacementIndex:
 
     @cached_property
     def size(self) -> int:
-        """Number of all undecided placements, the bound without endgames."""
+        """Number of all undecided placements, which is the bound without endgames."""
         return sum(tier.size for tier in self.tiers.values())
 
     def ways(self, king: int, attackers: int, defenders: int) -> int:
@@ -156,7 +157,7 @@ class PlacementIndex:
         int
             Number of placements.
         """
-        # A king on a free cell leaves this cell to neither kind of soldier. No soldier may stand on the castle anyway.
+        # If the king stands on a free cell, this cell is not available to soldiers. The castle is never available.
         taken = king in self.variant.regions.free_cells
         return _ways(len(self._free) - taken, len(self._all) - taken, attackers, defenders)
 
@@ -166,7 +167,7 @@ class PlacementIndex:
         Parameters
         ----------
         position : Position
-            The placement; its side to move is ignored.
+            The placement. Its side to move is ignored.
 
         Returns
         -------
@@ -187,7 +188,7 @@ class PlacementIndex:
         Parameters
         ----------
         position : Position
-            The placement; its side to move is ignored.
+            The placement. Its side to move is ignored.
 
         Returns
         -------
@@ -211,7 +212,7 @@ class PlacementIndex:
         return self.tiers[attackers, defenders], rank
 
     def unrank(self, rank: int, side: Side) -> Position:
-        """Return the placement of a given rank; the inverse of `rank`.
+        """Return the placement with a given rank. This is the inverse of `rank`.
 
         Parameters
         ----------
@@ -236,7 +237,7 @@ class PlacementIndex:
         return self.unrank_in_tier(tier.attackers, tier.defenders, rank - tier.offset, side)
 
     def unrank_in_tier(self, attackers: int, defenders: int, rank: int, side: Side) -> Position:
-        """Return the placement of a given rank within a tier; the inverse of `rank_in_tier`.
+        """Return the placement with a given rank within a tier. This is the inverse of `rank_in_tier`.
 
         Parameters
         ----------
@@ -297,14 +298,14 @@ class PlacementIndex:
 
 
 def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
-    """Return the indices, within ``cells``, of the cells that hold a given kind of piece."""
+    """Return the indices within ``cells`` of the cells on which a given kind of piece stands."""
     return [number for number, cell in enumerate(cells) if content[cell] == piece]
 
 
 def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
     """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
 
-    ``free`` is the number of cells where defenders may stand, and ``every`` is the number of cells where attackers may.
+    ``free`` is the number of cells on which defenders may stand, and ``every`` is the number for attackers.
     """
     return comb(free, defenders) * comb(every - defenders, attackers)
 
@@ -324,13 +325,14 @@ def _put(
 # -- exact bijection between integers and final placements: rank and unrank ----------------
 
 
-# A final placement is one that ended a game, together with the ending: the king escaped (with attackers left, or
-# capturing the last attacker with the same move), all attackers were captured, or the king was captured. These are the
-# placements that `tablut bounds` counts, each once: an escaped king must have come along a line that is empty now, and
+# A final placement is a placement that ended a game, together with the ending: the king escaped (with attackers left,
+# or capturing the last attacker with the same move), all attackers were captured, or the king was captured. `tablut
+# bounds` counts each of these placements once. An escaped king must have arrived along a line that is still empty, and
 # a captured king must match at least one capture pattern.
 #
-# Whether a placement qualifies depends only on some cells around the king. So placements are ordered by ending, king's
-# cell, contents of these cells, then material, the defenders' other cells and the attackers' other cells.
+# Whether a placement qualifies depends only on some cells around the king, the *deciding cells*. So placements are
+# ordered by ending, king's cell, contents of the deciding cells, material, other cells of the defenders, and other
+# cells of the attackers.
 
 
 Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
@@ -340,12 +342,12 @@ ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last",
 
 
 class FinalPlacement(NamedTuple):
-    """A placement together with the ending of the game.
+    """A placement together with the way in which the game ended.
 
     Attributes
     ----------
     position : Position
-        The placement; its side to move is the side that did not make the last ply.
+        The placement. Its side to move is the side that did not make the last ply.
     ending : str
         One of `ENDINGS`.
     """
@@ -355,7 +357,7 @@ class FinalPlacement(NamedTuple):
 
 
 class _EndingGroup(NamedTuple):
-    """The placements of one ending, with a given cell of the king and given contents of the deciding cells."""
+    """The placements with one ending, a given king's cell, and given contents of the deciding cells."""
 
     ending: Ending
     king: int
@@ -405,7 +407,7 @@ class EndingIndex:
 
     @property
     def size(self) -> int:
-        """Number of all final placements. A placement counts once for each ending that it may have."""
+        """Number of all final placements. A placement counts once for each possible ending."""
         return self._offsets[-1]
 
     @cached_property
@@ -417,7 +419,7 @@ class EndingIndex:
         return sizes
 
     def unrank(self, rank: int) -> FinalPlacement:
-        """Return the final placement of a given rank.
+        """Return the final placement with a given rank.
 
         Parameters
         ----------
@@ -459,9 +461,9 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of attackers and defenders outside the deciding cells, and of their arrangements."""
+        """Yield numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
         for attackers in group.attackers:
-            # On a crowded board, fewer cells may be left than there are defenders.
+            # On a crowded board, there may be fewer free cells than defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
                 yield attackers, defenders, _ways(len(group.free), len(group.every), attackers, defenders)
 
@@ -484,7 +486,7 @@ class EndingIndex:
                     attackers,
                 )
         elif ending == "escaped" or variant.rules.king.armed:
-            # An unarmed king captures nothing, so it cannot escape and capture the last attacker in the same move.
+            # An unarmed king cannot capture, so it cannot capture the last attacker by the move with which it escapes.
             for king, ways in sorted(regions.approaches.items()):
                 yield from self._around(
                     ending,
@@ -504,7 +506,10 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_EndingGroup]:
-        """Yield the groups for a king's cell, one for each contents of the deciding cells that ``admits`` accepts."""
+        """Yield the groups for a king's cell.
+
+        There is one group for every way to fill the deciding cells that ``admits`` accepts.
+        """
         regions, variant = self.variant.regions, self.variant
         cells = sorted(watched)
         free = tuple(cell for cell in self._free if cell != king and cell not in watched)

@@ -1,7 +1,7 @@
-"""Compiled conversion between positions and entries of a tier; the plain twin is `tablut.indexing.tiers`.
+"""Compiled conversion between positions and entries of a tier.
 
-Kernels represent a position of a tier by the king's cell and two short lists of cells (attackers and
-defenders), in any order.
+`tablut.indexing.tiers` is the plain Python version, and defines tiers, entries, rows and columns. Kernels represent a
+position of a tier by the king's cell and two short lists of cells (attackers and defenders), in any order.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tablut.position import WIDEST
 ROOM = WIDEST**2
 """Capacity of a list of cells. No board has more cells."""
 SCRATCH = 2 * ROOM
-"""Number of int64 items of scratch memory that `entry_of` and `men_of` need, for two lists."""
+"""Number of int64 items of scratch memory that `entry_of` and `men_of` need. The memory holds two lists."""
 
 
 @inlined
 def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
-    """Return the number of the tier of a material, or -1 if the tables do not contain it."""
+    """Return the number of the tier with a given material, or -1 if the tables do not contain it."""
     if attackers > index.tier.most_attackers or defenders > index.tier.most_defenders:
         return I64(-1)
     return I64(index.tier.number[attackers * (index.tier.most_defenders + 1) + defenders])
@@ -36,7 +36,7 @@ def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int]:
-    """Return the king's orbit of an entry, its row within the tier, and its column, in O(kings) time."""
+    """Return the king's orbit, the row within the tier, and the column of an entry. This takes O(kings) time."""
     by_king, orbit = tier * index.square.kings, I64(0)
     while orbit + 1 < index.square.kings and index.tier.base[by_king + orbit + 1] <= entry:
         orbit += 1
@@ -48,7 +48,7 @@ def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int
 
 @inlined
 def place_of(index: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
-    """Return the number of a cell among the attackers' cells not taken by the king and the row soldiers.
+    """Return the number of a cell among the attackers' cells that the king and the row soldiers do not occupy.
 
     The result is -1 if no attacker may stand on the cell.
     """
@@ -72,7 +72,10 @@ def column_of(
     column_cells: NDArray[np.uint8],
     places: NDArray[np.int64],
 ) -> int:
-    """Return the column of the column soldiers' images under an element, or -1 if no attacker may stand on one."""
+    """Return the column for the images of the column soldiers under an element, or -1 if there is no such column.
+
+    There is no such column if an image lies on a cell on which no attacker may stand.
+    """
     square, row_men, column_men = index.square, index.tier.row_men[tier], index.tier.column_men[tier]
     for k in range(column_men):
         image = I64(square.image[element * square.cells + I64(column_cells[k])])
@@ -85,7 +88,10 @@ def column_of(
 
 @inlined
 def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
-    """Return the index in the row tables for a king and row soldiers, or -1 if there is no such row; O(men²) time."""
+    """Return the index in the row tables for a king's cell and row soldiers, or -1 if there is no such row.
+
+    This takes O(men²) time.
+    """
     square = index.square
     orbit = I64(square.king[king])
     if orbit < 0:
@@ -109,11 +115,12 @@ def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scr
 def row_of(
     index: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Return the first entry of the row of a king and row soldiers (or -1), and the elements that lead to the row.
+    """Return the first entry of the row for a king's cell and row soldiers, and the elements that lead to the row.
 
-    The second result is one element of the group that maps king and row soldiers to the row's representative. The
-    images of the row soldiers under it are left in ``scratch``. The third result is the set of nontrivial elements that
-    keep the representative. Composed with the second result, they give all other elements that lead there.
+    The first result is -1 if there is no such row. The second result is one element of the group that maps king and row
+    soldiers to the row's representative. The images of the row soldiers under it are left in ``scratch``. The third
+    result is the set of nontrivial elements that keep the representative. Composed with the second result, they give
+    all other elements that lead to the representative.
     """
     square = index.square
     at = row_at(index, tier, king, row_cells, scratch)
@@ -172,7 +179,10 @@ def men_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Write the soldiers' cells of an entry in ascending order and return the king's cell; this inverts `entry_of`."""
+    """Write the soldiers' cells of an entry in ascending order, and return the king's cell.
+
+    This is the inverse of `entry_of`.
+    """
     square = index.square
     orbit, row, column = split_entry(index, tier, entry)
     kind, row_men, column_men = index.tier.row_kind[tier], index.tier.row_men[tier], index.tier.column_men[tier]
@@ -205,7 +215,10 @@ def men_of(
 
 @inlined
 def men_of_board(rules: Tables, board: BoardArray, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
-    """Write the cells of a board's attackers and of its defenders, each in ascending order, in O(size + men) time."""
+    """Write the cells of a board's attackers and of its defenders, each in ascending order.
+
+    This takes O(size + men) time.
+    """
     king, half = king_of(rules, board), half_of(board)
     attackers, defenders = I64(0), I64(0)
     for rank in range(rules.size):
@@ -230,7 +243,7 @@ def rank_boards(
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
-    """Write the number of the tier and the entry of each position, or -1 if there is none."""
+    """Write the number of the tier and the entry of each position. Either is -1 if it does not exist."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)

@@ -1,7 +1,8 @@
-"""The tables by which kernels index tiers up to symmetry and read stored values.
+"""The tables that kernels use to index tiers up to symmetry and to read stored values.
 
-They are the compiled form of `tablut.indexing.tiers`. Several tiers share one record, because captures lead from one
-tier to another.
+They contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also defines
+rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of several
+tiers, because captures lead from one tier to another.
 """
 
 from __future__ import annotations
@@ -24,36 +25,37 @@ from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
-"""Upper limit of the binomials whose sums rank combinations; `tier_tables` checks that it is never reached."""
+"""Upper limit of the binomial coefficients that are added up to ranks. `tier_tables` checks that no rank reaches it."""
 
 
 class SquareTables(NamedTuple):
-    """Tables that all tiers share: C cells, K orbits of the king's cells; kind 0 is attackers, kind 1 defenders.
+    """Tables that all tiers share, for C cells and K orbits of the king's cells.
 
-    Cells are uint8, on wide boards uint16 (see `tablut.engine.layout.cells_dtype`).
+    Kind 0 stands for attackers and kind 1 for defenders. Cells are stored as uint8, or as uint16 on wide boards (see
+    `tablut.engine.layout.cells_dtype`).
 
     Attributes
     ----------
     cells, kings, most, elements : int
         C, K, the length of a row of ``binomial``, and the order of the group.
     binomial : ndarray of int64, flat
-        At index ``n * most + k``: the number of k-combinations of n things.
+        At index ``n * most + k``: the binomial coefficient C(n, k).
     place : ndarray of int16, shape (2 * C,)
-        At index ``kind * C + cell``: the number of the cell among the cells where the kind may stand, or -1.
+        At index ``kind * C + cell``: the number of the cell among the cells on which this kind may stand, or -1.
     spot : ndarray of uint8, shape (2 * C,)
-        At index ``kind * C + number``: the cell; the inverse of ``place``.
+        At index ``kind * C + number``: the cell with this number. This is the inverse of ``place``.
     image : ndarray of uint8, shape (8 * C,)
         At index ``element * C + cell``: the image of the cell.
     compose : ndarray of uint8, shape (64,)
         At index ``second * 8 + first``: the element that applies ``first``, then ``second``.
     king : ndarray of int16, shape (C,)
-        By cell, the number of the king's orbit, or -1 if the king of an undecided position cannot stand there.
+        For each cell, the number of its orbit, or -1 if the king of an undecided position cannot stand on the cell.
     to_king : ndarray of uint8, shape (C,)
-        By cell, the element that maps the king's cell to the representative of its orbit.
+        For each king's cell, the element that maps it to the representative of its orbit.
     representative : ndarray of uint8, shape (K,)
-        Cell of the representative of each orbit.
+        The representative cell of each orbit.
     king_place : ndarray of int16, shape (K,)
-        Number of each representative among the attackers' cells, or -1.
+        The number of each representative among the attackers' cells, or -1.
     """
 
     cells: int
@@ -77,7 +79,7 @@ class TierNumbers(NamedTuple):
     Attributes
     ----------
     most_attackers, most_defenders : int
-        Largest material that ``number`` covers.
+        Largest numbers of attackers and defenders in the tiers.
     number : ndarray of int32, flat
         At index ``attackers * (most_defenders + 1) + defenders``: the number of the tier, or -1.
     attackers, defenders : ndarray of int64, shape (T,)
@@ -87,14 +89,14 @@ class TierNumbers(NamedTuple):
     row_space : ndarray of int64, shape (T,)
         Number of combinations of the row soldiers.
     rows_at, meta_at : ndarray of int64, shape (T,)
-        Offsets of the tier's part in `RowTables`: in ``number`` and ``element``, and in ``combination`` and
-        ``residual``.
+        Offsets of each tier's part in the arrays of `RowTables`. ``rows_at`` is the offset in ``number`` and
+        ``element``, and ``meta_at`` is the offset in ``combination`` and ``residual``.
     size : ndarray of int64, shape (T,)
         Number of entries for one side to move.
     base, width : ndarray of int64, shape (T * K,)
-        By tier and king's orbit: the first entry, and the number of columns in a row.
+        For each tier and king's orbit, the first entry and the number of columns in a row.
     first_row, row_count : ndarray of int64, shape (T * K,)
-        By tier and king's orbit: the number of the first row within the tier, and the number of rows.
+        For each tier and king's orbit, the number of the first row within the tier, and the number of rows.
     """
 
     most_attackers: int
@@ -118,9 +120,10 @@ class TierNumbers(NamedTuple):
 class RowTables(NamedTuple):
     """The rows of all tiers, in two pairs of arrays.
 
-    ``number`` and ``element`` are indexed by king's orbit and combination of the row soldiers: the row of the
-    combination's class (or -1), and the element that maps the combination to its representative. ``combination`` and
-    ``residual`` are indexed by row: the representative, and the set of elements that keep it.
+    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. They contain the
+    row of the combination's class (or -1), and the element that maps the combination to its representative.
+    ``combination`` and ``residual`` are indexed by row. They contain the representative, and the set of elements that
+    keep it.
     """
 
     number: NDArray[np.int32]
@@ -130,7 +133,7 @@ class RowTables(NamedTuple):
 
 
 class TierTables(NamedTuple):
-    """The index of several tiers as tables for kernels."""
+    """The index of several tiers, as tables for use in kernels."""
 
     square: SquareTables
     tier: TierNumbers
@@ -140,7 +143,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Build the tables of the tiers of given materials, by default under all symmetries of the rules."""
+    """Build the tables of the tiers with the given materials. The default group is all symmetries of the rules."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -181,7 +184,7 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
     to_king = np.zeros(cells, dtype=np.uint8)
     for cell, orbit in orbits.orbit.items():
         king[cell], to_king[cell] = orbit, orbits.element[cell]
-    # Larger binomials are capped; no rank of these tiers reaches them.
+    # Larger binomial coefficients are capped. No rank of these tiers is that large.
     binomial = np.array([[min(comb(n, k), _LIMIT) for k in range(most)] for n in range(cells + 1)], dtype=np.int64)
     return SquareTables(
         cells=cells,
@@ -256,7 +259,7 @@ def _classify(
     element: NDArray[np.uint8],
     kept: NDArray[np.uint8],
 ) -> None:
-    """Classify the combinations of the row soldiers for each king's orbit, and write them as in `RowTables`."""
+    """Classify the combinations of the row soldiers for each king's orbit, and write the arrays of `RowTables`."""
     square = flat(tables)
     numbers, images = np.empty(men + 1, dtype=np.int64), np.empty(men + 1, dtype=np.int64)
     chosen, moved, offset = pointer(numbers), pointer(images), kind * square.cells
@@ -297,12 +300,12 @@ def _classify(
 # -- values of whole tiers in memory, which kernels look up by tier, side to move and entry ---
 
 
-# Values are stored as codes (`tablut.indexing.values`), in one or two bytes, depending on the
-# largest code of an array. The functions on codes are compiled here for kernels.
+# Values are stored as codes (`tablut.indexing.values`). A code takes one or two bytes, depending on the largest code in
+# the array. The functions for codes are compiled here for use in kernels.
 
 
 ADDRESS, WIDE = 0, 1
-"""Columns of `TierValues.places`: the address of the codes (0 if not in memory), and whether they take two bytes."""
+"""Columns of `TierValues.places`: the address of the codes (0 if not in memory), and whether codes take two bytes."""
 
 code_of = inlined(values.code_of)
 is_decided = inlined(values.is_decided)
@@ -320,12 +323,12 @@ class TierValues(NamedTuple):
     tiers : TierTables
         Index of the tiers.
     places : ndarray of int64, shape (4T,)
-        Addresses and widths of the codes, at index ``2 * (2 * tier + side) +`` `ADDRESS` or `WIDE`, where
-        side 1 means that black is to move.
+        Addresses and widths of the codes, at index ``2 * (2 * tier + side)`` plus `ADDRESS` or `WIDE`. Side 1 means
+        that black is to move.
     values : ndarray of int16
-        Value of each code, see `tablut.indexing.values`.
+        Value of each code; see `tablut.indexing.values`.
     arrays : tuple of ndarray
-        The arrays at the addresses, referenced here so that they stay alive.
+        The arrays at the addresses. They are referenced here so that they stay alive.
     """
 
     tiers: TierTables
@@ -336,7 +339,7 @@ class TierValues(NamedTuple):
 
 @inlined
 def code_at(places: NDArray[np.int64], array: int, entry: int) -> int:
-    """Return the code of an entry, where ``array`` is ``2 * tier + side``, in O(1) time."""
+    """Return the code of an entry. ``array`` is ``2 * tier + side``. This takes O(1) time."""
     address = places[2 * array + ADDRESS]
     if places[2 * array + WIDE] != 0:
         return I64(items_at(address, np.uint16)[entry])

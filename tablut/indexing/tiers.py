@@ -1,22 +1,22 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
-A tier is the set of all undecided placements of one material. Its index is built like that of
-`tablut.indexing.placements`, but on classes:
+A tier is the set of all undecided placements with the same material. Its index is built like the index of
+`tablut.indexing.placements`, but numbers classes:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
   that keep it there (its stabiliser) are then applied to the soldiers.
-* The *row soldiers* come next: the defenders, or the attackers if there is no
-  defender. Their combinations fall into classes under the king's stabiliser. Each class is
-  represented by its least combination, and the representatives are numbered: these are the *rows*.
+* The *row soldiers* come next: the defenders, or the attackers if there are no defenders. Their
+  combinations fall into classes under the king's stabiliser. Each class is represented by its least
+  combination. The representatives are numbered; they are the *rows*.
 * The *column soldiers* (the attackers, if there are defenders) stand on any combination of the remaining
-  cells: these are the *columns*.
+  cells. These combinations are the *columns*.
 
-An entry is a row and a column. If the soldiers of a row are symmetric themselves (its *residual*
-group is not trivial), some classes occur in several columns. The least column is the entry
-of the class; the others are *aliases*, to which no position is ranked. All other classes have exactly one entry.
+An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
+*residual* group is not trivial), some classes occur in several columns. The entry with the least column belongs to the
+class. The other entries are *aliases*: `rank` never returns them. All other classes have exactly one entry.
 
-This module is the plain twin, written with Python integers and numpy, and is used to probe single positions.
-`tablut.indexing.tier_kernels` is the compiled twin.
+This module is the plain version, written with Python integers and numpy. It is used to probe single positions.
+`tablut.indexing.tier_kernels` is the compiled version.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ from tablut.work.records import StoreError
 class KingOrbits(NamedTuple):
     """The orbits of the king's cells under a group.
 
-    ``orbit`` maps a cell to the number of its orbit, ``element`` to the number of the element that maps it to
-    the orbit's representative. ``stabilisers`` are the elements that keep each representative.
+    ``orbit`` maps a cell to the number of its orbit. ``element`` maps a cell to the number of the group element that
+    maps it to the representative of its orbit. ``stabilisers`` contains the elements that keep each representative.
     """
 
     group: tuple[Symmetry, ...]
@@ -74,12 +74,15 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 
 
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
-"""Image of each cell under one element, as its number among the row soldiers' cells and among the column soldiers'
-cells, or -1."""
+"""Image of each cell under one element.
+
+An image is given by two numbers: its number among the row soldiers' cells, and its number among the column soldiers'
+cells. A number is -1 if the image is not one of these cells.
+"""
 
 
 class TierIndex:
-    """The index of one tier: the bijection between its classes and its entries without aliases."""
+    """The index of one tier: a bijection between its classes and its entries, not including aliases."""
 
     def __init__(
         self,
@@ -114,7 +117,7 @@ class TierIndex:
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """Number of columns in a row, for each of the king's orbits."""
+        """Number of columns in a row, for each orbit of the king."""
         return tuple(
             comb(len(self.column_cells) - (king in self.column_cells) - self.row_men, self.column_men)
             if self.column_men
@@ -124,7 +127,10 @@ class TierIndex:
 
     @cached_property
     def representatives(self) -> NDArray[np.bool_]:
-        """Whether each combination of the row soldiers is the least of its class, by king's orbit; shape (K, L)."""
+        """Whether each combination of the row soldiers is the least of its class, for each orbit of the king.
+
+        The shape is (K, L) for K orbits and L combinations.
+        """
         if self._representatives is not None:
             return self._representatives
         if self._packed is not None:
@@ -133,7 +139,7 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """`representatives` as bits, the lowest first, padded to a multiple of 64 for each orbit; shape (K, B)."""
+        """`representatives` as bits, the lowest first, with shape (K, B). Each orbit is padded to a multiple of 64."""
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
@@ -146,29 +152,29 @@ class TierIndex:
 
     @cached_property
     def _before(self) -> NDArray[np.int32]:
-        """Number of rows before each word of bits, by king's orbit."""
+        """Number of rows before each word of bits, for each orbit of the king."""
         counts = np.bitwise_count(self._words)
         return np.cumsum(counts, axis=1, dtype=np.int32) - counts
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """First entry of each king's orbit, followed by the number of entries."""
+        """First entry of each orbit of the king, followed by the number of all entries."""
         counts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
         return tuple(accumulate(map(mul, counts.tolist(), self.widths), initial=0))
 
     @property
     def size(self) -> int:
-        """Number of entries for one side to move, aliases included."""
+        """Number of entries for one side to move, including aliases."""
         return self.offsets[-1]
 
     @cached_property
     def positions(self) -> int:
-        """Number of placements of this material without reduction by symmetry: its contribution to the bound."""
+        """Number of placements with this material, without reduction by symmetry. The bound sums it over all tiers."""
         index = PlacementIndex(self.variant)
         return sum(index.ways(king, self.attackers, self.defenders) for king in self.kings.orbit)
 
     def rank(self, position: Position) -> int:
-        """Return the entry of a position's class; the side to move is ignored."""
+        """Return the entry of a position's class. The side to move is ignored."""
         cells = position.cells
         if len(cells) != self.variant.size**2 or position.material != (self.attackers, self.defenders):
             raise InputError(f"is not of tier {self.attackers}v{self.defenders}", subject=f"position '{position}'")
@@ -178,7 +184,7 @@ class TierIndex:
         return entry
 
     def entry(self, cells: str) -> int | None:
-        """Return the entry of a placement of this material, or None if the placement is not undecided.
+        """Return the entry of a placement with this material, or None if the placement is not undecided.
 
         Tables of images are built once for each king's cell. The number of a row is found by counting bits, using the
         counts stored for each 64-bit word.
@@ -239,7 +245,7 @@ class TierIndex:
 
     @cached_property
     def _king_number(self) -> list[int]:
-        """Number of each king's representative among the column soldiers' cells, or N² if it is not among them."""
+        """Number of each orbit's representative among the column soldiers' cells, or N² if it is not one of them."""
         numbers = {cell: number for number, cell in enumerate(self.column_cells)}
         return [numbers.get(king, self.variant.size**2) for king in self.kings.representatives]
 
@@ -257,7 +263,7 @@ class TierIndex:
         return tuple(found)
 
     def unrank(self, entry: int, side: Side) -> Position:
-        """Return the placement of an entry with a side to move. An alias is unranked like any other entry."""
+        """Return the placement of an entry, with a given side to move. An alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
             raise InputError(
                 f"must be 0 to {self.size - 1} in tier {self.attackers}v{self.defenders}", subject=f"entry {entry}"
@@ -282,7 +288,7 @@ class TierIndex:
 
     def _find_representatives(self) -> NDArray[np.bool_]:
         places = np.array(list(combinations(range(len(self.row_cells)), self.row_men)), dtype=np.int64)
-        # itertools orders combinations by their first place; the combinatorial number system orders by the last.
+        # itertools orders combinations by their first place, the combinatorial number system by their last place.
         places = places[np.lexsort(places.T)]
         powers = np.array(
             [[comb(place, k) for k in range(1, self.row_men + 1)] for place in range(len(self.row_cells))],
@@ -304,7 +310,7 @@ class TierIndex:
 
 
 def _find(cells: str, letter: str) -> list[int]:
-    """Return the indices of a letter in a text, in ascending order."""
+    """Return the indices at which a letter occurs in a text, in ascending order."""
     found = []
     place = cells.find(letter)
     while place >= 0:
@@ -317,5 +323,8 @@ def _find(cells: str, letter: str) -> list[int]:
 def tier_index(
     variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
 ) -> TierIndex:
-    """Return the index of a tier, by default under all symmetries of the rules. The last 256 used are cached."""
+    """Return the index of a tier. The default group is all symmetries of the rules.
+
+    The 256 most recently used indices are cached.
+    """
     return TierIndex(variant, attackers, defenders, group)

@@ -9,11 +9,12 @@ code       an unsigned integer, as stored   2 d               2 d + 1           
 item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d + 1)  below `DECIDED`
 =========  ===============================  ================  =====================  ==================
 
-d is the distance to the end of the game in plies under best play. It is at least 1 for a win, and 0 for a loss
-by having no legal move. An unforced position is *unresolved*, not a draw, if its result depends on the
-history of the game (`unforced`). `MISSING` is the value of a position that no table covers.
+d is the distance in plies to the end of the game under best play. It is at least 1 for a win. It is 0 for a loss in
+which the side to move has no legal move. A position is *unforced* if neither side can force a win. It is then a draw,
+or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open* until the solver
+has found its value. `MISSING` is the value of a position that no table covers.
 
-The functions on codes and items accept numbers or arrays. They do not need numba;
+The functions for codes and items accept numbers or arrays. They do not need numba.
 `tablut.indexing.tier_tables` compiles them for use in kernels.
 """
 
@@ -29,18 +30,18 @@ MISSING: Final = -32768
 """Value of a position that no table covers."""
 
 DECIDED: Final = 0x8000
-"""Bit that marks a decided item; the lower bits then hold its code."""
+"""Bit that marks a decided item. The lower bits of a decided item hold its code."""
 _CODE: Final = DECIDED - 1
 CAPTURES: Final = 0x4000
-"""Flag of an open item that has capturing moves, so that a loss may take longer than its quiet moves suggest."""
+"""Flag of an open item whose position has capturing moves. A loss may then take longer than quiet moves suggest."""
 SAFE: Final = 0x2000
-"""Flag of an open item with a capture that is known not to lose, so that the position cannot be lost."""
+"""Flag of an open item whose position has a capture that is known not to lose, so it cannot be lost."""
 COUNTER: Final = 0x1FFF
 """Mask of the other bits of an open item: the number of quiet moves that are not yet known to lose."""
 ALIAS: Final = 0x7FFF
-"""Item of an alias, an entry to which no position is ranked; see `tablut.indexing.tiers`."""
+"""Item of an alias; see `tablut.indexing.tiers`."""
 ALIAS_CODE: Final = 0xFFFF
-"""Code of an alias in arrays of codes that are to be stored."""
+"""Code of an alias in an array of codes that is to be stored."""
 CODES: Final = 1 << 15
 """Number of different codes that an item can hold, including `ALIAS`."""
 
@@ -56,26 +57,26 @@ class Verdict(NamedTuple):
 
 
 def verdict_of(value: int, *, unforced: Wdl = "draw") -> Verdict:
-    """Return the verdict for a value: a win in n plies for n > 0, a loss in -n - 1 for n < 0, ``unforced`` for 0."""
+    """Return the verdict for a value n: a win in n plies if n > 0, a loss in -n - 1 if n < 0, ``unforced`` if n = 0."""
     if value == 0:
         return Verdict(unforced, None)
     return Verdict("win", value) if value > 0 else Verdict("loss", -value - 1)
 
 
 def value_of(verdict: Verdict) -> int:
-    """Return the value for a verdict; the inverse of `verdict_of`."""
+    """Return the value for a verdict. This is the inverse of `verdict_of`."""
     if verdict.dtm is None:
         return 0
     return verdict.dtm if verdict.wdl == "win" else -verdict.dtm - 1
 
 
 def a_ply_earlier(value: int) -> int:
-    """Return the value of a ply for the side that makes it, given the value of the position that it leads to."""
+    """Return the value of a ply for the side that makes it, given the value of the position after the ply."""
     return -value - 2 if value > 0 else -value
 
 
 def within_limit(value: int, plies_left: int | None) -> int:
-    """Return a value under a move limit: 0 if the win or loss takes more plies than are left."""
+    """Return a value under a move limit. It becomes 0 if the win or loss takes more plies than are left."""
     plies = value if value > 0 else -value - 1
     return 0 if value and plies_left is not None and plies > plies_left else value
 
@@ -94,7 +95,7 @@ def value_of_code(code: Any) -> Any:
 
 
 def code_of_value(value: int) -> int:
-    """Return the code for a value; the inverse of `value_of_code`."""
+    """Return the code for a value. This is the inverse of `value_of_code`."""
     return (value << 1) ^ (value >> 63)
 
 
@@ -104,7 +105,7 @@ def plies_of(code: Any) -> Any:
 
 
 def is_loss(code: Any) -> Any:
-    """Return whether a code or a decided item is a loss; if not, it is a win or unforced."""
+    """Return whether a code or a decided item is a loss. If not, it is a win or unforced."""
     return code & 1 != 0
 
 
