@@ -2,8 +2,8 @@
 
 The signature covers positions that the engine generates itself: from the start of every shipped variant it plays a game
 whose moves are chosen by the Zobrist keys, and some of the positions are kept. From each of them, all sequences of two
-plies are made and judged. The signature depends on moves, captures, outcomes, keys, packing and canonical forms, but
-not on their speed.
+plies are made and their outcomes determined. The signature depends on moves, captures, outcomes, keys, packing and
+canonical forms, but not on the speed of the engine.
 """
 
 from __future__ import annotations
@@ -137,8 +137,8 @@ def _least(work: Callable[[], Any]) -> float:
 def search_nps() -> float:
     """Return the nodes searched per CPU second of one thread, in the best of three runs.
 
-    A node is a move made on the board and judged, in quiescence search as everywhere else. Each run starts with an
-    empty transposition table of 64 MiB.
+    A node is a move that is made on the board and evaluated; moves of the quiescence search count too. Each run starts
+    with an empty transposition table of 64 MiB.
     """
     from tablut.play.search import Searcher, SearchLimits
 

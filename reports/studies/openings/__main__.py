@@ -209,8 +209,9 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # Of the loser's moves, the tree takes the one with the least proof number first: the one whose search
-                # was cheapest before, then one that was proved when others were known, then an open one.
+                # The tree first searches the loser's move with the smallest proof number. So set the proof numbers in
+                # this order: proved openings, the cheapest first; then openings proved as part of another proof; then
+                # open ones.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took

@@ -118,7 +118,7 @@ class TierCost(Result):
 
 
 class Judged(Result):
-    """Processor seconds of a tier solved in memory, with and without judging whole rows."""
+    """Processor seconds of a tier solved in memory, with and without evaluating rows as wholes."""
 
     tier: Name
     judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
