@@ -154,9 +154,10 @@ def search_nps() -> float:
 
 
 def census_pps() -> float:
-    """Return the number of children expanded, made canonical and freed of duplicates per CPU second of one thread.
+    """Return how many children one thread of a census processes per CPU second.
 
-    It is measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
+    Processing means generating the children, computing their canonical forms and removing duplicates. The speed is
+    measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
     """
     from counting.census import census
 

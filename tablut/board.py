@@ -105,7 +105,7 @@ class LegalMoves:
 
 
 class _Ply(NamedTuple):
-    """A move made, with the state before it that `pop` restores."""
+    """A move that has been made, with the earlier state that `pop` restores."""
 
     move: Move
     undo: Any

@@ -96,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put a piece on all but one or two of the cells, and the missing ones where they may reach the gaps."""
+    """Put a piece on all but one or two of the cells, and the missing pieces where they may reach the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:
