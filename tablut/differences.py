@@ -40,7 +40,7 @@ _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
 """Number of positions of each kind from which men are removed. The smallest result is kept."""
 _EDGE: Final = 7
-"""Longest side of the crowded part of a placement."""
+"""Maximum side, in cells, of the part of the board in which the men of a random placement stand."""
 
 Kind = tuple[int, ...]
 """How the rule sets a and b differ in the effect of a ply, as four numbers.

@@ -326,7 +326,7 @@ class Page(io.StringIO):
 
 
 class Live:
-    """Printer of output while a command is still running."""
+    """Printer for output that appears while a command is still running."""
 
     def __init__(self) -> None:
         self._json = AS_JSON.get()
