@@ -55,7 +55,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return positions of a game in which the move is chosen by the key of each position."""
+    """Return positions from a game in which the Zobrist key of each position determines the next move."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:

@@ -102,7 +102,7 @@ Ranks = Literal["bottom", "top", "either"]
 
 
 class IllegalPly(NamedTuple):
-    """The first move of a game that the rules do not allow."""
+    """The first illegal move of a game."""
 
     ply: int
     move: str
@@ -261,7 +261,7 @@ def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
 
 
 class IllegalPlyResult(Result):
-    """The first move of a game that the rules do not allow."""
+    """The first illegal move of a game."""
 
     ply: int
     move: str

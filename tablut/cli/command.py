@@ -98,7 +98,7 @@ def name_of(param: click.Parameter | None) -> str:
 
 
 def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a function that completes a word to the names that begin with it, for ``shell_complete=``."""
+    """Return a function for ``shell_complete=`` that returns the names that begin with the typed text."""
     return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
 
 

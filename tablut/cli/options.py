@@ -140,7 +140,7 @@ _POSITION_BYTES: Final = 64 << 10
 
 
 def warn(message: str) -> None:
-    """Print a one-line warning about the answer on standard error."""
+    """Print a one-line warning about the result on standard error."""
     click.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 

@@ -91,7 +91,7 @@ class PeopleConsole(Console):
         super().print(*objects, **{"crop": False, **settings})
 
     def table(self, columns: Iterable[Column], rows: Iterable[Iterable[str | Text]], *, header: bool = True) -> None:
-        """Print a table of rows of the same style."""
+        """Print a table whose rows all have the same style."""
         table = Table(*columns, header=header)
         for row in rows:
             table.add(*row)

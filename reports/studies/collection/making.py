@@ -85,7 +85,7 @@ class Making:
         return solution if wanted else None
 
     def add(self, solution: Solution, name: str, source: str) -> None:
-        """Add a puzzle, unless it is an image of one that is already in the list."""
+        """Add a puzzle, unless a symmetric image of it is already in the list."""
         canonical = Board(self.variant, solution.position).canonical()
         if canonical not in self._known:
             self._known.add(canonical)

@@ -64,7 +64,7 @@ def _custodial(variant: Variant) -> Variant:
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions in which a shape lacks one or two pieces, among other men.
+    """Yield random positions that contain a shape in which one or two pieces are missing, and other men.
 
     Random positions that are impossible or decided are discarded, so fewer than `number` may be yielded.
     """

@@ -136,7 +136,7 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """Factor by which a task computes longer while all processors are busy; at least 1."""
+        """Factor by which the computation of a task takes longer while all processors are busy; at least 1."""
         return max(self.beside / self.alone, 1.0)
 
 
