@@ -2,8 +2,8 @@
 
 The signature covers positions that the engine generates itself: from the start of every shipped variant it plays a game
 whose moves are chosen by the Zobrist keys, and some of the positions are kept. From each of them, all sequences of two
-plies are made and judged. The signature depends on moves, captures, outcomes, keys, packing and canonical forms, but
-not on their speed.
+plies are made and their outcomes determined. The signature depends on moves, captures, outcomes, keys, packing and
+canonical forms, but not on the speed of the engine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return positions of a game in which the move is chosen by the key of each position."""
+    """Return positions from a game in which the Zobrist key of each position determines the next move."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:
@@ -137,8 +137,8 @@ def _least(work: Callable[[], Any]) -> float:
 def search_nps() -> float:
     """Return the nodes searched per CPU second of one thread, in the best of three runs.
 
-    A node is a move made on the board and judged, in quiescence search as everywhere else. Each run starts with an
-    empty transposition table of 64 MiB.
+    A node is a move that is made on the board and evaluated; moves of the quiescence search count too. Each run starts
+    with an empty transposition table of 64 MiB.
     """
     from tablut.play.search import Searcher, SearchLimits
 
@@ -154,9 +154,10 @@ def search_nps() -> float:
 
 
 def census_pps() -> float:
-    """Return the number of children expanded, made canonical and freed of duplicates per CPU second of one thread.
+    """Return how many children one thread of a census processes per CPU second.
 
-    It is measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
+    Processing means generating the children, computing their canonical forms and removing duplicates. The speed is
+    measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
     """
     from counting.census import census
 

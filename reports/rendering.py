@@ -1,4 +1,4 @@
-"""From stored results to the files of the report: what all pages share.
+"""Shared code of all pages of the report: reading stored results, and rendering files.
 
 **Stored results.** Each file is the output of a command with ``--json``. When it is read, its size is limited, it is
 validated with the model of the command's result, and its consistency is checked (sums, names, lines of play). A damaged

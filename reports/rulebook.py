@@ -26,7 +26,7 @@ Value = bool | str | tuple[str, ...]
 
 
 class Scene(Result):
-    """A position and what to try in it: moves, or the square of a piece whose possible moves are shown."""
+    """A position with the moves to try in it, or with the square of a piece whose possible moves are shown."""
 
     heading: str
     position: str
@@ -37,7 +37,7 @@ class Scene(Result):
 
 
 class Point(Result):
-    """A rule field with a text for each of its values; without values, a rule that holds in every rule set."""
+    """A rule field with a text for each of its values or, if it has no values, a rule that holds in every rule set."""
 
     name: str
     chapter: str

@@ -28,7 +28,7 @@ class VerifiedFolder(Result):
 
 
 def checks() -> dict[str, Check]:
-    """Return the checks of all kinds of stores, by the file that each of them has."""
+    """Return the check of each kind of store, keyed by the name of the file that identifies the kind."""
     from counting.census.verification import verify_census
     from retrograde.verification.verifying import verify
     from tablut.play.arena.match import match_faults

@@ -1,4 +1,4 @@
-"""`Board`: a position of a variant with its history, with an interface like that of python-chess.
+"""`Board`: a position of a variant together with its history. The interface resembles that of python-chess.
 
 Displaying, parsing, comparing and checking a board require only its placement. The compiled engine is loaded when moves
 are first needed.
@@ -89,15 +89,15 @@ class LegalMoves:
         return f"<LegalMoves: {shown}{', ...' if len(self) > 20 else ''}>"
 
 
-# -- `Board`: a position with its history, with an interface like that of python-chess -----
+# -- `Board`: a position with its history; the interface resembles that of python-chess -----
 
 
 # The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. It is
 # loaded when moves are first needed; displaying, parsing and checking a position work without it. Repetition and the
 # move limit depend on the history of the game and are therefore decided here.
 #
-# A board may hold an impossible position; `status` gives the reasons. A position without
-# a king, with several, or with a piece on a forbidden cell cannot be played on and has no
+# A board may hold an impossible position; `status` gives the reasons. A position with no
+# king or several kings, or with a piece on a forbidden cell, cannot be played on and has no
 # outcome. An impossible position is never regarded as decided by its placement.
 #
 # Limitation: a placement with a captured king looks the same as an undecided one. A board
@@ -105,7 +105,7 @@ class LegalMoves:
 
 
 class _Ply(NamedTuple):
-    """A move made, with the state before it that `pop` restores."""
+    """A move that has been made, with the earlier state that `pop` restores."""
 
     move: Move
     undo: Any
@@ -358,7 +358,7 @@ class Board:
         Returns
         -------
         int
-            1 for depth 0; 0 in a decided position otherwise.
+            Number of sequences. It is 1 for depth 0; for greater depths, it is 0 in a decided position.
 
         Raises
         ------
@@ -442,8 +442,8 @@ class Board:
         InputError
             If the text is not a move.
         IllegalMoveError
-            If the move is not legal, if the text gives it to the side that is not to move, or if it captures other
-            pieces than the text names. The board is unchanged.
+            If the move is not legal, if the text gives it to the side that is not to move, or if its captures differ
+            from those that the text names. The board is unchanged.
 
         Examples
         --------
@@ -514,7 +514,7 @@ class Board:
     # -- the end -----------------------------------------------------------------------
 
     def _decided(self) -> Outcome | None:
-        """Return the outcome of the last ply or, if there is none, of the placement. Earlier history is ignored."""
+        """Return the outcome of the last ply, or of the placement if no ply was made. Earlier history is ignored."""
         if self._reached is not None or self._plies:
             return self._reached
         found = self._standing()
@@ -645,7 +645,7 @@ class Board:
         Returns
         -------
         Board
-            A new board. Its position is the image with the least packed words.
+            A new board. Its position is the image with the smallest packed words.
         """
         engine = self._engine
         if isinstance(engine, PlainEngine):

@@ -1,4 +1,4 @@
-"""Positions in which two rule sets differ, either as few plies from the start as possible or with few men.
+"""Search for positions in which two rule sets differ, as few plies from the start as possible or with few men.
 
 Two rule sets differ in a position if a ply is legal in only one of them, captures different
 pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
@@ -40,7 +40,7 @@ _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
 """Number of positions of each kind from which men are removed. The smallest result is kept."""
 _EDGE: Final = 7
-"""Longest side of the crowded part of a placement."""
+"""Maximum side, in cells, of the part of the board in which the men of a random placement stand."""
 
 Kind = tuple[int, ...]
 """How the rule sets a and b differ in the effect of a ply, as four numbers.
@@ -103,7 +103,10 @@ class Differences:
 
 
 class _Compared(NamedTuple):
-    """A comparison of some positions: the plies that differ, with their kinds, and the children common to both."""
+    """Result of comparing some positions: the plies with different effects, the kinds of difference, and the children.
+
+    Only children that both rule sets have in common are listed.
+    """
 
     plies: NDArray[np.int64]
     kinds: NDArray[np.uint8]
@@ -192,7 +195,7 @@ class _Pair:
     ) -> tuple[NDArray[np.uint64], ...]:
         """Merge the children found by a comparison into the earlier ones, keeping one for each symmetry class.
 
-        The arrays are the canonical words, the words, and the way (parent and move) of each position.
+        The arrays contain, for each position, its canonical words, its words, and the parent and move that lead to it.
         """
         canonical = self.engines[0].canonical(compared.words, group)[0]
         now = (canonical, compared.words, (compared.ways + base).astype(np.uint64))
@@ -221,7 +224,7 @@ class _Pair:
             for key, kind in zip(compared.plies.tolist(), compared.kinds.tolist(), strict=True):
                 row, code = divmod(key, 1 << _SHIFT)
                 if any(kind[2:]) and NO_ATTACKERS in kind[:2]:
-                    continue  # the same difference also occurs in placements with attackers left
+                    continue  # the same difference also occurs in placements in which attackers remain
                 men = sum(positions[row].material)
                 kinds[tuple(kind)].append((men, Move.from_code(code, self.size), positions[row]))
             for found in kinds.values():

@@ -55,7 +55,7 @@ class TablutError(Exception):
     exit_code : int
         Exit code of a command that fails with the error.
     subject, parameter, remedy : str
-        As above. The subject names a parameter and its value if no other was given.
+        As above. If no subject was given, it consists of the name and the value of the parameter.
     """
 
     exit_code = 2
@@ -185,7 +185,7 @@ def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputErro
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a suggestion of the known word most similar to an unknown one; ``otherwise`` if there is none."""
+    """Return a suggestion of the known word most similar to an unknown one, or ``otherwise`` if no word is similar."""
     from difflib import get_close_matches
 
     # Leading zeros do not matter: ashton-1 means ashton-01, not ashton-21.

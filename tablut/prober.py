@@ -1,6 +1,7 @@
-"""Interfaces through which search, players and analysis use tablebases and proof searches, and their discovery.
+"""Interfaces through which search, players and analysis use tablebases and proof searches.
 
-The protocols are defined here so that the search does not have to import the solver. A package registers two
+The protocols are defined here so that the search does not have to import the solver, and `find_prober` and
+`find_prover` find the installed implementations. A package registers two
 functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
 shipped tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
 Each returns None if it has nothing for the variant.

@@ -102,7 +102,7 @@ Ranks = Literal["bottom", "top", "either"]
 
 
 class IllegalPly(NamedTuple):
-    """The first move of a game that the rules do not allow."""
+    """The first illegal move of a game."""
 
     ply: int
     move: str
@@ -142,7 +142,7 @@ class ReplayedGame:
 
     @property
     def captures_agree(self) -> bool:
-        """Whether the captures and their numbers are those of the line; the line may count a captured king."""
+        """Whether the captures and their numbers agree with the line; the line may also count a captured king."""
         king = self.outcome is not None and self.outcome.termination == "king_captured"
         ours, theirs = self.captures, self.game.captures
         return not self.differing and ours[1] == theirs[1] and theirs[0] - ours[0] in (0, int(king))
@@ -261,7 +261,7 @@ def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
 
 
 class IllegalPlyResult(Result):
-    """The first move of a game that the rules do not allow."""
+    """The first illegal move of a game."""
 
     ply: int
     move: str
@@ -284,7 +284,7 @@ class ArchivedGameResult(Result):
 
 
 class ArchiveSummary(Result):
-    """Numbers of games of an archive that have a property, and of all their plies."""
+    """Totals of an archive: the numbers of its games and plies, and how many games have each property."""
 
     games: int
     plies: int
@@ -313,7 +313,7 @@ class ArchiveResult(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether every line can be read, and everything in it is right."""
+        """Whether every line can be read and every claim in it is right."""
         found = self.summary
         return not self.unread and found.legal == found.captures_agree == found.games and not found.contradicted
 

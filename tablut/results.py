@@ -313,5 +313,5 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 
 
 def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
-    """Return the number of sequences that begin with each first move, keyed by the text of the move."""
+    """Return, for each first move, the number of sequences that begin with it, keyed by the text of the move."""
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}

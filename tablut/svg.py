@@ -1,4 +1,4 @@
-"""SVG drawings of boards, which are identical to the byte for equal input.
+"""SVG drawings of boards. The same input always produces the same bytes.
 
 A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
 and scaled to the requested size. Terrain is distinguished by shape as well as by

@@ -1,7 +1,7 @@
-"""Check what the documentation says against the packages: ``python -m docs.building.checking``.
+"""Check the claims of the documentation against the packages: ``python -m docs.building.checking``.
 
-It prints each claim that does not hold, and ends with exit code 1 if there is one. Sphinx itself checks the links
-between pages and that every page has a place; `tests/test_docs.py` runs the blocks of code.
+The program prints each claim that does not hold, and its exit code is 1 if there are any. Sphinx itself checks the
+links between pages, and that every page is in a table of contents; `tests/test_docs.py` runs the blocks of code.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FOREIGN = {"census.json", "ply-006.json", "count-007.json", "zarr.json", "my-rul
 
 @cache
 def _help_of(name: str) -> str:
-    """Return the help of a command or of a group; of none, the empty text."""
+    """Return the help of a command or of a group, or an empty text if there is no such command."""
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(StringIO()):
         code = run(["help", *name.split()])
@@ -106,7 +106,7 @@ def _exists(name: str) -> bool:
 
 
 def broken_links(page: Path) -> Iterator[str]:
-    """Yield the links of a page that lead nowhere; Sphinx sees only the pages that it builds."""
+    """Yield the broken links of a page; Sphinx checks only the pages that it builds."""
     for target in links(read(page)):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
@@ -115,7 +115,7 @@ def broken_links(page: Path) -> Iterator[str]:
 
 
 def stale_pictures() -> Iterator[str]:
-    """Yield the pictures that are out of date, that no page shows, or that have no description."""
+    """Yield the pictures that are out of date, that do not occur on any page, or that have no description."""
     for path, text in pictures().items():
         if not path.exists() or read(path) != text:
             yield f"{path.relative_to(ROOT)}: is out of date, run python -m docs.building.pictures"
@@ -133,7 +133,7 @@ def stale_pictures() -> Iterator[str]:
 
 
 def blocks() -> Iterator[str]:
-    """Yield the blocks that nothing runs or uses although no mark says why, and the formats that cannot be read."""
+    """Yield the blocks that are neither run nor used, unless a mark gives the reason, and the invalid sample files."""
     for page in PAGES:
         found = blocks_of(read(page))
         for number, block in enumerate(found):
@@ -166,7 +166,7 @@ def blocks() -> Iterator[str]:
 
 
 def rows_of(page: str, first: str) -> Iterator[list[str]]:
-    """Yield the rows of the table of a page whose header begins with these cells."""
+    """Yield the rows of the table whose header begins with the given cells."""
     text = without_blocks(read(DOCS / page))
     for row in text[text.index(f"| {first} |") :].split("\n\n", 1)[0].splitlines()[2:]:
         yield [cell.strip().replace(",", "") for cell in row.strip("|").split("|")]
@@ -202,7 +202,7 @@ def tables() -> Iterator[str]:
 
 
 def numbers_of_the_readme() -> Iterator[str]:
-    """Yield the numbers of the README that are not those of the results."""
+    """Yield the results that the README should quote but does not contain."""
     text = " ".join(read(ROOT / "README.md").split())
     rungs = [f"{rung.number:,}".replace(",", " ") for rung in bounds("ashton").ladder()]
     reached = share("ashton")
@@ -213,7 +213,11 @@ def numbers_of_the_readme() -> Iterator[str]:
 
 
 def one_of_each() -> Iterator[str]:
-    """Yield what the citations, the page on Python and the architecture do not name."""
+    """Yield the version, modules and folders that are missing on the pages that should name them.
+
+    The citations must contain the version, the page on Python every public module, and the page on the architecture
+    every subpackage.
+    """
     for file in (ROOT / "CITATION.cff", DOCS / "howto" / "cite.md"):
         if tablut.__version__ not in read(file):
             yield f"{file.name}: the version is {tablut.__version__}"
@@ -228,13 +232,13 @@ def one_of_each() -> Iterator[str]:
             yield f"architecture.md: `{room}` is missing"
 
 
-# -- docstrings of what the packages export --------------------------------------------------
+# -- docstrings of exported objects ----------------------------------------------------------
 
 _CHECKS = {"GL01", "GL02", "GL03", "GL08", "PR01", "PR02", "PR03", "PR04", "PR10", "RT01", "RT03", "SS03", "YD01"}
 
 
 def _documented(thing: Any) -> Iterator[str]:
-    """Yield the full names of what a door exports, for a class also those of its public methods."""
+    """Yield the full name of an exported object and, for a class, the full names of its public methods."""
     name = f"{thing.__module__}.{thing.__qualname__}"
     yield name
     for member, value in vars(thing).items() if isinstance(thing, type) else ():
@@ -244,14 +248,14 @@ def _documented(thing: Any) -> Iterator[str]:
 
 
 def docstrings() -> Iterator[str]:
-    """Yield what numpydoc misses in the docstrings of what the packages export."""
+    """Yield the faults that numpydoc finds in the docstrings of exported objects."""
     packages = [door for door in doors() if hasattr(import_module(door.name), "__path__")]
     things = {id(thing): thing for door in packages for name in door.names if callable(thing := _of(door.name, name))}
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
-        # Attributes stand for the parameters of a record, the base class of errors documents theirs, and nobody makes
-        # a protocol, a rule set or a member of an enumeration by hand.
+        # A section of parameters is not required if the attributes document them, for errors (their base class has the
+        # section), or for protocols, rule sets and members of enumerations, which users do not create themselves.
         by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
         if "\nAttributes\n---" in text or not by_hand or name.endswith("Error"):
             checks.discard("PR01")

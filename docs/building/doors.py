@@ -79,7 +79,7 @@ def _entry(door: str, name: str) -> list[str]:
 
 
 def _told(door: str, name: str) -> str:
-    """Return the docstring below the assignment of a constant, searched in all modules of the door."""
+    """Return the docstring below the assignment of a constant. All modules of the door are searched."""
     place = ROOT.joinpath(*door.split("."))
     for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
         body = ast.parse(path.read_text(encoding="utf-8")).body

@@ -27,7 +27,7 @@ _PIXELS = 210
 
 
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
-    """Return the table cell with the picture of a scene under a value and its text; add the picture to ``made``."""
+    """Return the table cell of a scene under a rule value: the picture, which is added to ``made``, and its text."""
     if scene.rules.get(point.name, value) != value:
         return ""
     game = game_of(scene, None, "" if value is None else point.name, value)

@@ -104,7 +104,7 @@ class Reached(NamedTuple):
 
 
 class ListedTable(Result):
-    """A tablebase as listed on a page: its contents, and what the start reaches of it if the board is solved."""
+    """A tablebase as listed on a page: its contents and, for a solved board, how much the start can reach."""
 
     name: str
     variant: str
@@ -164,7 +164,7 @@ def _first(tiers: list[TierResult]) -> str:
 # -- the first plies of a game -----------------------------------------------------------------
 
 WIDEST: Final = 4_000
-"""Largest ply, in classes, for which the next ply is listed too."""
+"""Maximum number of classes in a ply for which the next ply is listed too."""
 
 
 class Layers(NamedTuple):

@@ -116,7 +116,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
 
 
 def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove the value of a position within the limits, as far as possible."""
+    """Prove the value of a position, as far as the limits allow."""
     board = request.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     channel.when_stopped(solver.stop)

@@ -1,7 +1,7 @@
 """Request models: a rule set by name or as text, a position, moves.
 
-A valid request becomes a `Board`; an invalid one is refused with a one-line message. A request never opens a file: rule
-sets are shipped ones, given by name, or texts, and positions and records are texts.
+A valid request becomes a `Board`; an invalid one is refused with a one-line message. A request never opens a file: a
+rule set is given by the name of a shipped one or as text, and positions and records are given as text.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def serve_command(
         )
 
     def ready() -> None:
-        """Print the address, once requests are answered."""
+        """Print the address as soon as requests are answered."""
         live.print(Text.assemble("explorer  ", (address, "bold")), soft_wrap=True)
         live.print("Press Ctrl-C to stop.", style="dim")
         if browser and live.watched and has_desktop():

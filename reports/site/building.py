@@ -1,7 +1,8 @@
 """The site: documentation, results and playable pages, made by Sphinx as one folder that needs no server.
 
 This module is also a Sphinx extension, loaded by ``docs/conf.py``, which adds the playable pages: puzzles, and solved
-boards to explore. The trees of puzzles and the walks take minutes to prove, so they are stored in ``reports/data`` by
+boards to explore. A *walk* is the graph of the positions near a start, with the value of each move. The walks and the
+solution trees of puzzles take minutes to prove, so they are stored in ``reports/data`` by
 `reports/studies/sources.py`. Tests compare them with the puzzles and with the solver.
 """
 

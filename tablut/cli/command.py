@@ -1,4 +1,4 @@
-"""Commands, their parameters and the errors of their use: click, with the conventions of this program.
+"""Commands, their parameters and usage errors: click, adapted to the conventions of this program.
 
 A command is a function under `command` (or under a method of a `Group`) that returns a `Reply`. Its parameters are
 declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`; a `bundle` declares options that
@@ -57,7 +57,7 @@ class NumberType(click.ParamType[Any]):
         self.kind, self.least, self.most = kind, least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a word denotes; raise `InputError` if it denotes none, or one beyond the limits."""
+        """Return the number that a word denotes; raise `InputError` if it is not a number within the limits."""
         name, written, largest = _NUMBERS[self.kind]
         most = largest if self.most is None else self.most
         number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
@@ -79,7 +79,7 @@ class WordType(click.ParamType[Any]):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word; raise `InputError` for any other."""
+        """Return the word; raise `InputError` if it is not one of the permitted words."""
         if value in self.words:
             return value
         problem = f"expected {', '.join(self.words[:-1])} or {self.words[-1]}, not {excerpt(value)}"
@@ -98,7 +98,7 @@ def name_of(param: click.Parameter | None) -> str:
 
 
 def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a function that completes a word to the names that begin with it, for ``shell_complete=``."""
+    """Return a function for ``shell_complete=`` that returns the names that begin with the typed text."""
     return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
@@ -110,14 +110,14 @@ flag = partial(click.option, is_flag=True)
 def whole(
     *names: str, least: int | None = None, most: int | None = None, metavar: str = "N", **settings: Any
 ) -> Decorator:
-    """Declare an option that takes a whole number: a count, or an amount in the unit that is its placeholder."""
+    """Declare an option that takes a whole number: a count, or an amount in the unit named by the placeholder."""
     return click.option(*names, type=NumberType(int, least, most), metavar=metavar, **settings)
 
 
 def real(
     *names: str, metavar: str, least: float | None = None, most: float | None = None, **settings: Any
 ) -> Decorator:
-    """Declare an option that takes a number in the unit that is its placeholder."""
+    """Declare an option that takes a number in the unit named by the placeholder."""
     return click.option(*names, type=NumberType(float, least, most), metavar=metavar, **settings)
 
 
@@ -148,18 +148,18 @@ def declared(*options: Decorator) -> list[click.Parameter]:
 
     @click.command()
     def command() -> None:
-        """Hold the parameters."""
+        """Do nothing; the function only serves to collect the parameters."""
 
     for declare in reversed(options):
         command = declare(command)
     return command.params[::-1]
 
 
-# -- the errors of their use ---------------------------------------------------------------
+# -- usage errors --------------------------------------------------------------------------
 
 
 class _Refusing(click.Command):
-    """A command whose errors of use are those of the toolkit."""
+    """Base class of commands that report usage errors as errors of the toolkit."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Parse the words after the command."""
@@ -185,7 +185,7 @@ class _Refusing(click.Command):
 
 
 def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
-    """Return what to do about an unknown word: its replacement, the nearest known word, or the help to read."""
+    """Return the remedy for an unknown word: its replacement, the most similar known word, or the help to read."""
     moved = MOVED.get(f"{ctx.command_path} {word}")
     return moved or did_you_mean(word, known, f"see `{ctx.command_path} --help`")
 
@@ -194,7 +194,7 @@ def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
 
 
 class Command(_Refusing):
-    """A command that answers with a `Reply`: it adds ``--json`` and, with ``table``, ``--csv``."""
+    """A command that returns a `Reply`. It adds the option ``--json`` and, if ``table`` is set, ``--csv``."""
 
     allow_extra_args = True  # they are refused below, with a hint
 
@@ -208,7 +208,7 @@ class Command(_Refusing):
         self.params.append(form)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words after the command; refuse those that are too many."""
+        """Parse the words after the command; refuse surplus words."""
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             hint = f"see `{ctx.command_path} --help`"
@@ -269,7 +269,7 @@ class Group(_Refusing, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the words name, with its name and the other words."""
+        """Return the command that the words name, with its name and the remaining words."""
         name, *rest = args
         found = self.get_command(ctx, name)
         if isinstance(found, Group) and found.own is not None and (not rest or rest[0] not in found.commands):

@@ -96,7 +96,7 @@ drawn_board_options = bundle("board", partial(_board, judged=False), variant_opt
 
 @dataclass(frozen=True)
 class LongWork:
-    """Where long work is stored, and what does it."""
+    """Settings of long work: the folder for its results, and the threads or the cluster that it uses."""
 
     store: str | None
     threads: int
@@ -114,17 +114,17 @@ class LongWork:
 
     @property
     def places(self) -> dict[str, Any]:
-        """Arguments of library functions about the place and the workers."""
+        """The settings as arguments of library functions."""
         return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
 
     def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
-        """Return the end of the work by an interrupt or an error, with the results so far."""
+        """Return the exception that ends the work after an interrupt or an error, with the results so far."""
         again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
         return Interrupted(reply, again, cause)
 
 
 def long_work(threads: str, store: str = "Folder for the results, from which a run resumes.") -> Decorator:
-    """Declare the options of work that is stored and shared out, passed as ``work``, a `LongWork`."""
+    """Declare the options of work that is stored and distributed, passed as ``work``, a `LongWork`."""
     return bundle(
         "work",
         LongWork,
@@ -140,7 +140,7 @@ _POSITION_BYTES: Final = 64 << 10
 
 
 def warn(message: str) -> None:
-    """Print a one-line warning about the answer on standard error."""
+    """Print a one-line warning about the result on standard error."""
     click.echo("tablut: warning: " + " ".join(message.split()), err=True)
 
 
@@ -217,7 +217,7 @@ def read_materials(texts: Sequence[str] | None) -> tuple[tuple[int, int], ...]:
 
 
 def check_range(shortest: int | None, longest: int | None) -> None:
-    """Raise `InputError` if the values of ``--min-plies`` and ``--max-plies`` leave nothing."""
+    """Raise `InputError` if no length satisfies both ``--min-plies`` and ``--max-plies``."""
     if shortest is not None and longest is not None and shortest > longest:
         raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
 

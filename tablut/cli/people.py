@@ -91,7 +91,7 @@ class PeopleConsole(Console):
         super().print(*objects, **{"crop": False, **settings})
 
     def table(self, columns: Iterable[Column], rows: Iterable[Iterable[str | Text]], *, header: bool = True) -> None:
-        """Print a table of rows of the same style."""
+        """Print a table whose rows all have the same style."""
         table = Table(*columns, header=header)
         for row in rows:
             table.add(*row)
@@ -326,7 +326,7 @@ class Page(io.StringIO):
 
 
 class Live:
-    """Printer of output while a command is still running."""
+    """Printer for output that appears while a command is still running."""
 
     def __init__(self) -> None:
         self._json = AS_JSON.get()

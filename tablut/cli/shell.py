@@ -316,7 +316,7 @@ _SCRIPTS = {
 }
 """For each shell, the file for its script, and the start file with the line that reads it.
 
-Fish reads the script itself; PowerShell knows its own start file.
+Fish reads the script without a start file. PowerShell reports the path of its own start file when asked.
 """
 
 

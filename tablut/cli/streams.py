@@ -193,7 +193,7 @@ def json_text(body: dict[str, Any]) -> str:
 
 
 def _abandon(stream: Any) -> None:
-    """Discard the buffer of a stream, which the interpreter would otherwise try to write at exit, with an error."""
+    """Discard the buffer of a stream; otherwise the interpreter would try to write it at exit, which would fail."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):

@@ -1,4 +1,7 @@
-"""The cells of the atlas: shipped rule sets, and rule sets with one disputed rule changed."""
+"""The cells of the atlas, as this study calls its collection of games.
+
+A *cell* is a shipped rule set, or a shipped rule set with one disputed rule changed.
+"""
 
 from __future__ import annotations
 

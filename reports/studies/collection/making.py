@@ -1,8 +1,8 @@
 """New puzzles from self-play and from random placements, each of them proved.
 
 The module `mining` takes puzzles from tablebases instead. A puzzle is a position that the side to move wins with
-exactly one first move, that no symmetry maps to itself, and to which `tablut.status` has no objection. All randomness
-comes from one seed, and limits count nodes rather than time, so the same call creates the same puzzles.
+exactly one first move, that no symmetry maps to itself, and that is possible according to `tablut.status`. All
+randomness comes from one seed, and limits count nodes rather than time, so the same call creates the same puzzles.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Making:
         return solution if wanted else None
 
     def add(self, solution: Solution, name: str, source: str) -> None:
-        """Add a puzzle, unless it is an image of one that is already in the list."""
+        """Add a puzzle, unless a symmetric image of it is already in the list."""
         canonical = Board(self.variant, solution.position).canonical()
         if canonical not in self._known:
             self._known.add(canonical)

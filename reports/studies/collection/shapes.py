@@ -64,7 +64,7 @@ def _custodial(variant: Variant) -> Variant:
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions in which a shape lacks one or two pieces, among other men.
+    """Yield random positions that contain a shape in which one or two pieces are missing, and other men.
 
     Random positions that are impossible or decided are discarded, so fewer than `number` may be yielded.
     """
@@ -96,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put a piece on all but one or two of the cells, and the missing ones where they may reach the gaps."""
+    """Put a piece on all but one or two of the cells, and the missing pieces where they may reach the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:

@@ -1,7 +1,7 @@
 """Construction of games from the start to placements of the theorem, following its proof.
 
 The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
-a ply within the token camp, white by a ply there and back. The plan itself is not trusted: in the tests,
+a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
 `counting.reachable.checker.Checker` replays each game by the plain rules and compares the placement in which it ends.
 """
 
@@ -196,7 +196,7 @@ class _Game:
         return region._replace(black=region.black & ~(1 << GATE))
 
     def come_from_camp(self, lower: int, place: int) -> None:
-        """Bring an attacker from the camp of an outer region whose park is full to a place of its lane."""
+        """Bring an attacker from the camp of an outer region to a place of its lane if the park is full."""
         camp = _CAMP_OF[lower]
         self.fill_tip(camp)
         self.play(CAMPS[camp][-1], _on_board(GATE, lower))

@@ -1,5 +1,6 @@
-"""Placements of an outer region that can be assembled within it: closures under quiet plies, by exhaustive search.
+"""Exhaustive search for the placements of an outer region that can be assembled within it by quiet plies.
 
+The set of these placements is the *closure* of the placement from which the plies begin.
 A placement of the region has some attackers, defenders and perhaps the king. Its number combines the king's place, then
 the attackers among the remaining places, then the defenders among those left, each as a rank of combinations.
 """

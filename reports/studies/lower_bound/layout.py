@@ -2,7 +2,8 @@
 
 Cells are indices from a1 = 0. A *region* contains free cells only. The upper region is ranks 7 to 9, and the lower one
 is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region, the same for mirror images.
-Cells beyond a region are assumed to be in the worst possible state: see `docs/notes/lower-bound.md`.
+Cells beyond a region are assumed to be in the worst possible state. `docs/notes/lower-bound.md` explains why, and
+defines the terms *lane*, *door*, *park*, *tip* and *token camp*, which the modules of this study use.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def mirrored(cell: int) -> int:
 
 CASTLE: Final = cell_of("e5")
 UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
-"""The upper region; its first nine places are the lane."""
+"""The upper region. Its first nine places are the lane, the row next to the middle."""
 UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")

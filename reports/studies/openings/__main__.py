@@ -197,7 +197,7 @@ def _join(
     data: dict[str, Decided],
     observer: Observer,
 ) -> list[tuple[Opening, ProofRun]]:
-    """Add to a run the store's proofs of positions further on; return the openings in between, with their proofs."""
+    """Add the store's proofs of later positions to a run; return the openings in between, with their proofs."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         own = _unsearched(one, observer)
@@ -209,8 +209,9 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # Of the loser's moves, the tree takes the one with the least proof number first: the one whose search
-                # was cheapest before, then one that was proved when others were known, then an open one.
+                # The tree first searches the loser's move with the smallest proof number. So set the proof numbers in
+                # this order: proved openings, the cheapest first; then openings proved as part of another proof; then
+                # open ones.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took
@@ -338,7 +339,7 @@ def _not_within(board: Board, nodes: int) -> int:
 
 
 def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
-    """Return the result, with play according to the certificate, which is kept with the study if it is small."""
+    """Return the result for an opening, with play from its certificate; keep small certificates with the study."""
     kept = {
         name: value for name, value in found.model_dump().items() if name in Decided.model_fields and name != "checked"
     }

@@ -145,7 +145,7 @@ def _is_cut(row: dict[str, Any]) -> bool:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Return in words which side a game favours with this player, if its games show it."""
+    """Describe which side the player's games favour, and by how much, if the difference is significant."""
     low, high = row["white_score_interval"]
     if low <= 0.5 <= high:
         return "neither, as far as this shows"

@@ -87,7 +87,7 @@ _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 
 class Opponent(NamedTuple):
-    """A player of the sources, and the game in which our player meets it."""
+    """A player from the source papers, and the game in which our player meets it."""
 
     name: str
     text: str

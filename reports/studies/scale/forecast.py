@@ -102,7 +102,7 @@ class ScaleModel:
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return the resources for all tiers with at most ``men`` men, with the memory per worker that is fastest."""
+        """Return the resources for all tiers with at most ``men`` men, for the fastest choice of memory per worker."""
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
@@ -151,7 +151,7 @@ class ScaleModel:
             if not material[1]:
                 found["cpu"][:, place] = self.check.whole[known] * alone
             elif not self.tiers.judged(material):
-                # The tier has too many attackers for its rows to be judged as a whole, so it takes longer.
+                # The tier has too many attackers for its rows to be evaluated as wholes, so it takes longer.
                 found["cpu"][:, place] *= np.maximum(factor[:, 0], 1.0)
         return {**found, "off": off}
 
@@ -169,7 +169,7 @@ class ScaleModel:
     def _quantities(
         self, tiers: Sequence[Material], plans: dict[Material, SlicedPlan], workers: int, count: int
     ) -> dict[str, NDArray[np.float64]]:
-        """Return the sums over all tiers, for each draw."""
+        """Return the amount of each resource, added up over all tiers, for each draw."""
         drawn = self._drawn(tiers, count)
         number = len(drawn["off"])
         names = ("cpu", "seconds", "shared", "stored", "written", "moved", "scratch")
@@ -180,7 +180,7 @@ class ScaleModel:
             packing = classes * drawn["store"][:, place]
             solving = {"seconds": self._solving(material, plan, workers, drawn, place) + packing}
             solving["shared"] = solving["seconds"]
-            # The choice of a finer division is evaluated only for the draws.
+            # Finer divisions of the tier are tried only if rates are drawn, not for the median rates alone.
             for slices in _finer(plan.slices, workers) if count and material[1] else ():
                 finer = self.tiers.finer(material, slices)
                 seconds = self._solving(material, finer, workers, drawn, place) + packing / workers
@@ -320,7 +320,7 @@ class CountedTiers:
         return SlicedPlan(count, self.seen(material[1], count))
 
     def judged(self, material: Material) -> bool:
-        """Return whether the rows of a tier are judged as a whole."""
+        """Return whether the rows of a tier are evaluated as whole rows."""
         return row_array_sizes(self.variant, material).men > 0
 
 
@@ -468,7 +468,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return the factor by which a class takes longer if rows are not judged as a whole, as a constant law."""
+    """Return, as a constant law, the factor by which a class takes longer if rows are not evaluated as wholes."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

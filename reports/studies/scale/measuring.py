@@ -140,7 +140,7 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 
 
 class Unjudged(TierSolver):
-    """A solver that does not judge whole rows."""
+    """A solver that does not evaluate rows as wholes, used to measure what this would cost."""
 
     def solving_context(self, material: tuple[int, int]) -> Context:
         """Return tables and memory without arrays for whole rows."""

@@ -35,7 +35,10 @@ _YEAR: Final = 365.25 * 86400
 
 
 class Built(Result):
-    """A complete build, by one process, of tiers with more men than the model was fitted to; in processor seconds."""
+    """A complete build by one process of tiers with more men than those to which the model was fitted.
+
+    Times are processor seconds.
+    """
 
     men: Annotated[int, Field(ge=2)]
     classes: int
@@ -239,7 +242,10 @@ def _draw_check(runs: list[dict[str, Any]]) -> Figure:
 
 
 def _draw_time(curves: list[dict[str, Any]]) -> Figure:
-    """Draw hours by the number of workers, with 90 % of the draws as a band; dashed lines show the two changes."""
+    """Draw hours by the number of workers, with a band that contains 90 % of the draws.
+
+    Dashed lines show the effect of the two proposed changes of the program.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(6.6, 4.6))

@@ -118,7 +118,7 @@ class TierCost(Result):
 
 
 class Judged(Result):
-    """Processor seconds of a tier solved in memory, with and without judging whole rows."""
+    """Processor seconds of a tier solved in memory, with and without evaluating rows as wholes."""
 
     tier: Name
     judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
@@ -136,7 +136,7 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """Factor by which a task computes longer while all processors are busy; at least 1."""
+        """Factor by which the computation of a task takes longer while all processors are busy; at least 1."""
         return max(self.beside / self.alone, 1.0)
 
 

@@ -81,7 +81,7 @@ function lockSearches(locked) {
 async function make(move) {
   game.push(move);
   const taken = await refresh();
-  if (taken === null) return; // another one was asked for meanwhile
+  if (taken === null) return; // another position was requested in the meantime
   if (!taken) {
     game.undo();
     game.redo = [];

@@ -6,7 +6,7 @@ import { Game } from "./game.js";
 import { miniBoard, terrainOf } from "./mini.js";
 
 const PAGE = 24;
-const MOST = 100000; // what the server leaves out at most
+const MOST = 100000; // the largest number of positions that the server can skip
 const KINDS = {
   "longest-win": { wdl: "win", order: "longest" },
   "longest-loss": { wdl: "loss", order: "longest" },

@@ -24,7 +24,7 @@ const view = new BoardView(byId("board"), { onMove: (from, to) => mine(`${from}-
 let playing = whoPlays();
 let asking = null;
 let hint = null;
-let chosen = null; // rules for the next game, while one goes on
+let chosen = null; // rules for the next game, while a game is in progress
 
 function whoPlays() {
   const said = new URLSearchParams(location.search);
@@ -87,7 +87,7 @@ function askToResign(asked) {
 }
 
 async function refresh() {
-  view.locked = true; // until what is asked for is shown
+  view.locked = true; // until the requested position is shown
   await game.load();
   const { facts, described } = game;
   hint = null;
@@ -216,7 +216,7 @@ byId("resign").addEventListener("click", async (event) => {
 });
 byId("undo").addEventListener("click", async () => {
   asking?.abort();
-  // After a resignation, take that back first.
+  // After a resignation, first take the resignation back.
   if (!playing.resigned) game.undo();
   playing.resigned = false;
   await refresh();
@@ -249,7 +249,7 @@ byId("flip").addEventListener("click", () => view.turn(2));
 byId("player").addEventListener("change", showChoice);
 byId("level").addEventListener("input", showChoice);
 
-// -- rules: shown at once, unless a game goes on; that one ends with Start --------------------------
+// -- rules: applied immediately, unless a game is in progress; then they apply from the next Start -----
 
 function take(variant, rules = null) {
   chosen = playing && !over() ? { variant, rules } : null;
