@@ -1,5 +1,5 @@
-"""Positions, moves and games in the notations of other programs: `reading` recognises any of them."""
+"""Positions, moves and games in the notations of other programs; `tablut.formats.reading` recognises any of them."""
 
-from tablut.formats import bologna, opentafl, reading
+from tablut.formats import bologna, opentafl
 
-__all__ = ["bologna", "opentafl", "reading"]
+__all__ = ["bologna", "opentafl"]
