@@ -307,7 +307,7 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
 
 
 # -- the clock for compiled code: the clock of the C library, read without the interpreter lock
-      # On a busy machine a thread may wait a long time for the interpreter lock, so a deadline that only
+# On a busy machine a thread may wait a long time for the interpreter lock, so a deadline that only
 # Python code checks would be missed.
 
 

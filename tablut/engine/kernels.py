@@ -313,7 +313,7 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 
 
 # The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so the search may score a
-      # position as won or lost from their results.
+# position as won or lost from their results.
 
 
 @called

@@ -203,7 +203,7 @@ def is_occupied(rules: Tables, board: BoardArray, cell: int) -> bool:
 
 
 # All slides to or from a cell run along these two lines, so a single loop over the bits of a
-      # cross covers all of them.
+# cross covers all of them.
 
 
 @inlined

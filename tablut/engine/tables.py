@@ -382,13 +382,15 @@ def _words(cells: int) -> int:
 # A line is a row or a column of the board. Line ``l < N`` is the row of rank ``l`` (its places are files), and line
 # ``N + f`` is the column of file ``f`` (its places are ranks). Lines with the same terrain share one table, whether
 # they are rows or columns: Tablut's eighteen lines need five tables.
+#
 # For each kind of mover, a table gives the mask of the places where a slide may end, indexed by place and occupancy.
-      # Whether an attacker is in its camp depends only on its place, so attackers in their camps are not a separate
-      # kind of mover. A second table gives the number of moves of all soldiers on a line. It is indexed by the content
-      # of the line, read as a number in base 3.
+# Whether an attacker is in its camp depends only on its place, so attackers in their camps are not a separate
+# kind of mover. A second table gives the number of moves of all soldiers on a line. It is indexed by the content
+# of the line, read as a number in base 3.
+#
 # On wide boards (`tablut.engine.layout`), tables indexed by occupancy would be too large. For these boards the tables
-      # contain the masks for an empty line, which kernels cut off at the nearest pieces (`tablut.engine.attacks`), and
-      # there are no tables of counts.
+# contain the masks for an empty line, which kernels cut off at the nearest pieces (`tablut.engine.attacks`), and
+# there are no tables of counts.
 
 
 class LineTables(NamedTuple):
