@@ -354,7 +354,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
 
 
 def _colour(one: ScoredGame, place: int) -> int:
-    """Return the colour in a game (0 white, 1 black) of the first player (place 0) or of the second player (place 1)."""
+    """Return the colour in a game (0 white, 1 black) of the first player (place 0) or the second player (place 1)."""
     return place if one.first_is_white else 1 - place
 
 
