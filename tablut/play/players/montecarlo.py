@@ -299,7 +299,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Run ``most`` playouts, or fewer if the budget is used up before."""
+    """Run playouts until ``most`` have been counted or the budget is used up."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
