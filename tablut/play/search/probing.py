@@ -141,7 +141,7 @@ class _Probed(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Addresses through which kernels find the values of tiers.
+    """Addresses through which kernels find the tablebase values of tiers.
 
     A directory includes working memory, so it can be used by only one search at a time.
     """
@@ -155,8 +155,8 @@ class Directory(NamedTuple):
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
     """Load as many of a prober's values as fit into the given memory in bytes, and return their directory.
 
-    Return None if the prober is not a `tablut.prober.TierProber`, if it has no values that fit, or on wide boards
-    (`tablut.engine.layout`), which directories do not support.
+    The result is None if the prober is not a `tablut.prober.TierProber`, if no values fit, or if the board is wide
+    (`tablut.engine.layout`), because directories do not support wide boards.
     """
     if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
         return None
@@ -165,7 +165,7 @@ def load_tables(prober: Prober | None, memory: int) -> Directory | None:
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of the values of at least one tier."""
+    """Return a directory of the values of one or more tiers."""
     index = values.tiers
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
@@ -174,7 +174,7 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return another directory of the same values, with separate working memory."""
+    """Return a second directory of the same values, with separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 
@@ -194,9 +194,9 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 
 @called
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
-    """Return whether the value of a position after a capture follows from the tables, and the value.
+    """Return whether the tables determine the value of a position after a capture, and the value.
 
-    The value does not follow in three cases: no table has the position; neither side can force a win and repetition
+    They do not determine it in three cases: no table contains the position; neither side can force a win and repetition
     decides the game; or the win is so long that its score would not count as proven.
     """
     counters = state.counters
