@@ -1,4 +1,4 @@
-"""Positions, moves and games in the notations of other programs: `reading` recognises any of them."""
+"""Positions, moves and games in the notations of other programs. `reading` recognises each notation automatically."""
 
 from tablut.formats import bologna, opentafl, reading
 

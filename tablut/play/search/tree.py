@@ -87,7 +87,7 @@ _EVASIONS = 4
 _THREATS = 1
 """Number of plies of quiescence in which moves of the king that threaten to escape are tried."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""Searches of a move, in order of the attempts: with reduced depth, with a window of width one, with the full window."""
+"""Searches of a move, in order of attempts: with reduced depth, with a window of width one, with the full window."""
 
 
 @called
