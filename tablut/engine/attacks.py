@@ -1,8 +1,8 @@
 """Compiled rules for slides, captures, the capture of the king, and the king's escapes.
 
 This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
-Move generation and whole plies are in `tablut.engine.kernels`. For speed, loops over every move of every position
-(`tablut.engine.perft`, `counting.census.expansion`) enumerate moves themselves.
+Move generation and whole plies are in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
+`counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
 otherwise. A *line* is a row or a column, and a *place* is the index of a cell on its line. A *pair of masks* is a mask
@@ -87,7 +87,7 @@ def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
 
 @inlined
 def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
-    """Return whether a move is legal for the side to move; any 14-bit number is accepted as a move.
+    """Return whether a move is legal for the side to move. Any 14-bit number is accepted as a move.
 
     Notes
     -----

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class ImageTables(NamedTuple):
-    """Look-up tables of a symmetry group for `canonicalise`; N is the size of the board, C = N².
+    """Look-up tables of a symmetry group for `canonicalise`. N is the size of the board, and C = N².
 
     Groups with fewer than eight elements are padded with their first element.
 

@@ -39,7 +39,7 @@ FEWEST_AROUND = 4
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has shieldwalls, encirclement or exit forts; decided at compile time."""
+"""Whether a rule set has shieldwalls, encirclement or exit forts. Kernels decide this at compile time."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------

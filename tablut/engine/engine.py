@@ -114,7 +114,7 @@ class LeafStatistics(NamedTuple):
 
 
 class BoardEngine:
-    """The methods of `Engine` that start from a single position."""
+    """Base class of `Engine`, with the methods that start from a single position."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -204,7 +204,7 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return, for each legal move, the number of sequences that begin with it; the numbers add up to `perft`."""
+        """Return, for each legal move, the number of sequences that begin with it. The sum is the result of `perft`."""
         moves = self.legal_moves(board)
         children = self._children(board)
 
@@ -230,7 +230,7 @@ class BoardEngine:
 
 
 class Children(NamedTuple):
-    """The children of an array of positions.
+    """Children of an array of positions.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Children(NamedTuple):
 
 
 class Engine(BoardEngine):
-    """The compiled rules of one variant, created with ``Engine(variant)``.
+    """Compiled rules of one variant, created with ``Engine(variant)``.
 
     `engine_for` returns a shared engine for equal variants.
 
@@ -458,7 +458,7 @@ class Engine(BoardEngine):
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the rules that leave the start position unchanged."""
+        """Symmetries of the rules that leave the start position unchanged."""
         return self.variant.start_symmetries
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:

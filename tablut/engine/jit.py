@@ -164,7 +164,7 @@ def popcount(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def trailing_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the index of the lowest set bit of an integer (LLVM's ``cttz``); undefined for 0."""
+    """Return the index of the lowest set bit of an integer (LLVM's ``cttz``). The result is undefined for 0."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
@@ -174,7 +174,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``); undefined for 0."""
+    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``). It is undefined for 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -244,7 +244,7 @@ def keep(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
-    """Convert an address to a pointer of the same type as ``like``; the caller must keep the memory alive."""
+    """Convert an address to a pointer of the same type as ``like``. The caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
@@ -254,7 +254,7 @@ def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
-    """Convert an address to a pointer to items of a numpy type; the caller must keep the memory alive."""
+    """Convert an address to a pointer to items of a numpy type. The caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
@@ -325,7 +325,7 @@ def clock_address() -> int:
 
 
 def monotonic_ns() -> int:
-    """Return the time in nanoseconds on the clock that compiled code reads; requires a nonzero `clock_address`."""
+    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not be 0."""
     return time.clock_gettime_ns(CLOCK)
 
 

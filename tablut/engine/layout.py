@@ -99,12 +99,12 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of a line, belong to a wide board; decided at compile time."""
+"""Whether lines, or the content of a line, belong to a wide board. Kernels decide this at compile time."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _content(_typing_context: Any, line: Any) -> Any:
-    """Convert a line to int64; a line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
+    """Convert a line to int64. A line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
     result = line if line == types.uint64 else types.int64
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -189,7 +189,7 @@ def occupied(content: int) -> int:
 
 @inlined
 def own_pieces(content: int, side: int) -> int:
-    """Return the places of a side's pieces on a line, given its content; the king counts as a white piece."""
+    """Return the places of a side's pieces on a line, given the line's content. The king counts as a white piece."""
     return (I64(content) >> shift_of(content, side)) & ((1 << half_of(content)) - 1)
 
 

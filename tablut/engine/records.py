@@ -178,7 +178,7 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record created by `record_at`; with ``less``, subclasses replace the declared classes."""
+    """Return the type of a record created by `record_at`. With ``less``, subclasses replace the declared classes."""
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64

@@ -50,5 +50,5 @@ def next_random(state: NDArray[np.uint64]) -> np.uint64:
 
 @inlined
 def random_below(state: NDArray[np.uint64], count: int) -> int:
-    """Return a pseudorandom integer from 0 to ``count`` - 1; ``count`` must be below 2**31."""
+    """Return a pseudorandom integer from 0 to ``count`` - 1. ``count`` must be below 2**31."""
     return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))

@@ -109,7 +109,9 @@ class NearTables(DistantTables):
 
 
 class Tables(NamedTuple):
-    """The rules of a variant as tables for kernels; N is the size, C = N² the cells, W the words of a position.
+    """Rules of a variant as tables for kernels.
+
+    N is the size of the board, C = N² its number of cells, and W the number of words of a position.
 
     Attributes
     ----------

@@ -332,7 +332,7 @@ def _retract(
 
 
 class Retractions(NamedTuple):
-    """The predecessors of an array of positions.
+    """Predecessors of an array of positions.
 
     Attributes
     ----------

@@ -56,7 +56,7 @@ _SIZES = range(3, 20, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """A state of the server: the cells, and the side to move or the result of the game."""
+    """State sent by the server: the cells, and the side to move or the result of the game."""
 
     cells: str
     turn: Turn

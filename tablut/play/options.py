@@ -46,7 +46,7 @@ class Budget:
 
     @property
     def given(self) -> SearchLimits | None:
-        """The given limits, after validation, or None if no limits were given."""
+        """Limits that the user gave, after validation, or None if there are none."""
         limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
         return None if limits == SearchLimits() else limits.checked()
 

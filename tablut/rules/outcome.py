@@ -37,7 +37,7 @@ ENCIRCLEMENT: Final = 7
 
 
 class Outcome(NamedTuple):
-    """The end of a game.
+    """End of a game: its termination and its winner.
 
     Attributes
     ----------
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
 
     @property
     def how(self) -> str:
-        """The termination in words, for example ``exit fort``."""
+        """Termination in words, for example ``exit fort``."""
         return self.termination.replace("_", " ")
 
 

@@ -85,7 +85,7 @@ class Tally(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Mean points per game; ½ if there is no game."""
+        """Mean points per game, or ½ if there are no games."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
 

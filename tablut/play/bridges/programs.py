@@ -127,7 +127,7 @@ class Words(ABC):
         """Return the move in an answer, with the score and statistics that the program reported."""
 
     def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
-        """Send the result of the game; ``winner`` is None if it is not known."""
+        """Send the result of the game. ``winner`` is None if the result is not known."""
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:

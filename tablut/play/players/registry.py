@@ -394,7 +394,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
 
 
 def spec_of(name: str) -> PlayerSpec:
-    """Return the registry entry of a player; raise InputError for an unknown name."""
+    """Return the registry entry of a player. Raise InputError if the name is unknown."""
     if name not in PLAYERS:
         hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
         raise InputError("does not exist", subject=f"player {excerpt(name)}", remedy=hint)
