@@ -172,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all eight
-    together.
+    O(N) for each position. If the king's cell leaves a single element of the group, only one image is computed.
+    Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

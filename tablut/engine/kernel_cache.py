@@ -103,7 +103,7 @@ def _stamp(module: str) -> tuple[int, ...]:
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Record the source stamps of a module and of all modules imported before it, when its first kernel is created."""
+    """Record the source stamps of a module, when its first kernel is created, and of all modules imported before it."""
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)

@@ -35,7 +35,7 @@ from tablut.work.one_caller import OneCaller, alone
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
-"""Number of unrequested answers from which on a program is treated as faulty."""
+"""Number of unrequested answers at which a program is treated as faulty."""
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
@@ -131,7 +131,7 @@ class Words(ABC):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
+        """Raise InputError if the protocol cannot express the limits, or a start other than the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError("its protocol cannot set another start position", remedy="use the start of the rules")
         if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:

@@ -81,7 +81,7 @@ _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Memory of a Monte Carlo player; N is the size and C the number of cells of the board, M a power of two.
+    """Memory of a Monte Carlo player. N is the size of the board, C its number of cells, and M a power of two.
 
     Attributes
     ----------

@@ -459,8 +459,9 @@ class Searcher(Stoppable):
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
         Without a repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad for
-        the side to move at the root, so that this side repeats only if it stands clearly worse. No proof is lost,
-        because the shortest win never repeats a position. ``reversible`` is the number of plies since the last capture.
+        the side to move at the root, so that this side repeats a position only if it stands clearly worse. No proof is
+        lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since the last
+        capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
