@@ -1,12 +1,12 @@
-"""Slides, captures, the capture of the king, and its escapes.
+"""Compiled rules for slides, captures, the capture of the king, and the king's escapes.
 
 This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
-Move generation and whole plies are in `tablut.engine.kernels`. For speed, loops over every move of every position
-(`tablut.engine.perft`, `counting.census.expansion`) enumerate moves themselves.
+Move generation and whole plies are in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
+`counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
-otherwise. A *pair of masks* is a mask of places on the row of a cell and a mask of places on its column. Directions are
-bits, as in `tablut.engine.tables`.
+otherwise. A *line* is a row or a column, and a *place* is the index of a cell on its line. A *pair of masks* is a mask
+of places on the row of a cell and a mask of places on its column. Directions are bits, as in `tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -47,16 +47,16 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return the offsets (by line) into the slide tables for a side's piece on a cell.
+    """Return the offsets of the slide masks of each line, for the piece of a side on a cell.
 
-    The piece is the king if white is the side and ``start`` is the king's cell.
+    The piece is the king if the side is white and ``start`` is the king's cell.
     """
     return rules.attacker_slides if side == 1 else (rules.king_slides if start == king else rules.defender_slides)
 
 
 @inlined
 def open_way(occupancy: int, place: int) -> int:
-    """Return the places of a line between the nearest pieces on either side of a place, including the place itself."""
+    """Return the places between the nearest pieces below and above a place, together with the place itself."""
     above, below = occupancy >> (place + 1) << (place + 1), occupancy & ((1 << place) - 1)
     return (above - 1) & ~above & -(I64(1) << (63 - leading_zeros((below << 1) | 1)))
 
@@ -87,7 +87,7 @@ def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
 
 @inlined
 def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
-    """Return whether a move is legal for the side to move; any 14-bit number is accepted as a move.
+    """Return whether a move is legal for the side to move. Any 14-bit number is accepted as a move.
 
     Notes
     -----
@@ -158,7 +158,8 @@ def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
     """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
-    # Rows are numbered before columns. The first and the last line of each kind have only one parallel neighbour.
+    # Rows are numbered before columns. The first and last row and the first and last column have one parallel
+    # neighbour.
     if line != 0 and line != rules.size:
         found |= own_pieces(line_of(board, line - 1), side)
     if line != rules.size - 1 and line != 2 * rules.size - 1:
@@ -216,9 +217,9 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
     """Return whether a piece that moves to an empty cell may capture something there.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. The exceptions are
-    attackers next to the king or while the king is on the castle; for these the result is always true. ``king`` is the
-    king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. There are two
+    exceptions: for an attacker that arrives next to the king, and for any attacker while the king is on the castle, the
+    result is always true. ``king`` is the king's cell after the move.
     """
     if side == 1 and (king == rules.castle or rules.facing[king * rules.cells + target] != 0):
         return True
@@ -230,7 +231,7 @@ def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
 @inlined
 def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell captures the king. It must already stand there."""
+    """Return whether an attacker that has just arrived on a cell, and already stands there, captures the king."""
     facing = I64(rules.facing[king * rules.cells + cell])
     return facing != 0 and (I64(rules.king_falls[king * 16 + attackers_beside(rules, board, king)]) & facing) != 0
 
@@ -269,9 +270,9 @@ def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, in
 
 @inlined
 def _nearest(targets: int, place: int) -> tuple[int, int]:
-    """Return the masks of the paths from a place to the nearest targets below and above it, or 0 without a target.
+    """Return the masks of the paths from a place to the nearest target below it and to the nearest target above it.
 
-    A path includes the target but not the place itself.
+    A path includes the target but not the place itself. The mask is 0 if there is no target on that side.
     """
     below, above = targets & ((1 << place) - 1), targets >> (place + 1)
     down, up = I64(0), I64(0)
@@ -286,7 +287,8 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, int, int]:
     """Return the king's paths to the nearest escapes in the west, east, south and north.
 
-    Each path is a mask on the king's row or column that includes the escape; 0 means that there is no escape.
+    Each path is a mask of places on the king's row or column, including the escape. The mask is 0 if there is no
+    escape in that direction.
     """
     rank, file = coordinates(rules, king)
     row, column = escape_targets(rules, board, king)
@@ -299,8 +301,8 @@ def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, 
 def blocking_places(rules: Tables, board: BoardArray, king: int) -> tuple[bool, int, int]:
     """Return whether the king could escape if white were to move, and the places where one soldier would prevent this.
 
-    The places are a pair of masks. They are empty if the king can escape in several directions, because one soldier
-    cannot block all of these.
+    The places are returned as a pair of masks. The masks are empty if the king can escape in several directions,
+    because one soldier cannot block all of them.
     """
     west, east, south, north = escape_ways(rules, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -314,7 +316,7 @@ def blocking_places(rules: Tables, board: BoardArray, king: int) -> tuple[bool, 
 
 @inlined
 def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether the side that has just moved has won by encirclement (black) or by an exit fort (white)."""
+    """Return whether the side that has just moved has won: black by encirclement, or white by an exit fort."""
     if not is_far(rules.distant):
         return False
     if side == 0:
@@ -327,7 +329,7 @@ def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
 
 @inlined
 def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Check a necessary condition, quick to test, for a ply of a side to complete an encirclement or an exit fort."""
+    """Return False if a quick test shows that no ply of a side can complete an encirclement or an exit fort."""
     if not is_far(rules.distant):
         return False
     if side == 1:

@@ -1,8 +1,8 @@
-"""Canonical form of a position: among its images under a group, the one with the least packing.
+"""Canonical form of a position: the image under a symmetry group that has the least packing.
 
 Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
-first. A table gives, by this cell alone, the images that remain to be compared. For most positions only one remains.
-Otherwise the defenders are compared next, and then the attackers.
+first. For each cell of the king, a table lists the images that remain to be compared. For most positions only one
+remains. Otherwise the defenders are compared next, and then the attackers.
 
 For each content of a row, a table stores its images under all elements of the group side by side,
 so that a few wide loads compute all images of a board together.
@@ -30,20 +30,20 @@ if TYPE_CHECKING:
 
 
 class ImageTables(NamedTuple):
-    """Look-up tables of a symmetry group for `canonicalise`; N is the size of the board, C = N².
+    """Look-up tables of a symmetry group for `canonicalise`. N is the size of the board, and C = N².
 
     Groups with fewer than eight elements are padded with their first element.
 
     Attributes
     ----------
     rows : ndarray of uint64, shape (N, 2**N, 2, 8)
-        By rank and content of the row: the row's image under each element, as a mask of the board
-        (the low 64 cells, then the others). On wide boards the second axis has length 1 and the
-        table is unused, because their images are computed cell by cell.
+        Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the board:
+        one word for the low 64 cells and one for the remaining cells. On wide boards the second axis has length 1 and
+        the table is unused, because their images are computed cell by cell.
     kings : ndarray of uint8, on wide boards uint16, shape (C, 8)
         Image of each cell under each element.
     candidates : ndarray of uint8, shape (C,)
-        By cell, the elements that map it to its least image, as a mask.
+        Mask, for each cell, of the elements that map the cell to its least image.
     """
 
     rows: NDArray[np.uint64]
@@ -52,7 +52,7 @@ class ImageTables(NamedTuple):
 
 
 def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
-    """Return the tables of a group."""
+    """Return the look-up tables of a symmetry group for a board of the given size."""
     elements = list(group) + [group[0]] * (8 - len(group))
     wide = size > NARROW
     kings: NDArray[Any] = np.array(
@@ -76,7 +76,10 @@ def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
 
 @inlined
 def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
-    """Set bits of a position from bit ``start`` on. They must be clear, and no set bit may lie beyond the last word."""
+    """Write a value into a position from bit ``start`` on.
+
+    The bits must be clear before, and no bit of the value may lie beyond the last word.
+    """
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
     if shift != 0 and word + 1 < length:
@@ -105,7 +108,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 def _one_image(
     rows: NDArray[np.uint64], entries: NDArray[np.int64], count: int, number: int, out: NDArray[np.uint64]
 ) -> None:
-    """Combine table entries into one of the eight images."""
+    """Return one of the eight images of a board, combined from its table entries."""
     low, high = U64(0), U64(0)
     for index in range(count):
         low |= rows[(entries[index] << 4) + number]
@@ -126,8 +129,8 @@ def least_image(
 ) -> tuple[int, int]:
     """Write the least image of a position on a wide board, computing images cell by cell.
 
-    ``left`` is the mask of the elements to try. The results are the number of the first element that
-    gives the least image, and the number of elements that do.
+    ``left`` is the mask of the elements to try. The function returns the index of the first element that
+    gives the least image, and the number of elements that give it.
     """
     length, cells, width, found, equal = rules.words, rules.cells, king_width(rules), I64(-1), I64(0)
     while left:
@@ -169,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position. One image is computed if the king's cell leaves a single element, otherwise all eight
-    together.
+    O(N) for each position. If the king's cell leaves a single element of the group, only one image is computed.
+    Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

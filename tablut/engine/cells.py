@@ -1,4 +1,4 @@
-"""Sets of cells in kernels: pairs of 64-bit words, the cells below 64 in the first word and all others in the second.
+"""Sets of cells in kernels: pairs of 64-bit words, the first for the cells below 64 and the second for the rest.
 
 A set holds up to 128 cells, enough for every board except the wide ones (`tablut.engine.layout`). All functions are
 inlined and take a few instructions each.
@@ -68,7 +68,7 @@ def count_cells(cells: Cells) -> int:
 
 @inlined
 def first_of(cells: Cells) -> int:
-    """Return the first cell of a set that is not empty."""
+    """Return the first cell of a non-empty set."""
     return trailing_zeros(cells[0]) if cells[0] != U64(0) else 64 + trailing_zeros(cells[1])
 
 
@@ -80,11 +80,11 @@ def set_at(sets: NDArray[np.uint64], number: int) -> Cells:
 
 @inlined
 def shifted_up(cells: Cells, count: int) -> Cells:
-    """Return the cells that follow those of a set by ``count`` (1 to 63); they may lie beyond the board."""
+    """Return a set with ``count`` (1 to 63) added to the number of each cell. Cells may then lie beyond the board."""
     return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
 
 
 @inlined
 def shifted_down(cells: Cells, count: int) -> Cells:
-    """Return the cells that precede those of a set by ``count`` (1 to 63)."""
+    """Return a set with ``count`` (1 to 63) subtracted from the number of each cell. Cells below 0 are dropped."""
     return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)

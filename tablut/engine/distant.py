@@ -1,6 +1,6 @@
-"""Effects of a ply far from its target: shieldwalls, encirclement and exit forts (see docs/rules.md for the rules).
+"""Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts, as defined in docs/rules.md.
 
-A flood fill of a set of cells (`tablut.engine.cells`) grows in all directions with a few operations. Functions that
+A flood fill extends a set of cells (`tablut.engine.cells`) in all directions with a few operations. Functions that
 only these rules need are called rather than inlined, which keeps the kernels of other rule sets small.
 """
 
@@ -39,7 +39,7 @@ FEWEST_AROUND = 4
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has any of these rules; decided at compile time."""
+"""Whether a rule set has shieldwalls, encirclement or exit forts. Kernels decide this at compile time."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -155,7 +155,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Add, by line, the places on which an arriving piece of a side may capture a shieldwall."""
+    """Add to the mask of each line the places on which an arriving piece of a side may capture a shieldwall."""
     if not is_far(distant):
         return
     size = distant.size
@@ -167,7 +167,7 @@ def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threa
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
-            # A row that begins in the corner cannot be bracketed on that side.
+            # A row of pieces that begins in the corner cannot be bracketed on that side.
             if count >= 2 and (enemy >> (place - 1)) & 1 == 0:
                 low, high = place - 1, place + count
                 lacks = ((1 << high) - (2 << low)) & ~covering
@@ -194,20 +194,23 @@ def _cells_of(distant: DistantTables, board: BoardArray, side: int) -> Cells:
 
 @inlined
 def _beside_row(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
-    """Return a set shifted one cell east, and the set shifted one cell west."""
+    """Return a set shifted one cell east, and the same set shifted one cell west."""
     east = shifted_up(meet(cells, set_at(distant.sets, NOT_LAST)), 1)
     return east, shifted_down(meet(cells, set_at(distant.sets, NOT_FIRST)), 1)
 
 
 @inlined
 def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
-    """Return a set shifted one cell north, and one cell south. In the north, cells may lie beyond the board."""
+    """Return a set shifted one cell north, and the same set shifted one cell south.
+
+    Cells of the set that is shifted north may lie beyond the board.
+    """
     return shifted_up(cells, distant.size), shifted_down(cells, distant.size)
 
 
 @inlined
 def _grown(distant: DistantTables, cells: Cells) -> Cells:
-    """Return a set united with its neighbouring cells, some of which may lie beyond the board."""
+    """Return the union of a set and its neighbouring cells, some of which may lie beyond the board."""
     east, west = _beside_row(distant, cells)
     north, south = _beside_column(distant, cells)
     return join(cells, join(join(east, west), join(north, south)))
@@ -215,7 +218,7 @@ def _grown(distant: DistantTables, cells: Cells) -> Cells:
 
 @inlined
 def _flooded(distant: DistantTables, cells: Cells, within: Cells) -> Cells:
-    """Return a set united with all cells that a path through the set ``within`` connects to it."""
+    """Return the union of a set and all cells that a path through the set ``within`` connects to it."""
     while True:
         more = join(cells, meet(_grown(distant, cells), within))
         if are_equal(more, cells):
@@ -243,7 +246,7 @@ def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
 def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
     """Return whether white is encircled on a wide board.
 
-    Unlike in `_is_encircled`, the flood fill sweeps up and down.
+    Unlike the flood fill of `_is_encircled`, this one sweeps up and down the board row by row.
     """
     last = distant.size - 1
     within = np.zeros(distant.size, dtype=np.int64)
@@ -270,9 +273,10 @@ def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
 
 @inlined
 def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
-    """Return whether an attacker on a cell may separate paths that would be connected without this attacker.
+    """Return whether an attacker on a cell may separate open cells that would be connected without this attacker.
 
-    Only the eight surrounding cells are examined, so the result can be a false alarm but never a miss.
+    Only the eight surrounding cells are examined. The result may therefore be true although the cells are connected
+    elsewhere, but it is never wrongly false.
     """
     rank, file = coordinates(distant, cell)
     below = own_pieces(line_of(board, rank - 1), 1) if rank > 0 else I64(0)
@@ -287,7 +291,7 @@ def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
 
 @inlined
 def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
-    """Return the cells that lie, in one line, directly between a cell of the first set and a cell of the second."""
+    """Return the cells between two opposite neighbours, one in the first set and the other in the second."""
     east, west = _beside_row(distant, cells)
     other_east, other_west = _beside_row(distant, others)
     north, south = _beside_column(distant, cells)
@@ -298,7 +302,7 @@ def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
 
 @apart
 def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men``, the last one arriving on ``closing``.
+    """Return whether black has enough attackers to occupy the cells ``men`` if the last one arrives on ``closing``.
 
     Each connected part of the cells that attackers can reach is counted separately.
     """
@@ -364,7 +368,7 @@ def _can_wall(distant: DistantTables, board: BoardArray, reach: Cells, fronts: C
 
 @apart
 def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells) -> Cells:
-    """Return the cells of the original wall that attackers could capture in shieldwalls from a set that they reach."""
+    """Return the wall cells of a fort that attackers could capture by shieldwalls, given the cells that they reach."""
     stand = meet(reach, set_at(distant.sets, STAND))
     ends = join(stand, set_at(distant.sets, ENDS))
     size, last = distant.size, distant.size - 1
@@ -428,9 +432,9 @@ def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
 
 @apart
 def ends_afar(distant: DistantTables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether black has encircled white or the king stands in a fort; `wins_afar` checks the other conditions.
+    """Return whether black has encircled white, if ``side`` is 1, or whether the king stands in a fort, otherwise.
 
-    Black's win is examined if ``side`` is 1, white's otherwise.
+    `tablut.engine.attacks.wins_afar` checks the other conditions of these wins.
     """
     if not is_far(distant):
         return False

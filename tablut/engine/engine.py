@@ -76,11 +76,11 @@ def make_move(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
 
 @kernel
 def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
-    """Take a move back, given its undo record."""
+    """Take back a move, given its undo record."""
     kernels.unmake(flat(rules), pointer(board), undo)
 
 
-# -- `Engine`: functions that allocate memory and validate arguments before they call the kernels of one variant
+# -- `Engine`: methods that allocate memory and validate arguments before they call the kernels of one variant
 
 
 # A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards over 11×11 (see `tablut.engine.layout`).
@@ -89,7 +89,7 @@ def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
 
 _LETTERS = ".bwK"
 _ROW = 64
-"""Number of items between the boards of different threads: at least 256 bytes, so that no two share a cache line."""
+"""Items reserved for the board of each thread: at least 256 bytes, so that no two boards share a cache line."""
 
 
 class LeafStatistics(NamedTuple):
@@ -114,14 +114,14 @@ class LeafStatistics(NamedTuple):
 
 
 class BoardEngine:
-    """The methods of `Engine` that start from a single position."""
+    """Base class of `Engine`, with the methods that start from a single position."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.tables = build_tables(variant)
 
     def board(self, cells: str, side: str) -> NDArray[np.uint32]:
-        """Return the board array of a placement."""
+        """Return the board array for the letters of the cells and the side to move."""
         size = self.variant.size
         if len(cells) != size * size or set(cells) - set(_LETTERS):
             raise InputError(f"expected {size * size} letters of '{_LETTERS}'", subject=f"placement {cells!r}")
@@ -184,7 +184,7 @@ class BoardEngine:
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: BoardArray, depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Count the same sequences as `perft` with every last move made, and return statistics of the last moves."""
+        """Count the same sequences as `perft`, but make every last move, and return statistics of the last moves."""
         if depth < 1:
             raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
         roots = [board.copy()]
@@ -204,7 +204,7 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return the number of sequences that begin with each legal move; the numbers add up to `perft`."""
+        """Return, for each legal move, the number of sequences that begin with it. The sum is the result of `perft`."""
         moves = self.legal_moves(board)
         children = self._children(board)
 
@@ -230,7 +230,7 @@ class BoardEngine:
 
 
 class Children(NamedTuple):
-    """The children of an array of positions.
+    """Children of an array of positions.
 
     Attributes
     ----------
@@ -251,7 +251,7 @@ class Children(NamedTuple):
 
 
 class Engine(BoardEngine):
-    """The compiled rules of one variant, created with ``Engine(variant)``.
+    """Compiled rules of one variant, created with ``Engine(variant)``.
 
     `engine_for` returns a shared engine for equal variants.
 
@@ -278,7 +278,7 @@ class Engine(BoardEngine):
 
         Parameters
         ----------
-        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or an iterable of them
+        boards : ndarray of uint32, shape (n, 2N + 4) or (2N + 4,), or Board, Position or an iterable of these
             Positions as board arrays or as objects. The history of a `Board` is ignored.
 
         Returns
@@ -353,7 +353,7 @@ class Engine(BoardEngine):
 
         Notes
         -----
-        O(number of children). The memory for all children is allocated in one step.
+        The time is proportional to the number of children. The memory for all of them is allocated in one step.
 
         Examples
         --------
@@ -392,7 +392,7 @@ class Engine(BoardEngine):
         Returns
         -------
         words : ndarray of uint64, shape (n, W)
-            The least image of each position; images are compared as big integers.
+            Least image of each position. Images are compared as big integers.
         elements : ndarray of uint8, shape (n,)
             Index in ``group`` of the first element that maps the position to its canonical form.
 
@@ -416,7 +416,7 @@ class Engine(BoardEngine):
         return result, elements
 
     def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
-        """Return the size of each position's orbit: its number of distinct images under a group.
+        """Return the size of each position's orbit, which is the number of its distinct images under a group.
 
         Parameters
         ----------
@@ -453,16 +453,16 @@ class Engine(BoardEngine):
         return len(elements) // kept
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle only the variant. A copied or unpickled engine is therefore the shared engine of that variant."""
+        """Reduce the engine to its variant, so that a copied or unpickled engine is the variant's shared engine."""
         return engine_for, (self.variant,)
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the rules that leave the start position unchanged."""
+        """Symmetries of the rules that leave the start position unchanged."""
         return self.variant.start_symmetries
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
-        """Return the board arrays of boards or positions, shape (n, 2N + 4)."""
+        """Return an array of shape (n, 2N + 4) with the board arrays of boards or positions."""
         one, arrays = new_board(self.variant.size), []
         for board in [boards] if isinstance(boards, (BoardLike, Position)) else boards:
             if isinstance(board, BoardLike) and not board.variant.same_game(self.variant):
@@ -504,11 +504,11 @@ def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
     return image_tables(group, size)
 
 
-# -- packed positions as items ------------------------------------------------------------
+# -- packed positions as single array items ------------------------------------------------
 
 
 def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return packed positions as single items, which sort and compare by all their words; see `words_of_keys`."""
+    """Return each packed position as one array item, so that positions sort and compare by all their words."""
     if words.shape[1] == 1:
         return words[:, 0]
     rows = np.ascontiguousarray(words.astype(">u8"))
@@ -516,7 +516,7 @@ def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def words_of_keys(keys: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the packed positions of keys; the inverse of `position_keys`."""
+    """Return the packed positions that were converted by `position_keys`, as words."""
     if keys.dtype == np.uint64:
         return keys[:, None]
     return keys.view(">u8").astype(np.uint64).reshape(len(keys), -1)

@@ -1,16 +1,17 @@
 """Decorators that compile kernels, and low-level intrinsics that kernels use.
 
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
-functions of which they consist, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
-Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change
-in any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, the public
-decorator is used instead: results are the same, but each run compiles everything again, in twice the time.
+functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
+Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change in
+any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
+decorator is used instead. The results are the same, but each run compiles everything again and takes twice as long to
+do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
-updates out of loops: with a tuple of thirty arrays, one ply cost 200 ns. Therefore a kernel that Python calls converts
-its arrays to bare pointers (`pointer`, or `tablut.engine.records.flat` for a whole record) once, and all functions
-below it work on pointers. A pointer does not keep its array alive, so the kernel calls `keep` at its end on each array
-that it has allocated.
+updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns a ply. Therefore a kernel that Python
+calls converts its arrays to bare pointers once (with `pointer`, or with `tablut.engine.records.flat` for a whole
+record), and all functions that it calls work on pointers. A pointer does not keep its array alive, so the kernel calls
+`keep` at its end on each array that it has allocated.
 
 Types: numba gives ``uint64 + 1`` the type int64 and accepts ``1 << 70``. Line arithmetic
 therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys)
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TESTED: Final = "0.68."
-"""Prefix of the numba versions whose private APIs are used."""
+"""Prefix of the numba versions with which the private APIs are used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
 """Whether this process uses private numba APIs."""
 
@@ -47,13 +48,13 @@ if PRIVATE:
     from tablut.engine.parts import dispatcher_of
 
 KERNELS: Final[list[Any]] = []
-"""numba dispatchers of all kernels in the modules imported so far."""
+"""The numba dispatchers of all kernels in the modules imported so far."""
 
 Function = TypeVar("Function", bound="Callable[..., Any]")
 
 I64: Final[Any] = np.int64
 U64: Final[Any] = np.uint64
-"""Conversions inside kernels. They are typed as `Any` because type checkers do not model numba's integer types."""
+"""Type conversions for kernels. They are declared as `Any` because type checkers do not model numba's integer types."""
 
 _intrinsic: Any = intrinsic
 _config: Any = numba.config
@@ -96,7 +97,7 @@ def kernel(function: Function) -> Function:
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
     """Start compiling a kernel for the types of the given arguments in another process, before it is needed here.
 
-    It does nothing if numba may use only one processor.
+    This function does nothing if numba may use only one processor.
     """
     if PRIVATE and _config.NUMBA_NUM_THREADS > 1:
         compile_beside(function, tuple(map(numba.typeof, arguments)))
@@ -123,8 +124,8 @@ def apart(function: Function) -> Function:
 def by_type(decide: Callable[[Any], bool]) -> Any:
     """Return a predicate for kernels that is decided at compile time, by ``decide``, from the type of its argument.
 
-    numba types and lowers even branches that never run, in every kernel that contains them. A branch on this predicate
-    is removed if the predicate's argument is an argument of the function or a field of one.
+    In every kernel, numba infers types and generates code even for branches that never run. A branch on this predicate
+    is removed instead, provided that the predicate's argument is an argument of the function or a field of one.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
@@ -139,7 +140,7 @@ def by_type(decide: Callable[[Any], bool]) -> Any:
 
 
 def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return numba's dispatcher for a whole kernel or for a part, without a wrapper for calls from C."""
+    """Return numba's dispatcher for a kernel (``whole``) or for a part, without a wrapper for calls from C."""
     _ours.add(function)
     options |= {"nogil": True, "no_cfunc_wrapper": True}
     if not PRIVATE:
@@ -163,7 +164,7 @@ def popcount(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def trailing_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the index of the lowest set bit of an integer (LLVM's ``cttz``); undefined for 0."""
+    """Return the index of the lowest set bit of an integer (LLVM's ``cttz``). The result is undefined for 0."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return context.cast(builder, builder.cttz(args[0], cgutils.true_bit), value, types.int64)
@@ -173,7 +174,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``); undefined for 0."""
+    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``). It is undefined for 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -195,7 +196,7 @@ def pointer(_typing_context: Any, array: Any) -> Any:
 def scalar(_typing_context: Any, _value: Any) -> Any:
     """Return an int64 unchanged, but keep LLVM from vectorising the loop around it.
 
-    Vector gathers cost more than scalar loads in the loops that use this.
+    In the loops that use this function, vector gathers cost more than scalar loads.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -217,7 +218,7 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, address: Any) -> Any:
-    """Prefetch the cache line at a pointer that will be read soon; the memory is not accessed."""
+    """Ask the processor to prefetch the cache line at a pointer that will be read soon."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -233,7 +234,7 @@ def prefetch(_typing_context: Any, address: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def keep(_typing_context: Any, array: Any) -> Any:
-    """Keep an array alive until this point, so that it is not freed while pointers to it are still in use."""
+    """Keep an array alive until this call, so that it is not freed while pointers to it are still in use."""
 
     def codegen(context: Any, _builder: Any, _signature: Any, _args: Any) -> Any:
         return context.get_constant(types.int64, 0)
@@ -243,7 +244,7 @@ def keep(_typing_context: Any, array: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
-    """Convert an address to a pointer of the same type as ``like``; the caller must keep the memory alive."""
+    """Convert an address to a pointer of the same type as ``like``. The caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(like))
@@ -253,7 +254,7 @@ def address_of(_typing_context: Any, _address: Any, like: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def items_at(_typing_context: Any, _address: Any, dtype: Any) -> Any:
-    """Convert an address to a pointer to items of a numpy type; the caller must keep the memory alive."""
+    """Convert an address to a pointer to items of a numpy type. The caller must keep the memory alive."""
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.inttoptr(args[0], context.get_value_type(signature.return_type))
@@ -306,9 +307,7 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
 
 
 # -- the clock for compiled code: the clock of the C library, read without the interpreter lock
-
-
-# On a busy machine a thread may wait long for the interpreter lock, so a deadline that only
+# On a busy machine a thread may wait a long time for the interpreter lock, so a deadline that only
 # Python code checks would be missed.
 
 
@@ -326,13 +325,13 @@ def clock_address() -> int:
 
 
 def monotonic_ns() -> int:
-    """Return the time in nanoseconds on the clock that compiled code reads; requires a nonzero `clock_address`."""
+    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not be 0."""
     return time.clock_gettime_ns(CLOCK)
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def read_clock(_typing_context: Any, _address: Any, _clock: Any, time_spec: Any) -> Any:
-    """Call ``clock_gettime``, given its address, and return its status."""
+    """Call ``clock_gettime`` through its address, and return its status."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         number = ir.IntType(32)

@@ -1,12 +1,12 @@
-"""Cache of compiled kernels on disk: one checked file for each kernel, rebuilt if it is damaged or stale.
+"""Cache of compiled kernels on disk: one file for each kernel, checked when it is read and rebuilt if necessary.
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
-crash the process, and both remain until someone deletes them. Here, a file begins with a magic line, the digest of
-everything from which the kernel was compiled, the length of the payload, and a digest of all of these. A file that does
-not match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name and
-then renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a
-lock. Another process that needs the same kernel waits for the file, because compiling the kernel a second time would
-take as long and keep a second core busy.
+crash the process, and both files remain until someone deletes them. Here, a file begins with a magic line, the digest
+of everything from which the kernel was compiled, the length of the payload, and a digest of all of these. A file that
+does not match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name
+and then renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel
+holds a lock. Another process that needs the same kernel waits for the file, because compiling the kernel again would
+take just as long and would keep a second core busy.
 
 The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to
 the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
@@ -83,7 +83,7 @@ def _arguments(sig: Any) -> tuple[Any, ...]:
 
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
-"""Imports at the top level of a module; imports for type checkers only are indented and do not match."""
+"""Pattern of imports at the top level of a module. Imports for type checkers are indented and do not match."""
 _COMPILER: Final = "tablut.engine.parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
@@ -103,7 +103,7 @@ def _stamp(module: str) -> tuple[int, ...]:
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Record the source stamps of a module and of all modules imported before it, when its first kernel is created."""
+    """Record the source stamps of a module, when its first kernel is created, and of all modules imported before it."""
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)
@@ -113,9 +113,10 @@ def _stamp_sources(module: str) -> None:
 def source_digest(module: str, path: Path) -> str:
     """Return the SHA-256, in hexadecimal, of all sources that a module's kernels may depend on.
 
-    These are the module and the project's modules that it imports, directly or indirectly: a kernel inlines functions
-    and freezes constants from any of them. If one of the files has changed since this process imported it, the running
-    code may differ from the source; the digest is then random, so that no other process uses the compiled kernel.
+    These are the sources of the module and of the project's modules that it imports, directly or indirectly, because a
+    kernel inlines functions and constants from any of them. If a file has changed since this process imported it, the
+    running code may differ from the source; the digest is then random, so that no other process uses the compiled
+    kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -126,7 +127,7 @@ def source_digest(module: str, path: Path) -> str:
 
 
 def imported_sources(module: str, path: Path) -> dict[str, bytes]:
-    """Return the sources, by module name, of a module and of the project's modules it imports, even indirectly."""
+    """Return the sources of a module and of the project's modules that it imports, even indirectly, by module name."""
     sources = {module: path.read_bytes()}
     waiting = imported_modules(sources[module].decode())
     while waiting:
@@ -147,7 +148,7 @@ def imported_modules(source: str) -> list[str]:
         names = [name.split(" as ")[0].strip() for name in re.sub(r"#[^\n]*|[()]", "", listed).split(",")]
         for name in filter(None, names):
             target = f"{package}.{name}" if package else name
-            # A match that has no source file is a line of a docstring, not an import.
+            # A matching line whose module has no source file is part of a docstring, not an import.
             if target.split(".")[0] in _OWN and _path_of(home := _home(target)).name:
                 found.append(home)
     return found
@@ -164,7 +165,7 @@ def _home(name: str) -> str:
         return name
     package, _, attribute = name.rpartition(".")
     if (door := _path_of(package)).name == "__init__.py":
-        stub = door.with_suffix(".pyi")  # imports of a package that loads its names lazily
+        stub = door.with_suffix(".pyi")  # the imports of a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
         reexport = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if reexport is not None:
@@ -195,7 +196,7 @@ class KernelCache(FunctionCache):
         self._locks: dict[tuple[str, ...], FileLock] = {}
 
     def path(self, sig: Any, codegen: Any) -> Path:
-        """Return the path of one version of the function; it depends on argument types, machine and compiler."""
+        """Return the cache path of one compiled version, which depends on argument types, machine and compiler."""
         versions = (numba.__version__, llvmlite.__version__, np.__version__, sys.version_info[:3])
         settings = (str(_config.OPT), _config.LOOP_VECTORIZE, _config.SLP_VECTORIZE)
         text = repr((_types(sig), codegen.magic_tuple(), versions, settings))
@@ -213,7 +214,7 @@ class KernelCache(FunctionCache):
         return hashlib.sha256(repr(text).encode()).digest()
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return the compiled version for argument types, or None.
+        """Return the compiled version for the given argument types, or None if it is not cached.
 
         In the latter case the version is locked, and the caller must compile it.
         """
@@ -226,7 +227,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """Load a version from its file, or return None if that is impossible. The time taken is recorded."""
+        """Load a version from its file, or return None if that is impossible. The loading time is recorded."""
         clocks.begin(loads=True)
         found = None
         try:
@@ -236,7 +237,10 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire the lock of a version, waiting for other processes that compile it; on failure, go on without it."""
+        """Acquire the lock of a version, waiting for other processes that compile it.
+
+        If the lock cannot be acquired, continue without it.
+        """
         from filelock import FileLock, Timeout
 
         path = self.path(sig, codegen)
@@ -248,22 +252,23 @@ class KernelCache(FunctionCache):
             path.parent.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=_PATIENCE)
         except (Timeout, OSError, NotImplementedError):
-            return  # the other process hangs, or the folder does not support locks: compiling twice is only slower
+            return  # the other process hangs, or the folder does not support locks; compiling twice does no harm
         finally:
             clocks.end("", done=False)
         self._locks[_types(sig)] = lock
 
     def unlock(self, sig: Any) -> None:
-        """Release the lock of a version, once it has been saved or could not be compiled."""
+        """Release the lock of a version after the version has been saved or its compilation has failed."""
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):
-                # Processes already waiting have the file open and find the kernel; later ones create a new lock.
+                # Processes that are already waiting have the lock file open and then find the kernel. Later ones create
+                # a new lock.
                 Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled version; if that fails, print a warning once for each process."""
+        """Save a compiled version. If that fails, print a warning, but only once per process."""
         clocks.begin(loads=True)
         try:
             super().save_overload(sig, data)
@@ -303,14 +308,14 @@ class KernelCache(FunctionCache):
 
 _requested: Final[set[tuple[Any, ...]]] = set()
 _companions: Final[list[subprocess.Popen[bytes]]] = []
-"""The process that compiles in parallel with this one; empty until it is first needed."""
+"""The process that compiles in parallel with this one. The list is empty until the process is first needed."""
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
     """Ask another process to compile a kernel for argument types, unless it is already compiled or cached.
 
     Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled
-    waits for its lock. If the other process fails, only time is lost.
+    waits for its lock. If the other process fails, this process compiles the kernel itself.
     """
     if (dispatcher, arguments) in _requested or not isinstance(dispatcher._cache, KernelCache):
         return
@@ -352,7 +357,7 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) -> None:
-    """Attach a cache to a kernel or a part; print a warning once if no folder is writable."""
+    """Attach a cache to a kernel or a part. If no folder is writable, print a warning, but only once per process."""
     _stamp_sources(function.__module__)
     try:
         dispatcher._cache = KernelCache(function, whole=whole)
@@ -376,7 +381,7 @@ _warnings: list[str] = []
 
 
 def _warn_uncached(reason: str) -> None:
-    """Print a warning, once per process, that compiled kernels cannot be cached, with a remedy."""
+    """Print a warning, once per process, that compiled kernels cannot be cached, and suggest a remedy."""
     if not _warnings:
         _warnings.append(reason)
         print(  # noqa: T201

@@ -1,10 +1,10 @@
 """Compiled code that generates moves, makes them (with captures and outcome) and takes them back.
 
-The layout of boards, moves and undo records is defined in `tablut.engine.layout`, the interactions
-between pieces in `tablut.engine.attacks`. Zobrist keys are not part of a board: `key_change` returns
-the change that a ply makes, and the caller updates its key.
+The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions
+between pieces in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key
+updates it after each ply with the result of `key_change`.
 
-These functions do not validate their arguments; `tablut.engine.Engine` does. Moves are generated
+These functions do not validate their arguments; the methods of `tablut.engine.Engine` do. Moves are generated
 in decided positions too.
 """
 
@@ -142,11 +142,11 @@ def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
 
 @inlined
 def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
-    """Write the legal moves of the side to move and return how many there are.
+    """Write the legal moves of the side to move and return their number.
 
-    Moves are ordered by rank and file of the moving piece. For each piece, targets along the row come first, then those
-    along the column, each in ascending order. ``moves`` must have space for 4C entries, because at most four pieces can
-    slide to an empty cell.
+    Moves are ordered by rank and file of the moving piece. For each piece, the targets along the row come before the
+    targets along the column; both are in ascending order. ``moves`` must have space for four entries per cell of the
+    board, because at most four pieces can slide to an empty cell.
 
     Notes
     -----
@@ -182,7 +182,7 @@ def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
 def toggle(rules: Tables, board: BoardArray, cell: int, shift: int) -> None:
     """Add or remove a piece in the row and in the column of its cell.
 
-    ``shift`` selects the side: `tablut.engine.layout.shift_of`.
+    ``shift`` selects the side; it is the result of `tablut.engine.layout.shift_of`.
     """
     rank, file = coordinates(rules, cell)
     board[rank] = I64(board[rank]) ^ (1 << (file + shift))
@@ -203,12 +203,12 @@ def outcome_of_ply(
 ) -> int:
     """Return the outcome code of the ply that led to the position on the board.
 
-    All compiled code decides here whether a ply has ended the game. ``stays_open`` is true if it is already known that
-    black's ply has not encircled white.
+    This function is the only place where compiled code decides whether a ply has ended the game. ``stays_open`` is true
+    if the caller already knows that black's ply has not encircled white.
 
     Notes
     -----
-    O(1), or O(N) under ``either_after_ply``; encirclement and forts need flood fills of the board.
+    O(1), or O(N) under ``either_after_ply``. Encirclement and exit forts require flood fills of the board.
     """
     outcome = UNDECIDED
     if side == 1:
@@ -223,7 +223,7 @@ def outcome_of_ply(
     elif wins_afar(rules, board, side, king):
         outcome = EXIT_FORT
     if rules.either_after_ply != 0:
-        # The rules check this first: white without a move loses even if its king has just escaped.
+        # The rules check this condition first: white loses if it has no move, even if its king has just escaped.
         if not can_move(rules, board, 0):
             return NO_MOVES_WHITE
         if outcome == UNDECIDED and not can_move(rules, board, 1):
@@ -253,7 +253,7 @@ def make(rules: Tables, board: BoardArray, move: int) -> tuple[int, int]:
 
 @inlined
 def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
-    """Take a move back, given its undo record."""
+    """Take back a move, given its undo record."""
     start, target, captures = start_of(rules, undo), target_of(rules, undo), undo_captured(undo)
     side = side_of(rules, board) ^ 1
     shift = shift_of(board, side)
@@ -279,7 +279,7 @@ def captured_key(rules: Tables, side: int, target: int, captures: int) -> np.uin
 
 @inlined
 def key_change(rules: Tables, side: int, is_king: bool, undo: int) -> np.uint64:
-    """Return the value by which a ply changes the Zobrist key, to be combined with the old key by XOR."""
+    """Return the XOR of the Zobrist keys before and after a ply."""
     start, target, captures = start_of(rules, undo), target_of(rules, undo), undo_captured(undo)
     kind = 0 if side == 1 else (2 if is_king else 1)
     change = rules.keys[kind * rules.cells + start] ^ rules.keys[kind * rules.cells + target] ^ rules.side_key[0]
@@ -312,17 +312,17 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 # -- the king's immediately winning moves, for search and proof search ---------------------
 
 
-# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so that the search may score a
-# position as won or lost on their results.
+# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so the search may score a
+# position as won or lost from their results.
 
 
 @called
 def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
     """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
 
-    ``row`` and ``column`` are the escapes within reach (`tablut.engine.attacks.escape_targets`). Under
-    ``either_after_ply`` an escape loses if it leaves white without a move. In this case the move is therefore made to
-    find its outcome.
+    ``row`` and ``column`` are the masks of the escapes within the king's reach
+    (`tablut.engine.attacks.escape_targets`). Under ``either_after_ply``, an escape loses if it leaves white without a
+    move, so each escape is made on the board to find its outcome.
     """
     size = rules.size
     king = king_of(rules, board)

@@ -1,22 +1,24 @@
 """Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
 
-A board is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: rows, then columns, as numbered in
-`tablut.engine.tables`. A line has its attackers in bits 0-15 and its defenders and king in bits 16-31. The last four
-items are the *head*: the king's cell, the side to move (0 white, 1 black), and the numbers of attackers and of
-defenders. Every piece is thus stored twice. A slide or a capture therefore needs only a few operations on one line,
-whether along a row or a column.
+A board with N rows is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and then the
+columns, as numbered in `tablut.engine.tables`. A *place* is the index of a cell on its line. A line has its attackers
+in bits 0-15, and its defenders and king in bits 16-31. The last four items are the *head*: the king's cell, the side to
+move (0 white, 1 black), the number of attackers, and the number of defenders. Every piece is thus stored twice, in its
+row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it runs along a
+row or a column.
 
 A move is ``start | target << 7``. An undo record is the move with its captures in the bits above, ``| captures << 14``.
-Captures are bits, one for each captured soldier: bits 0-3 are the directions from the target, bits 4-22 the places of
-the edge row nearest to it, bits 23-41 those of the nearest edge column.
+The captures have one bit for each captured soldier: bits 0-3 stand for the directions from the target, bits 4-22 for
+the places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
 
 Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take 14 bits as
-well, ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the target's rank plus 19
-otherwise. Kernels are compiled separately for the two layouts, which they distinguish by the type of the lines.
+well, but are encoded as ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the
+target's rank plus 19 otherwise. Kernels are compiled separately for the two layouts, which they distinguish by the
+type of the lines.
 
 Functions that take tables and a board are inlined into kernels. They take flat tables
 (`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves`
-and `captured_cells` are for use from Python.
+and `captured_cells` are meant to be called from Python.
 """
 
 from __future__ import annotations
@@ -36,19 +38,19 @@ if TYPE_CHECKING:
     from tablut.engine.tables import DistantTables, Tables
 
 BoardArray = NDArray[np.uint32]
-"""The array of a board; in a kernel, a pointer to one."""
+"""Array that represents a board. In a kernel, it is a pointer to the first item of such an array."""
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
 ATTACKERS_AT: Final = 2
 DEFENDERS_AT: Final = 3
-"""Indices into a board's head."""
+"""Indices of the items in a board's head."""
 _HEAD: Final = 4
 _ROW_AT: Final = 4
 _COLUMN_AT: Final = _ROW_AT + WIDEST
 _ENDS: Final = 2 * WIDEST
 _CROSS_COLUMN: Final = 32
-"""First bit of a cross that belongs to the column."""
+"""Number of the first bit of a cross that belongs to the column."""
 _intrinsic: Any = intrinsic
 
 
@@ -58,7 +60,7 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the integer type for cells and their number. A narrow board has at most 121 cells, a wide board 361."""
+    """Return the smallest integer type for cells and their number: at most 121 on a narrow board, 361 on a wide one."""
     return np.uint16 if size > NARROW else np.uint8
 
 
@@ -68,7 +70,7 @@ def head(boards: NDArray[Any]) -> NDArray[Any]:
 
 
 def images_of_moves(moves: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
-    """Return the images of moves under a permutation of the cells."""
+    """Return the images of moves under a permutation of the cells, which is given as a table."""
     size = isqrt(len(table))
     starts, targets = cells_of_code(moves, size)
     return np.asarray(code_of_cells(table[starts], table[targets], size))
@@ -88,7 +90,7 @@ def soldiers_of(board: NDArray[Any], size: int) -> list[int]:
 
 
 def captured_cells(undo: int, size: int) -> tuple[int, ...]:
-    """Return the cells of the soldiers captured by the ply of an undo record, in ascending order."""
+    """Return, in ascending order, the cells of the soldiers whose capture an undo record contains."""
     target, captures = cells_of_code(undo & 0x3FFF, size)[1], undo >> 14
     row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
     cells = [target - 1, target - size, target + 1, target + size]
@@ -97,12 +99,12 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of a line, belong to a wide board; decided at compile time."""
+"""Whether lines, or the content of a line, belong to a wide board. Kernels decide this at compile time."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _content(_typing_context: Any, line: Any) -> Any:
-    """Convert a line to int64; a line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
+    """Convert a line to int64. A line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
     result = line if line == types.uint64 else types.int64
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -113,13 +115,13 @@ def _content(_typing_context: Any, line: Any) -> Any:
 
 @inlined
 def half_of(lines: Any) -> int:
-    """Return the first bit of the white pieces in a line."""
+    """Return the number of the first bit of the white pieces in a line."""
     return I64(32) if is_wide(lines) else I64(16)
 
 
 @inlined
 def shift_of(lines: Any, side: int) -> int:
-    """Return the first bit of a side's pieces in a line."""
+    """Return the number of the first bit of a side's pieces in a line."""
     half = half_of(lines)
     return half - side * half
 
@@ -174,7 +176,7 @@ def coordinates(rules: Tables | DistantTables, cell: int) -> tuple[int, int]:
 
 @inlined
 def line_of(board: BoardArray, line: int) -> int:
-    """Return the content of a line, for `own_pieces` and `occupied`."""
+    """Return the content of a line, in the form that `own_pieces` and `occupied` expect."""
     return _content(board[line])
 
 
@@ -187,7 +189,7 @@ def occupied(content: int) -> int:
 
 @inlined
 def own_pieces(content: int, side: int) -> int:
-    """Return the places of a side's pieces on a line, given its content; the king counts as a white piece."""
+    """Return the places of a side's pieces on a line, given the line's content. The king counts as a white piece."""
     return (I64(content) >> shift_of(content, side)) & ((1 << half_of(content)) - 1)
 
 
@@ -201,7 +203,7 @@ def is_occupied(rules: Tables, board: BoardArray, cell: int) -> bool:
 
 
 # All slides to or from a cell run along these two lines, so a single loop over the bits of a
-# cross covers them.
+# cross covers all of them.
 
 
 @inlined
@@ -219,7 +221,7 @@ def cell_on_cross(rules: Tables, centre: tuple[int, int], place: int) -> int:
 
 @inlined
 def direction_on_cross(centre: tuple[int, int], place: int) -> int:
-    """Return the direction (as a bit) from the centre of a cross to the cell that one of its bits stands for."""
+    """Return the direction bit that leads from the centre of a cross to the cell that one of its bits stands for."""
     rank, file = centre
     if place < _CROSS_COLUMN:
         return 1 if place < file else 4
@@ -248,7 +250,7 @@ def start_of(rules: Tables, move: int) -> int:
 
 @inlined
 def target_of(rules: Tables, move: int) -> int:
-    """Return the target cell of a move or an undo record. On wide boards, its start must be a cell of the board."""
+    """Return the target cell of a move or an undo record. On a wide board, the start must be a cell of the board."""
     if is_wide(rules.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(rules, start_of(rules, move))
@@ -258,7 +260,7 @@ def target_of(rules: Tables, move: int) -> int:
 
 @inlined
 def undo_of(move: int, captures: int) -> int:
-    """Return the undo record of a move and its captures."""
+    """Combine a move and its captures into an undo record."""
     return (move & 0x3FFF) | (captures << 14)
 
 
@@ -283,7 +285,7 @@ def captured_cell(rules: Tables, target: int, captures: int) -> int:
 
 @inlined
 def edge_captures(row: int, column: int) -> int:
-    """Encode captures on the edge row and the edge column nearest to a move's target."""
+    """Encode captures on the edge row and on the edge column nearest to a move's target."""
     return (row << _ROW_AT) | (column << _COLUMN_AT)
 
 

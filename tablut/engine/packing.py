@@ -1,9 +1,9 @@
 """Positions packed into words: packing, unpacking, and expansion of whole arrays of positions.
 
-A position is one big integer, cut into W words of 64 bits, the least significant first. With C = N² cells its bits are,
-from the lowest: C bits for the attackers, C bits for the defenders, the number of the king's cell in as few bits as
-possible, and one bit that is set if black is to move. On 9×9 this takes 170 bits, or three words. The packing is exact:
-distinct rows of words are distinct positions.
+A position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C = N²
+cells, it consists of the following bits, from the lowest: C bits for the attackers, C bits for the defenders, the
+number of the king's cell in as few bits as possible, and one bit that is set if black is to move. On a 9×9 board this
+takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """
@@ -56,7 +56,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return ``cells`` bits of a position, from bit ``start`` on, as two words: the low 64 bits and the others."""
+    """Return ``cells`` bits of a position, from bit ``start`` on, as two words: the low 64 bits and the rest."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -73,13 +73,13 @@ def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -
 
 @inlined
 def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.uint64]:
-    """Remove the lowest row of a board of bits; the other rows move down by one."""
+    """Remove the lowest row of a board that is given as a mask, and move the other rows down by one."""
     return (low >> U64(size)) | (high << U64(64 - size)), high >> U64(size)
 
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Write ``length`` < 32 bits of a position from bit ``start`` on; these bits must be clear."""
+    """Write ``length`` < 32 bits of a position from bit ``start`` on. These bits must be clear before the call."""
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:
@@ -97,7 +97,7 @@ def king_width(rules: Tables) -> int:
 
 @inlined
 def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Write the soldiers of a packed position, and their numbers, to a wide board."""
+    """Write the soldiers of a packed position and the numbers of soldiers to a wide board."""
     size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -219,7 +219,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
 
     Notes
     -----
-    O(n N), because no move is generated.
+    O(n N), because no moves are generated.
     """
     rules = flat(tables)
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
@@ -242,11 +242,11 @@ def expand(
     moves: NDArray[np.int32],
     outcomes: NDArray[np.uint8],
 ) -> int:
-    """Write all children of positions and return how many there are.
+    """Write all children of an array of positions and return their number.
 
     Notes
     -----
-    O(n N + m).
+    O(n N + m) for n positions with m children.
     """
     rules = flat(tables)
     size, cells, width = rules.size, rules.cells, rules.words
@@ -280,7 +280,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # The number of the king's cell does not straddle two words on any board.
+                # On no board size does the number of the king's cell extend over two words.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -390,7 +390,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------
-# Reading packed positions without compiled code, for a few positions or for their numbers of soldiers
+# Reading packed positions without compiled code, if they are few or only their numbers of soldiers are needed
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -410,7 +410,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
     """Return the letters of the cells and the side to move of a packed position, without compiled code.
 
-    Returns None if the words are not a valid packing. O(C).
+    The result is None if the words are not a valid packing. The time is O(C).
     """
     bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
     width = (cells - 1).bit_length()

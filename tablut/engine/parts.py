@@ -1,16 +1,16 @@
 """Faster compilation of *parts*, the functions that kernels call: compiled only as far as linking requires.
 
-numba treats every function as one that Python may call: it wraps it for Python and for C,
+numba assumes that Python may call any function. It therefore wraps each function for Python and for C,
 optimises it fully and generates machine code, even if the function is only ever linked into
-another, where all of that is repeated. Here the result of compiling a part is a linked module
-on which only the cheap passes have run; the expensive passes and the generation of machine code are left
-to the kernel that contains the part. That halves the compilation time. Parts are cached on
+another one, where all of this is repeated. Here the result of compiling a part is a linked module
+on which only the cheap passes have run. The expensive passes and the generation of machine code are left
+to the kernel that contains the part. This halves the compilation time. Parts are cached on
 disk too, because kernels share most of them.
 
 numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
-and typing context; functions of other packages are compiled as if this module did not exist. A pass before lowering
-chooses the library that receives the code. Work that numba repeats for every function with the same result is done only
-once here.
+and typing context. Functions of other packages are compiled as if this module did not exist. A pass before lowering
+chooses the library that receives the code. Some work gives the same result for every function, but numba repeats it
+each time; here it is done only once.
 """
 
 from __future__ import annotations
@@ -58,11 +58,11 @@ _UNUSED = {
     WithLifting,
 }
 """Passes that no kernel needs: closures, ``with`` blocks, inlining of Python functions, unrolling of tuples,
-array expressions, and listings of types for people."""
+array expressions, and listings of types for human readers."""
 
 
 class _Identity(FunctionIdentity):
-    """numba's identity of a function, with a number that is unique across processes.
+    """Identity of a function in numba, with a number that is unique across processes.
 
     The number distinguishes functions of equal name and types.
     """
@@ -71,11 +71,11 @@ class _Identity(FunctionIdentity):
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""Common hash of all `_Flags`. Numba's hash, too, depends only on the names of the options, not on their values."""
+"""Common hash of all `_Flags`. The hash in numba also depends only on the names of the options, not on their values."""
 
 
 class _Flags(Flags):
-    """The options of one function, cached because numba compares and hashes them for every call that it types."""
+    """Compiler options of one function, cached because numba compares and hashes them whenever it types a call."""
 
     __slots__ = ("_all", "_seen")
 
@@ -97,7 +97,7 @@ _typed: Final[dict[Any, Any]] = {}
 
 
 class _Typing(Context):
-    """The typing context for kernels and parts, with a cache for operators on numbers."""
+    """Typing context for kernels and parts, with a cache for operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Return the signature of a call. For operators on numbers, the overloads are searched only once."""
@@ -115,14 +115,14 @@ class _Typing(Context):
 
 @cache
 def _typing_of(context: Any) -> _Typing:
-    """Return a view of a typing context that shares all of its state."""
+    """Return a `_Typing` that shares the entire state of a typing context."""
     view = object.__new__(_Typing)
     view.__dict__ = context.__dict__
     return view
 
 
 class _WithoutEnvironment:
-    """The code generator of a part. It cannot set environments, because a part has no machine code yet."""
+    """Code generator of a part. It cannot set environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -135,9 +135,9 @@ class _WithoutEnvironment:
 
 
 def _hide_foreign(library: Any) -> None:
-    """Make functions of other packages (for example numba's own) private to the part or kernel they are linked into.
+    """Make functions of other packages, including numba's, private to the part or kernel into which they are linked.
 
-    numba numbers them from 1 in each process, so names in the disk cache, which several processes fill, could clash.
+    numba numbers these functions from 1 in each process. Several processes fill the disk cache, so names could clash.
     """
     linked = (other for other in library._linking_libraries if not isinstance(other, _PartLibrary))
     foreign = {function.name for other in linked for function in other._get_module_for_linking().functions}
@@ -159,7 +159,7 @@ class _PartLibrary(JITCodeLibrary):
 
     @property
     def codegen(self) -> Any:
-        """The code generator, which does not set environments."""
+        """Code generator that does not set environments."""
         return _WithoutEnvironment(self._codegen)
 
     def finalize(self) -> None:
@@ -187,7 +187,7 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class PartContext:
-    """Target context for parts that are read from a cache file; it creates libraries that are only for linking."""
+    """Target context for parts that are read from a cache file. It creates libraries that are used only for linking."""
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -211,7 +211,7 @@ class PartContext:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _DecideByType(FunctionPass):
-    """Pass that replaces each call of a `by_type` predicate by its value, so that numba drops the dead branch."""
+    """Pass that replaces each call of a `by_type` predicate by its value, so that numba removes the dead branch."""
 
     _name = "tablut_decide_by_type"
 
@@ -234,7 +234,7 @@ class _DecideByType(FunctionPass):
 
 
 def _type_of(state: Any, variable: Any) -> Any:
-    """Return the type of an argument or of a (nested) field of an argument; None for other variables."""
+    """Return the type of an argument or of a (nested) field of an argument, or None for other variables."""
     found = guard(get_definition, state.func_ir, variable)
     if isinstance(found, ir.Arg):
         return state.args[found.index]
@@ -276,7 +276,7 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """numba's compiler, without the passes that no kernel needs and with the three passes defined above."""
+    """Compiler that omits numba's passes that no kernel needs, and includes the three passes defined above."""
 
     library: type
 
@@ -313,10 +313,10 @@ class _KernelCompiler(_Compiler):
 
 
 class _Dispatcher(CPUDispatcher):
-    """numba's dispatcher, without the timing of each LLVM call, which is not used here."""
+    """Dispatcher that omits numba's timing of each LLVM call, which is not used here."""
 
     def compile(self: Any, sig: Any) -> Any:
-        """Load or compile the version for the given argument types, and return its entry point."""
+        """Load or compile the function for the given argument types, and return its entry point."""
         arguments, result = normalize_signature(sig)
         with global_compiler_lock, self._compiling_counter:
             if arguments in self.overloads:

@@ -1,8 +1,8 @@
 """perft: the number of move sequences of a given length, with the last ply counted or applied.
 
-In the *counted* variant, the number of last moves is read from the count tables without generating them. In the
+In the *counted* variant, the last moves are not generated; their number is read from the count tables. In the
 *applied* variant, every last move is made on the board, with its captures, outcome and Zobrist
-key. Decided positions have no children; repetition and move limits are ignored.
+key. Decided positions have no children. Repetition and move limits are ignored.
 
 The recursion is unrolled into a loop with one move list and one undo record for each ply.
 """
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 LEAF_COUNTERS = 10
-"""Number of counters of `perft_applied`: captured soldiers, sum of keys, then the leaves of each outcome code."""
+"""Number of counters of `perft_applied`: captured soldiers, the sum of keys, and the leaves with each outcome code."""
 
 
 @kernel
@@ -59,7 +59,7 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 
     Notes
     -----
-    Every ply except the last is made and taken back. Memory O(depth · C).
+    Every ply except the last is made and taken back. The memory is O(depth · C).
     """
     rules, board = flat(tables), pointer(board_array)
     side = side_of(rules, board)
@@ -97,10 +97,11 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 
 @inlined
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Write, by line, the places on which an arriving piece of a side may capture a soldier.
+    """Write, for each line, the mask of places on which an arriving piece of a side may capture a soldier.
 
-    No capture happens elsewhere, but some of these places lead to no capture, for two reasons: the castle counts as
-    hostile wherever it may be hostile, and an unarmed king counts as a soldier.
+    No capture is possible on other places, but a piece that arrives on one of these places need not capture anything.
+    There are two reasons: the castle counts as hostile wherever it may be hostile, and an unarmed king counts as a
+    soldier.
 
     Notes
     -----
@@ -121,7 +122,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 
 @inlined
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether black is to move and has not encircled white yet, under a rule set with distant effects.
+    """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
 
     In this case the cheap test `may_part` can show that a ply of black does not encircle white.
     """
@@ -211,7 +212,7 @@ def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters:
 
     Notes
     -----
-    Every ply is made with its outcome and taken back. Memory O(depth · C).
+    Every ply is made, its outcome is found, and the ply is taken back. The memory is O(depth · C).
     """
     rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * rules.size, dtype=np.uint32)

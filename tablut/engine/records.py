@@ -1,13 +1,13 @@
-"""Passing records of arrays to kernels, based on the field declarations of the records alone.
+"""Conversion of records of arrays for kernels, based only on the field declarations of the records.
 
 A record is a NamedTuple of integers, arrays and further records. Its declaration is the only list of its fields: `flat`
 turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers and addresses,
-and `record_at` reads such an array back inside a kernel. As no field is listed a second time, two fields of the same
+and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields of the same
 type cannot be swapped by mistake.
 
-The functions of which a kernel consists take records of twenty to a hundred pointers. numba compares the types of
+The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of
 records item by item, millions of times in a compilation, and includes all items in the name of every function that
-takes them. A `RecordType` is compared and named by one short name instead; the compiled code is the same.
+takes such records. A `RecordType` is compared and named by one short name instead. The compiled code is the same.
 """
 
 from __future__ import annotations
@@ -52,10 +52,11 @@ def _kind(record: type, name: str, declared: Any) -> Any:
 
 
 def directory(record: tuple[Any, ...]) -> Any:
-    """Convert a record to an array of numbers and addresses for `record_at`; the caller must keep its arrays alive.
+    """Convert a record to an array of numbers and addresses for `record_at`.
 
-    The dtype is int64, or uint64 if a nested record is an instance of a subclass of its declared class; kernels
-    distinguish the two by type. A record with the wider arrays of wide boards is returned unchanged.
+    The caller must keep the arrays of the record alive. The dtype of the result is int64, or uint64 if a nested record
+    is an instance of a subclass of its declared class, so that kernels can distinguish the two cases by type. A record
+    with the wider arrays of wide boards is returned unchanged.
     """
     if _is_wide(record):
         return record
@@ -96,7 +97,7 @@ def _items(record: tuple[Any, ...]) -> Iterator[int]:
 
 
 class RecordType(types.NamedTuple):
-    """A named-tuple type that numba compares by a name, which contains a digest of the full type."""
+    """Named-tuple type that numba compares by a short name, which contains a digest of the full type."""
 
     def __init__(self, whole: types.NamedTuple) -> None:
         super().__init__(whole.types, whole.instance_class)
@@ -106,18 +107,18 @@ class RecordType(types.NamedTuple):
 
     @property
     def key(self) -> str:
-        """The key by which numba compares types."""
+        """Key by which numba compares types."""
         return self.name
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """The components of mangled function names."""
+        """Components of this type in mangled function names."""
         return self.name, ()
 
 
 @register_model(RecordType)
 class _RecordModel(models.TupleModel):
-    """Data model of a record in a kernel: passed as one value, without reference counts."""
+    """Data model of a record in a kernel. The record is passed as one value, without reference counts."""
 
     def traverse(self, _builder: Any) -> list[Any]:
         return []
@@ -133,7 +134,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with the given field types. Numba has a special type if all of them are equal."""
+    """Return the type of a record with the given field types, for which numba has a special case if all are equal."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
@@ -165,7 +166,7 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 def flat(_typing_context: Any, record: Any) -> Any:
     """Return a record with its arrays replaced by pointers.
 
-    All functions that a kernel's entry function calls take records in this form.
+    The entry function of a kernel calls this function, and passes records in this form to all functions that it calls.
 
     Indexing a pointer does not check bounds.
     """
@@ -177,7 +178,7 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record created by `record_at`; with ``less``, subclasses replace the declared classes."""
+    """Return the type of a record created by `record_at`. With ``less``, subclasses replace the declared classes."""
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64

@@ -1,9 +1,9 @@
-"""SplitMix64, the project's only pseudorandom number generator: in Python for stored values, in kernels for play.
+"""SplitMix64, the project's only pseudorandom number generator, in Python for stored values and in kernels for play.
 
 References
 ----------
 G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
-https://doi.org/10.1145/2660193.2660195; constants of S. Vigna's public-domain ``splitmix64.c``.
+https://doi.org/10.1145/2660193.2660195. The constants are from S. Vigna's public-domain ``splitmix64.c``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 @inlined
 def finalised(word: np.uint64) -> np.uint64:
-    """Mix the bits of a word by a bijection, in which every input bit affects every output bit."""
+    """Mix the bits of a word by a bijection under which every input bit affects every output bit."""
     mixed = (word ^ (word >> U64(30))) * U64(_FIRST)
     mixed = (mixed ^ (mixed >> U64(27))) * U64(_SECOND)
     return U64(mixed ^ (mixed >> U64(31)))
@@ -43,12 +43,12 @@ def finalised(word: np.uint64) -> np.uint64:
 
 @inlined
 def next_random(state: NDArray[np.uint64]) -> np.uint64:
-    """Return the next output and advance the state, a pointer to one uint64."""
+    """Return the next output and advance the state, which is a pointer to one uint64."""
     state[0] += U64(_STEP)
     return finalised(U64(state[0]))
 
 
 @inlined
 def random_below(state: NDArray[np.uint64], count: int) -> int:
-    """Return a pseudorandom integer from 0 to ``count`` - 1; ``count`` must be below 2**31."""
+    """Return a pseudorandom integer from 0 to ``count`` - 1. ``count`` must be below 2**31."""
     return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))

@@ -1,12 +1,13 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not use rule fields. Rules reach them as the contents of tables: which slides exist (`line_tables`),
-which cells are anvils against which side, from which sides a king is captured, and on which cells it wins. The only
-flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that look beyond a piece's
-neighbours.
+Kernels do not read the fields of a variant. They take the rules from tables, which state which slides exist
+(`line_tables`), which cells are anvils against each side, from which sides a king is captured, and on which cells it
+wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that look beyond a
+piece's neighbours.
 
-Directions are bits: 1 west, 2 south, 4 east, 8 north. The neighbours of a cell that
-hold attackers are encoded with the same bits, as a number from 0 to 15.
+A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Directions are bits: 1
+west, 2 south, 4 east, 8 north. The neighbouring attackers of a cell are encoded with the same bits, as a number from 0
+to 15.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ class DistantTables(NamedTuple):
     size, king_armed, rank, file, exposed
         As in `Tables`.
     far : int
-        1 if the rule set has any of these rules, else 0.
+        1 if the rule set has at least one of these rules, else 0.
     shieldwall : int
         0 without the rule, 1 if a shieldwall is captured by a piece arriving at one of its ends, 2 if by any
         piece that takes part.
@@ -72,15 +73,15 @@ class DistantTables(NamedTuple):
     edge : ndarray of uint8, shape (C,)
         1 on the board's edge, else 0.
     ends : ndarray of uint32, shape (2N,)
-        By line, the places that may replace a piece at an end of a shieldwall.
+        By line, the mask of places that may replace a piece at an end of a shieldwall.
     pinch : ndarray of uint8, shape (512,)
-        By the attackers on a block of three by three cells: 1 if an attacker in the middle separates the open
-        cells around it from each other. Cells beyond the edge count as open.
+        Indexed by the mask of attackers on a block of three by three cells: 1 if an attacker in the middle separates
+        the open cells around it from each other, else 0. Cells beyond the edge count as open.
     sets : ndarray of uint64, shape (10, 2)
-        Sets of cells, each as the low 64 cells and the others, in this order: the board; its edge; all cells except
-        the first file; all except the last file; royal corners; corners that replace a piece at an end of a
-        shieldwall; cells that attackers may pass; cells on which they may stop; cells hostile to a defender; cells on
-        which a soldier can be captured.
+        Sets of cells. Each set is one word for the low 64 cells and one for the remaining cells. The order is: the
+        board; its edge; all cells except the first file; all cells except the last file; royal corners; corners that
+        replace a piece at an end of a shieldwall; cells that attackers may pass; cells on which attackers may stop;
+        cells hostile to a defender; cells on which a soldier can be captured.
     """
 
     size: int
@@ -99,13 +100,18 @@ class DistantTables(NamedTuple):
 
 
 class NearTables(DistantTables):
-    """The same tables for rule sets without these rules; by this type, kernels are compiled without them."""
+    """The same tables for a rule set without rules about distant cells.
+
+    Kernels recognise the type of these tables and are compiled without the code for such rules.
+    """
 
     __annotations__ = DistantTables.__annotations__
 
 
 class Tables(NamedTuple):
-    """The rules of a variant as tables for kernels; N is the size, C = N² the cells, W the words of a position.
+    """Rules of a variant as tables for kernels.
+
+    N is the size of the board, C = N² its number of cells, and W the number of words of a position.
 
     Attributes
     ----------
@@ -121,11 +127,12 @@ class Tables(NamedTuple):
     rank, file : ndarray of uint8, shape (C,)
         Coordinates of a cell.
     exposed : ndarray of uint32, shape (2N,)
-        By line, the places on which a soldier can be captured at all. Like other masks by line, it is uint64 for wide
-        boards (`tablut.engine.layout`), and kernels tell the two kinds of board apart by this type.
+        By line, the mask of places on which a soldier can be captured. Like other masks by line, it is uint64 for wide
+        boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        By line, the places whose terrain is hostile, by the state of the castle: hostile to an attacker (0 castle
-        empty, 1 occupied) or to a defender (2 castle empty, 3 occupied, 4 besieged).
+        By line, the mask of places whose terrain is hostile. The first index stands for the side and for the state of
+        the castle: hostile to an attacker (0 castle empty, 1 occupied) or to a defender (2 castle empty, 3 occupied,
+        4 besieged).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``: the direction from the cell to the king if they are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
@@ -135,15 +142,15 @@ class Tables(NamedTuple):
         At index ``king * 16 + neighbouring attackers``: the sides of the king on which one more
         attacker would capture it on arrival.
     escapes : ndarray of uint8, shape (C,)
-        1 if the king wins on the cell, else 0.
+        1 if the king wins when it reaches the cell, else 0.
     escapes_on : ndarray of uint32, shape (2N,)
         The escapes by line, as masks of places.
     keys : ndarray of uint64, shape (3, C)
         Zobrist keys of attackers, defenders and the king, by cell.
     side_key : ndarray of uint64, shape (1,)
-        Zobrist key of black to move.
+        Zobrist key that is included if black is to move.
     distant : DistantTables
-        Shieldwalls, encirclement and forts.
+        Tables for shieldwalls, encirclement and exit forts.
     """
 
     size: int
@@ -178,7 +185,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_tables(variant: Variant) -> Tables:
-    """Return the tables of a variant, cached; equal variants get the same object.
+    """Return the tables of a variant. They are cached, and equal variants get the same object.
 
     Parameters
     ----------
@@ -300,7 +307,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
     to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
-    # For each state of the castle, the rule values under which the castle is an anvil in this state.
+    # For each state of the castle, these are the rule values under which the castle is an anvil in that state.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
         {"empty", "empty_or_besieged", "always"},
@@ -367,7 +374,7 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _words(cells: int) -> int:
-    """Return the number of words of a packed position: two boards, the king's cell and the side to move."""
+    """Return the number of words of a packed position (two bits a cell, the king's cell, and the side to move)."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
 
 
@@ -378,12 +385,14 @@ def _words(cells: int) -> int:
 # ``N + f`` is the column of file ``f`` (its places are ranks). Lines with the same terrain share one table, whether
 # they are rows or columns: Tablut's eighteen lines need five tables.
 #
-# For each kind of mover a table gives, by place and occupancy, the mask of the places where a slide may end. Whether an
-# attacker is in its own camp depends only on its place, so attackers in their camps are not a separate kind of mover. A
-# second table gives the number of moves of all soldiers on a line, by the line's content as a number in base 3.
+# For each kind of mover, a table gives the mask of the places where a slide may end, indexed by place and occupancy.
+# Whether an attacker is in its camp depends only on its place, so attackers in their camps are not a separate
+# kind of mover. A second table gives the number of moves of all soldiers on a line. It is indexed by the content
+# of the line, read as a number in base 3.
 #
-# On wide boards (`tablut.engine.layout`) tables by occupancy would be too large. For these boards the masks are those
-# of an empty line, which are cut off at the nearest pieces (`tablut.engine.attacks`), and there are no counts.
+# On wide boards (`tablut.engine.layout`), tables indexed by occupancy would be too large. For these boards the tables
+# contain the masks for an empty line, which kernels cut off at the nearest pieces (`tablut.engine.attacks`), and
+# there are no tables of counts.
 
 
 class LineTables(NamedTuple):
@@ -407,7 +416,7 @@ class LineTables(NamedTuple):
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
-        Each mask of places with its binary digits read as a number in base 3.
+        For each mask of places, the value of its binary digits when they are read in base 3.
     """
 
     slides: NDArray[np.uint16]
@@ -451,7 +460,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
                 if letter in CAMP_LETTERS and letter != home:
                     break
                 if letter != home:
-                    home = ""  # a soldier that has left its camp may not enter it again
+                    home = ""  # a soldier that has left its camp may not return to it
                 open_so_far &= (occupancy >> target) & 1 == 0
                 banned = (letter == "T" and not (mover == "king" and castle.stop == "king")) or (
                     letter == "X" and mover != "king"
@@ -524,7 +533,7 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return the number of moves of the pieces with a given digit, by the content of the line in base 3."""
+    """Return, for each content of a line in base 3, the number of moves of the pieces with a given digit."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)
@@ -539,7 +548,7 @@ def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
 
 @cache
 def _occupancies(size: int) -> NDArray[np.intp]:
-    """Return the occupancy of a line by its content in base 3."""
+    """Return, for each content of a line in base 3, the occupancy of the line."""
     found = np.zeros(1, dtype=np.intp)
     for place in range(size):
         taken = found | 1 << place
@@ -556,7 +565,7 @@ def _occupancies(size: int) -> NDArray[np.intp]:
 
 
 SEED: Final = 0x7461626C75743031
-"""ASCII codes of ``tablut01``; a change of the seed invalidates all stored keys."""
+"""ASCII codes of ``tablut01``. A change of the seed invalidates all stored keys."""
 
 _MASK: Final = (1 << 64) - 1
 

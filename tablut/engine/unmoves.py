@@ -1,7 +1,7 @@
-"""Compiled un-moves: all plies that can have led to a position, with their captures.
+"""Compiled generation of un-moves: all plies that can have led to a position, with their captures.
 
 An un-move is represented by the undo record of the ply that it takes back (`tablut.engine.layout`).
-Applying it is therefore `tablut.engine.kernels.unmake`: the piece slides back, and captured soldiers are
+`tablut.engine.kernels.unmake` therefore applies it: the piece slides back, and captured soldiers are
 restored. `unmoves` lists the un-moves that lead to a *counted* placement (`tablut.indexing`), in which every
 piece stands on a cell allowed for its kind and no side has more soldiers than at the start.
 
@@ -10,8 +10,8 @@ still on the board. Its path is empty now. Soldiers that it captured stood next 
 empty and do not lie on its path. The cells from which it can have come are looked up by line, place and occupancy, like
 slides.
 
-Limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
-predecessor need not be reachable from the start.
+There are two limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
+predecessor need not be reachable from the start position.
 """
 
 from __future__ import annotations
@@ -63,8 +63,8 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_UNMOVES = 4 * 8
-"""Maximum number of un-moves for each cell of the board: at most four slides can have started on a cell, each with
-any subset of three captures."""
+"""Maximum number of un-moves for each cell of the board. At most four slides can have started on a cell, each with any
+subset of at most three captures."""
 
 
 class OriginTables(NamedTuple):
@@ -73,14 +73,15 @@ class OriginTables(NamedTuple):
     Attributes
     ----------
     attackers, defenders : int
-        Numbers of soldiers at the start; a predecessor has no more.
+        Numbers of soldiers at the start. A predecessor has at most these numbers of soldiers.
     origins : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
-        On wide boards uint32, with ``N`` masks in a block, by place on an empty line; other masks are uint64 there.
+        On wide boards uint32, with ``N`` masks in a block, by place on an empty line. The other masks are uint64 on
+        wide boards.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``origins``, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
-        Cells where soldiers may stand, as masks of rows, then of columns.
+        Cells where soldiers may stand, as masks of places: first by row, then by column.
     start : ndarray of uint32, shape (2N + 4,)
         Board array of the start position.
     """
@@ -98,7 +99,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables of a variant, cached; equal variants get the same object."""
+    """Return the origin tables of a variant. They are cached, and equal variants get the same object."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -198,7 +199,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int,
 
 @inlined
 def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
-    """Return the directions from a cell to empty neighbours where a soldier of ``side``'s opponent may have stood."""
+    """Return the directions from a cell to empty neighbours on which an opponent of ``side`` may have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
     rank, file = coordinates(rules, cell)
@@ -231,7 +232,7 @@ def _toggle_sides(rules: Tables, board: BoardArray, cell: int, directions: int, 
 
 @inlined
 def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
-    """Write the un-moves of one slide with every subset of at most ``most`` captures, and return the new total."""
+    """Write one un-move of a slide for every subset of at most ``most`` captures, and return the new total."""
     choice = restored
     while True:
         if popcount(choice) <= most:
@@ -244,7 +245,7 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 @inlined
 def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether the position would be decided after any ply of ``side``, so that it has no predecessor."""
+    """Return whether the position would be decided after any ply of ``side`` and therefore has no predecessor."""
     stuck = rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1))
     return stuck or wins_afar(rules, board, side, king)
 
@@ -306,7 +307,7 @@ def _retract(
     sources: NDArray[np.int64],
     records: NDArray[np.int32],
 ) -> int:
-    """Write the predecessors of positions and return their number; with empty ``sources``, only count them."""
+    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them."""
     rules, origins = flat(tables), flat(origin_tables)
     width = rules.words
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
@@ -331,14 +332,14 @@ def _retract(
 
 
 class Retractions(NamedTuple):
-    """The predecessors of an array of positions.
+    """Predecessors of an array of positions.
 
     Attributes
     ----------
     words : ndarray of uint64, shape (m, W)
-        The predecessors, grouped by the position that they lead to.
+        The predecessors, grouped by the given position to which they lead.
     sources : ndarray of int64, shape (m,)
-        Index of that position, in ascending order.
+        Index of the given position to which each predecessor leads, in ascending order.
     records : ndarray of int32, shape (m,)
         The un-moves, as undo records.
     """

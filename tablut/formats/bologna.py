@@ -1,21 +1,21 @@
-"""Everything that the Bologna competition server writes: JSON, the frames that carry it, and its logs.
+"""Formats of the Bologna competition server: JSON messages, the frames that contain them, and the server's logs.
 
-A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, column 0 file a. The empty castle is
-written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
+A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, and column 0 is file a. The empty
+castle is written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
 
-Each message is sent as a length of four bytes, big-endian, followed by that many bytes of UTF-8.
+Each message is sent as its length in bytes (four bytes, big-endian), followed by the message in UTF-8.
 
-The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with date and source, then a line with
-level and message, both in the language of the machine. The messages themselves are always Italian and have hardly
-changed over the years, so only they are read:
+The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with date and source, followed by a line
+with level and message. Dates and levels are in the language of the machine. The messages themselves are always in
+Italian and have hardly changed over the years, so the reader uses only the messages:
 
 - ``Players:`` with the names, preceded by ``White:`` in some years;
-- ``Stato:`` with the board in letters (rank 1 first), on the same line or the next;
-- ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals, or no turn (``null``);
+- ``Stato:`` with the board in letters (rank 1 first), on the same line or on the next line;
+- ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals or omit the turn (``null``);
 - ``Pedina bianca rimossa in: d5``, a capture, repeated in some years;
-- ``Mossa …``, ``Giocatore …`` and similar: the move before it was rejected.
+- ``Mossa …``, ``Giocatore …`` and similar messages: the preceding move was rejected.
 
-A move counts only if the state after it follows. Boards of 7×7 are written without line breaks.
+A move counts only if it is followed by the state after the move. Boards of 7×7 are written without line breaks.
 """
 
 from __future__ import annotations
@@ -56,28 +56,28 @@ _SIZES = range(3, 20, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """A state of the server: the cells, and the side to move or the result of the game."""
+    """State sent by the server: the cells, and the side to move or the result of the game."""
 
     cells: str
     turn: Turn
 
     @property
     def size(self) -> int:
-        """Side of the board in cells."""
+        """Number of cells along a side of the board."""
         return isqrt(len(self.cells))
 
     @property
     def side(self) -> Side | None:
-        """The side to move; None once the game is over."""
+        """Side to move, or None once the game is over."""
         return _SIDES.get(self.turn)
 
     @property
     def result(self) -> GameResult | None:
-        """The winner, or ``draw``; None while the game goes on."""
+        """Winner or ``draw``, or None while the game continues."""
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position; once the game is over, the side to move must be given."""
+        """Return the position of the state. Once the game is over, the caller must give the side to move."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(
@@ -154,12 +154,12 @@ def write_move(move: Move, side: Side) -> str:
 
 
 def final_turn(result: GameResult) -> Turn:
-    """Return the ``turn`` of the state that ends a game with a given result."""
+    """Return the ``turn`` field of the state that ends a game with a given result."""
     return _TURN_AT_END[result]
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON. White space becomes single spaces; long names are cut off."""
+    """Parse the name of a player from a client's JSON. White space becomes single spaces, and long names are cut."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")
@@ -172,7 +172,7 @@ def short_name(name: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON for the name of its player."""
+    """Return a client's JSON for the name of the client's player."""
     return json.dumps(name)
 
 
@@ -191,7 +191,7 @@ def _json_value(text: str, what: str) -> Any:
         raise InputError(f"is not valid JSON ({reason})", subject=f"{what} {excerpt(text)}") from error
 
 
-# -- frames: messages with their length ----------------------------------------------------
+# -- frames: messages preceded by their length ---------------------------------------------
 
 
 # A message is returned when all of its bytes have arrived. Messages that exceed a limit are refused, so that a sender
@@ -208,7 +208,7 @@ _PREFIX = 4
 
 
 class FrameError(InputError):
-    """Received bytes are not a valid message. Nothing after them can be read."""
+    """Error for received bytes that are not a valid message. Nothing after these bytes can be read."""
 
 
 def encode_frame(text: str) -> bytes:
@@ -235,7 +235,7 @@ class FrameReader:
 
     @property
     def partial(self) -> bool:
-        """Whether there are such bytes."""
+        """Whether some received bytes have not been returned in a message yet."""
         return bool(self._held)
 
     def take(self) -> str | None:
@@ -295,7 +295,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """The text of a log, with access to its lines."""
+    """Text of a log, with access to its lines."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -320,7 +320,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record gives the number of further games."""
+    r"""Return the first game of a log. A note in the record states the number of further games."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -330,7 +330,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
     """Return all games of a log.
 
-    There may be several, because a server that keeps running also writes later games into earlier logs.
+    A log may contain several games, because a server that keeps running also writes later games into earlier logs.
     """
     log = _Log(text)
     games = [_LoggedGame(log)]
@@ -348,7 +348,7 @@ def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ..
 
 @dataclass
 class _LoggedGame:
-    """A game of a log while it is being read."""
+    """State of a game while its log is being read."""
 
     log: _Log
     tags: dict[str, str] = field(default_factory=dict)
@@ -358,7 +358,7 @@ class _LoggedGame:
     moves: list[MoveText] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # The last requested move that is not yet followed by a state: its match in the log, and the names of its squares.
+    # The last requested move that is not followed by a state yet: its match in the log, and the names of its squares.
     pending: tuple[re.Match[str], str, str] | None = None
     removed: set[str] = field(default_factory=set)
     game: str | None = None
@@ -486,7 +486,7 @@ def looks_like_system_log(text: str) -> bool:
 def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
     """Return the first game of a system log.
 
-    The log contains neither the first position of a game nor which of the moves were rejected.
+    The log does not contain the first position of a game, and does not show which of the moves were rejected.
     """
     servers = shipped_variant("bologna")
     rules = variant or servers
@@ -528,7 +528,7 @@ class LogWriter:
         return "".join(line + "\n" for line in self._lines)
 
     def begin(self, white: str, black: str, start: Position, repeats: int) -> None:
-        """Write the beginning of a game: players, repetition rule, first state."""
+        """Write the beginning of a game: the players, the repetition rule and the first state."""
         self.say("<init>", f"Players:\tWhite:\t{white}\tvs\t{black}")
         self.say("<init>", f"Repeated moves allowed:\t{repeats}\tCache:\t-1")
         self.say("<init>", "Inizio partita")
@@ -550,7 +550,7 @@ class LogWriter:
         self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
 
     def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
-        """Write a state: the board in letters, and the turn."""
+        """Write a state, which consists of the board in letters and the turn."""
         size = position.size
         letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
         middle = len(letters) // 2

@@ -1,4 +1,4 @@
-"""The contents of a game record, independent of the format of the file.
+"""Contents of a game record, independent of the format of the file.
 
 The contents of a record are not trusted until they are checked. Its moves, captures, positions and result are checked
 against the rules by `tablut.replay`, not here.
@@ -21,13 +21,13 @@ RECORD_BYTES: Final = 8 << 20
 
 
 class NoRulesError(InputError):
-    """A record that names no rule set and was read without a given one."""
+    """Error for a record that names no rule set, if the caller has not given a rule set either."""
 
 
 @brief
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """A game as its record describes it; the result of all readers of records.
+    """Game as described by its record. All readers of records return this class.
 
     Attributes
     ----------
@@ -38,17 +38,17 @@ class GameRecord:
         Name of the rule set, or the rule set itself if the record spells it out;
         None if the record does not identify one.
     start : Position or None
-        First position of the game; None for the start of the variant.
+        First position of the game, or None for the start of the variant.
     moves : tuple of MoveText
-        The moves with the captures that the record claims.
+        The moves, with the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
-        Claimed result of the game; None if the record claims no result.
+        Claimed result of the game, or None if the record claims no result.
     positions : tuple of Position, or None
         Positions after each move if the record contains all of them, else None.
     notes : tuple of str
-        Contents that the reader left out, one line each: variations, rejected moves, further games.
+        Descriptions of contents that the reader left out, one line each: variations, rejected moves, further games.
     warnings : tuple of str
-        Warnings that the reader used rules given by the caller instead of the record's own.
+        Warnings that the reader used rules given by the caller instead of the rules in the record.
     comments : mapping of int to str
         Comments, keyed by the number of moves before them: 0 for a comment before the first move.
     marks : mapping of int to str
@@ -81,7 +81,7 @@ class GameRecord:
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
     """Return the first position of a game, or None if it is the start position of the rules.
 
-    A board of another size than that of the rules raises `InputError`.
+    `InputError` is raised if the position has another board size than the rules.
     """
     if start is not None and start.size != rules.size:
         raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
@@ -89,14 +89,14 @@ def start_under(start: Position | None, rules: Variant, what: str) -> Position |
 
 
 def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
-    """Return a warning if a record was read under other rules than its own; otherwise no warning."""
+    """Return a warning if a record was read under rules other than its own, otherwise an empty tuple."""
     if own is None or given is None or own.same_game(given):
         return ()
     return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)
 
 
 def further_games(count: int) -> str:
-    """Return the note on the further games of a file, which are not read."""
+    """Return a note about the further games of a file, which are not read."""
     return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
 
 
@@ -104,7 +104,7 @@ def further_games(count: int) -> str:
 
 
 def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:
-    """Yield each stretch of text between comments, together with the comment after it; comments do not nest."""
+    """Yield each piece of text between comments, together with the comment after it. Comments do not nest."""
     place = 0
     while (opened := text.find(begin, place)) >= 0:
         closed = text.find(end, opened)

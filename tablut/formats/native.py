@@ -1,4 +1,4 @@
-"""The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
+"""Native record format of the toolkit: tags in brackets, numbered moves with comments and marks, and the result.
 
 Most PGN files of the same structure can also be read.
 """
@@ -28,15 +28,15 @@ from tablut.work.progress import plural
 #     black
 #
 # ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
-# record under the user's own rules also contains their digest in a tag ``Rules-SHA256``; to read the record, the rules
-# must be given, and they must have this digest. Instead of ``Variant`` a record may spell out its rules as OpenTafl
-# does, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result. Comments stand in
-# braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent characters that are not
-# allowed there.
+# record under a user's rules also contains the digest of these rules in a tag ``Rules-SHA256``. To read the record,
+# the rules must be given, and they must have this digest. Instead of ``Variant``, a record may spell out its rules in
+# OpenTafl's notation, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result.
+# Comments are enclosed in braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent
+# characters that are not allowed there.
 #
-# The reader also accepts elements of PGN: results such as ``1-0``, where the first number belongs to the
-# side that moved first; ``1...``; ``;`` before a comment; nested braces. Lines after ``%``, variations and
-# further games are left out and mentioned in a note.
+# The reader also accepts some elements of PGN: results such as ``1-0``, where the first number belongs to the
+# side that moved first; move numbers such as ``1...``; comments after ``;``; and nested braces. Lines that begin with
+# ``%``, variations and further games are left out and mentioned in a note.
 
 
 _NAME = re.compile(r"[A-Z][A-Za-z0-9_-]{0,63}")
@@ -66,7 +66,7 @@ def looks_like_native(text: str) -> bool:
 
 @dataclass
 class _NativeGame:
-    """The parts of the first game of a text."""
+    """Parts of the first game of a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
@@ -149,7 +149,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _end(text: str, start: int, line: int) -> int:
-    """Return the end of a comment or a variation; both may be nested."""
+    """Return the end of a comment or a variation. Both may be nested."""
     braces = parentheses = 0
     for sign in _SIGN.finditer(text, start):
         if sign[0] in "{}":
@@ -183,7 +183,7 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
 
 
 def read_native(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Parse a record in the toolkit's own format."""
+    r"""Parse a record in the native format of the toolkit."""
     game = _first_game(text)
     tags = game.tags
     name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
@@ -212,10 +212,10 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
-    """Return the rules that a record names or spells out, or None if there are none.
+    """Return the rules that a record names or spells out, or None if it does neither.
 
-    For unknown rules, None is also returned if the caller has given other rules. Only names of shipped rule sets are
-    accepted, never paths, so that a record cannot cause a file to be opened.
+    If the rules of the record are unknown but the caller has given other rules, the result is also None. Only names of
+    shipped rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
         if name is not None:
@@ -254,7 +254,7 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
 
 
 def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
-    """Return the result from the end of a record or from its tag; the two must not contradict each other."""
+    """Return the result from the end of a record or from its tag. The two must not contradict each other."""
     sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
@@ -275,9 +275,9 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 
 
 def write_record(record: GameRecord) -> str:
-    """Return the text of a record in the toolkit's own format.
+    """Return the text of a record in the native format of the toolkit.
 
-    The format has no place for the positions after each move and for notes; they are left out.
+    The format cannot represent the positions after each move or notes, so these are left out.
 
     Parameters
     ----------
@@ -337,7 +337,7 @@ def _after_move(record: GameRecord, ply: int) -> str:
 
 
 def _rules_tags(record: GameRecord) -> dict[str, str]:
-    """Return the tags that identify the rules; an empty dictionary if the tag ``Rules`` already spells them out."""
+    """Return the tags that identify the rules. There are none if the tag ``Rules`` already spells them out."""
     if record.variant is None:
         if "Rules" in record.tags:
             return {}

@@ -2,14 +2,14 @@
 
 The notation follows ``opentafl-notation-spec.txt`` of https://github.com/jslater89/OpenTafl.
 
-A position is written ``/3t3/3T3/…/``: rows from rank 1 up with a slash before, between and after them; ``t`` is an
+A position is written ``/3t3/3T3/…/``: the rows from rank 1 up, with a slash before, between and after them. ``t`` is an
 attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal numbers. The side to move is not
-included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions that it publishes look
-the same upside down, so they do not show which row comes first; rank 1 is assumed.
+included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions published there look
+the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
-A record begins with tags ``[name:value]``, of which ``rules`` is required. Then each turn has a line with its number,
-from 1, and two moves. A comment in brackets may follow; ``|`` separates its parts on the two moves. Variations,
-numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
+A record begins with tags ``[name:value]``, of which ``rules`` is required. After the tags, each turn has a line with
+its number, from 1, and two moves. A comment in brackets may follow; ``|`` separates the parts of the comment on the two
+moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from tablut.work.progress import plural
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
 _READ = _LETTERS | {"A": "b", "D": "w"}
-"""Letters that are read: those of OpenTafl and those of hnefatafl.org. The strings are otherwise the same."""
+"""Letters that are read: the letters of OpenTafl and of hnefatafl.org. The strings are otherwise the same."""
 _OTHERS = {
     "n": "knights",
     "N": "knights",
@@ -50,7 +50,7 @@ _OTHERS = {
 }
 _FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
 _TEXT = 480
-"""Maximum length of a position in an error message, enough for a board of side 19."""
+"""Maximum length of a position in an error message. It is enough for a 19×19 board."""
 _PIECE, _SQUARE = r"([a-zA-Z]?)", r"([a-zA-Z][0-9]{1,2})"
 _MOVE = re.compile(
     rf"{_PIECE}{_SQUARE}(\^=|[-^=]){_SQUARE}((?:[xX]{_PIECE}{_SQUARE}(?:/{_PIECE}{_SQUARE})*)?)(?:\+{{1,2}}|-{{1,2}})?"
@@ -59,7 +59,7 @@ _CAPTURE = re.compile(_PIECE + _SQUARE)
 
 
 def read_position(text: str, side: Side, size: int | None = None) -> Position:
-    """Parse a position from an OpenTafl string. The string does not contain the side to move, which is an argument."""
+    """Parse a position from an OpenTafl string, which does not contain the side to move."""
     trimmed = text.strip()
     shown = f"position {excerpt(text, _TEXT)}"
     if len(trimmed) < 2 or not trimmed.startswith("/") or not trimmed.endswith("/"):
@@ -114,7 +114,7 @@ def read_move(text: str, size: int) -> MoveText:
 
 
 def write_move(move: MoveText) -> str:
-    """Return a move in the notation of OpenTafl records: ``d4-d6xd7/c6``, all captures after one ``x``."""
+    """Return a move in the notation of OpenTafl records, such as ``d4-d6xd7/c6``, with all captures after one ``x``."""
     return str(move).replace("x", "/").replace("/", "x", 1)
 
 
@@ -131,7 +131,7 @@ _RESIGNS = "---"
 
 def looks_like_otg(text: str) -> bool:
     r"""Return whether a text is an OpenTafl record rather than another kind of record."""
-    return _TAG_LINE.match(text.lstrip()) is not None  # a tag that is cut short counts too
+    return _TAG_LINE.match(text.lstrip()) is not None  # a truncated tag also counts
 
 
 def read_game(text: str, variant: Variant | None = None) -> GameRecord:
@@ -169,7 +169,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the place where the tags of a second game begin, or None. One of these tags must give its rules."""
+    """Return the index at which the tags of a second game begin, or None. One of these tags must contain its rules."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -181,7 +181,7 @@ def _next_game(text: str, end: int) -> int | None:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to use, and a warning if they are not those of the record."""
+    """Return the rules to use, and a warning if they differ from the rules of the record."""
     try:
         own = read_rules(rules)
     except InputError as error:
@@ -210,7 +210,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
     notes: list[str] = []
     turn, varied = 0, False
     parts = list(commented(text[end:], "[", "]", "OpenTafl record"))
-    # Each comment is replaced by a word with its number; only these words begin with a bracket.
+    # Each comment is replaced by a word that contains its number. Only these words begin with a bracket.
     for line in "".join(f"{stretch} [{number} " for number, (stretch, _) in enumerate(parts)).splitlines():
         words = [word for word in line.split() if not word.startswith("[")]
         if words:
@@ -257,15 +257,16 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 # A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The meaning of the keys and
 # their defaults follow the notation specification and the sources of https://github.com/jslater89/OpenTafl (the latest
-# version of each). Rules that no rule field can express are rejected, all of them in one message.
+# version of each). Rules that no rule field can express are rejected, and one
+# message lists all of them.
 #
-# Four points need more than copying a value:
+# In four cases it is not enough to copy a value:
 #
-# - Without corners, no corner can close a shieldwall; if the king escapes at the edge, it never stands in a fort.
-#   Such rules are left out.
-# - OpenTafl decides the game at the third occurrence of a position. A draw at the second is written as a draw at the
-#   third, because the values of positions are the same.
-# - Pieces may stop only where they may pass, and may do neither where they may not re-enter.
+# - Without corners, no corner can close a shieldwall. If the king escapes at the edge, it never stands in a fort. In
+#   these cases the rule is left out.
+# - OpenTafl decides the game at the third occurrence of a position. A draw at the second occurrence is written as a
+#   draw at the third, because the values of positions are the same.
+# - Pieces may stop only on cells that they may pass, and may neither stop on nor pass cells that they may not re-enter.
 # - A cell is as hostile to the king as to a defender.
 
 
@@ -274,7 +275,7 @@ _DEFAULT_RULES = (
     "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
-# Keys about pieces and cells that do not occur in any variant here. They have no effect.
+# These keys concern pieces and cells that do not occur in any variant here, so they have no effect.
 _IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
@@ -321,13 +322,13 @@ def read_rules(text: str) -> Variant:
     Returns
     -------
     Variant
-        Named as in the string, with the prefix ``opentafl-`` if a different shipped rule set has that name. Its
-        ``source`` is the string.
+        The variant. Its name is the name in the string, with the prefix ``opentafl-`` if a different shipped rule set
+        has this name. Its ``source`` is the string.
 
     Raises
     ------
     InputError
-        If the string is malformed, or contains rules that no rule field can express; the message names them all.
+        If the string is malformed, or contains rules that no rule field can express. The message lists all such rules.
 
     Examples
     --------
@@ -386,7 +387,7 @@ def rules_source(text: str) -> str:
 
 @dataclass
 class _Rules:
-    """The keys of a rules string, with defaults filled in, and its rules that no field can express."""
+    """Keys of a rules string, with defaults filled in, and the rules in it that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -425,7 +426,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """The corner cells that belong to a complete block of 2×2 corner cells in a corner of the board."""
+        """Corner cells that belong to a complete block of 2×2 corner cells in a corner of the board."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
@@ -541,7 +542,8 @@ def _king(rules: _Rules) -> dict[str, Any]:
         return armed | {"elsewhere": "four" if rules.keys["ks"] in "sy" else "two"}
     match rules.keys["ks"]:
         case "c":
-            # The king is strong on the throne, and also beside it, where the other three sides suffice.
+            # A strong king on the throne must be surrounded on four sides. Beside the throne, the other three sides
+            # suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
@@ -558,7 +560,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 def write_rules(variant: Variant) -> str:
     """Return the OpenTafl rules string of a variant.
 
-    The string is read back as a check; if it does not describe the same rules, `InputError` is raised.
+    As a check, the string is read back. If it does not describe the same rules, `InputError` is raised.
     """
     rules, size, terrain = variant.rules, variant.size, "".join(reversed(variant.terrain))
     castle, king, wall = rules.castle, rules.king, rules.shieldwall

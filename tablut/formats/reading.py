@@ -1,19 +1,20 @@
-"""A reader for positions and one for moves, which recognise the notations of all supported programs.
+"""Readers for positions and for moves, which recognise the notations of all supported programs.
 
-The notation can be recognised from the text alone: a brace begins JSON, a slash an OpenTafl string; a, d and k are the
-pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so nothing is guessed. If a
-text fits none of them, or if a part is missing, the error message describes the expected form.
+The notation can be recognised from the text alone. JSON begins with a brace, and an OpenTafl string with a slash; the
+letters a, d and k are the pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so
+the readers never have to guess. If a text fits no notation, or if a part is missing, the error message describes the
+expected form.
 
 The short notations are defined at the end of this module:
 
-- FEN of other tafl programs, such as ``3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a``: rows from the top rank
-  down (``a`` attacker, ``d`` defender, ``k`` king), then the side. It differs from the toolkit's one-line position only
-  in its letters. Capitals are also read, and so are ``b`` and ``w`` for the side to move.
-- Moves of Berkeley's course CS 61B: ``d5-7`` to another rank, ``i6-g`` to another file. A rook's move changes either
-  the rank or the file, so the text gives only the one that changes.
+- FEN of other tafl programs, such as ``3aaa3/4a4/4d4/a3d3a/aaddkddaa/a3d3a/4d4/4a4/3aaa3 a``: the rows from the top
+  rank down (``a`` attacker, ``d`` defender, ``k`` king), followed by the side to move. It differs from the toolkit's
+  one-line position only in its letters. Capitals are also accepted, and so are ``b`` and ``w`` for the side to move.
+- Moves of Berkeley's course CS 61B: ``d5-7`` is a move to another rank, ``i6-g`` a move to another file. A rook's move
+  changes either the rank or the file, so the text contains only the coordinate that changes.
 - Moves of McGill's COMP 424 server: the row and column of the start, the row and column of the target, and the player,
-  separated by spaces. Rows are counted from the top and columns from the left, both from 0. Player 0 is black, which
-  moves first there; player 1 is white.
+  separated by spaces. Rows are counted from the top and columns from the left, both starting at 0. Player 0 is black,
+  which moves first in that game, and player 1 is white.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """Anything that `as_position` accepts as a position."""
 
-# Limit on the length of a position or move. Even the JSON of a board of side 19 has fewer than 4,000 characters.
+# Limit on the length of a position or move. Even the JSON of a 19×19 board has fewer than 4,000 characters.
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
@@ -44,7 +45,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
 
-    ``side`` is the side to move, for texts that do not contain it. If a text does, the two must agree.
+    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, the two must agree.
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
@@ -112,8 +113,8 @@ def read_move(text: str, size: int) -> MoveText:
     try:
         return MoveText.parse(text, size)
     except InputError:
-        # OpenTafl may also write letters before captured pieces. If the text is not such a move, the error about the
-        # toolkit's own notation is raised.
+        # OpenTafl may also write letters before captured pieces. If the text is not a move of this form either, the
+        # error about the toolkit's notation is raised.
         if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
             raise
         return opentafl.read_move(text, size)
@@ -163,7 +164,7 @@ _MCGILL_PLAYERS: Final[tuple[Side, Side]] = ("b", "w")
 def read_fen(text: str, size: int) -> Position:
     """Return the position from the FEN of another program.
 
-    The error message for a board of another size shows the position in the toolkit's own letters.
+    The error message for a board of another size shows the position in the toolkit's letters.
     """
     rows, side = text.split()
     return Position.parse(f"{rows.translate(_FROM_FEN)} {'b' if side in 'abAB' else 'w'}", size)
@@ -176,12 +177,12 @@ def write_fen(position: Position) -> str:
 
 
 def write_fen_move(move: Move) -> str:
-    """Return a move in the notation of these programs, such as ``e1e2``."""
+    """Return a move in the notation of programs that use this FEN, for example ``e1e2``."""
     return str(move).replace("-", "")
 
 
 def read_berkeley(text: str, size: int = 9) -> Move:
-    """Return the move that a short text describes."""
+    """Parse a move from its short text in the notation of Berkeley's course."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _BERKELEY.fullmatch(text)
     if found is None:
@@ -198,7 +199,7 @@ def read_berkeley(text: str, size: int = 9) -> Move:
 
 
 def write_berkeley(move: Move) -> str:
-    """Return the short text of a move; the inverse of `read_berkeley`."""
+    """Return the short text of a move in the notation of Berkeley's course; the inverse of `read_berkeley`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
         raise InputError("is not along a rank or file, as Berkeley's notation requires", subject=f"move {str(move)!r}")
@@ -206,7 +207,7 @@ def write_berkeley(move: Move) -> str:
 
 
 def read_mcgill(text: str, size: int = 9) -> tuple[Move, Side]:
-    """Parse a move, and the side that makes it, from five numbers."""
+    """Parse a move, and the side that makes it, from the five numbers of McGill's notation."""
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
     if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):
@@ -225,7 +226,7 @@ def read_mcgill(text: str, size: int = 9) -> tuple[Move, Side]:
 
 
 def write_mcgill(move: Move, side: Side) -> str:
-    """Return the five numbers for a move; the inverse of `read_mcgill`."""
+    """Return the five numbers of a move in McGill's notation; the inverse of `read_mcgill`."""
     numbers = []
     for square in (move.start, move.target):
         rank, file = divmod(square, move.size)

@@ -1,1 +1,1 @@
-"""Search for the best move, players, matches between them, and the client and server of the competition."""
+"""Search for the best move, players, matches between players, and the client and server of the competition."""

@@ -1,4 +1,4 @@
-"""Analysis of games: search, probe and prove each position, grade the moves, and annotate and draw the record."""
+"""Analysis of games by search, tablebases and proofs, with grades of the moves, comments and diagrams."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ class Insight(NamedTuple):
     Attributes
     ----------
     score : int
-        Score in centi-logits, or the score of a proven end; see `tablut.play.search.limits`.
+        Score in centi-logits, or the score of a proven win or loss; see `tablut.play.search.limits`.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         Proven value, or None if there is only an estimate.
     dtm : int or None
         Plies to the end under best play, or None if they are not known exactly.
     best : tuple of Move
-        Best moves: all that attain ``dtm``, or the one that the search chose.
+        Best moves: all moves that attain ``dtm``, or the move that the search chose.
     line : tuple of Move
         Principal variation of the search.
     source : {'rules', 'tablebase', 'proof', 'search'}
-        Source of ``wdl``; ``search`` if it is None.
+        Source of ``wdl``, or ``search`` if ``wdl`` is None.
     """
 
     score: int
@@ -90,9 +90,9 @@ class Analyst:
     limits : SearchLimits
         Limits of the search of each position.
     proof_nodes : int
-        Node limit of the proof search for each position; 0 for no proof search.
+        Node limit of the proof search for each position, or 0 for no proof search.
     tablebase : Path or str, optional
-        Tablebase to probe. By default, the tables that ship.
+        Tablebase to probe. By default, the tables that ship with the packages.
     hash_mib, table_mib : int
         Memory in MiB for the transposition table, and for tablebases that are probed in the search tree.
 
@@ -123,7 +123,7 @@ class Analyst:
         self._searcher = Searcher(variant, hash_mib=hash_mib, prober=self._prober, table_mib=table_mib)
 
     def look(self, board: Board) -> Insight:
-        """Analyse a position whose game is not over.
+        """Analyse the current position of a game that is not over.
 
         Parameters
         ----------
@@ -133,7 +133,8 @@ class Analyst:
         Returns
         -------
         Insight
-            Result. Its value comes from a tablebase if possible, else from the proof search, else from the search.
+            Result of the analysis. Its value comes from a tablebase if possible, otherwise from the proof search, and
+            otherwise from the search.
 
         Raises
         ------
@@ -154,12 +155,12 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist. So its distance is not a dtm.
+            # A win found by the search is proven, but a shorter win may exist. So the length of this win is not a dtm.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
-        """Return the tablebase value within the plies left by the move limit, or None if the tablebase has none."""
+        """Return the tablebase value, given the plies left until the move limit, or None if the tablebase lacks it."""
         if self._prober is None or not self._prober.covers(*board.position.material):
             return None
         verdict = self._prober.probe(board.position)
@@ -174,7 +175,7 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Smallest loss of expected points for each grade of a move."""
+"""Smallest loss of expected points at which a move receives each grade."""
 
 OPEN: Final = GRADES[0][0]
 """Smallest number of expected points at which a game counts as open for a side. It equals the loss of a blunder."""
@@ -192,19 +193,19 @@ class AnalysedPly(Result):
     score : int
         Score before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
-        Proven value before the move, for that side, and its source; see `Insight`.
+        Proven value before the move for the side that made it, its distance in plies, and its source; see `Insight`.
     best : list of str
         Best moves.
     line : list of str
         Expected line of play.
     loss : float
-        Expected points lost by the move, 0 to 1.
+        Expected points that the move lost, between 0 and 1.
     grade : str
         ``inaccuracy``, ``mistake``, ``blunder`` or empty.
     missed_win : bool
-        Whether a win was proved before the move and none after it.
+        Whether a win was proved before the move but not after it.
     choice : BestMoveResult or None
-        Move that another player chose for comparison, if any. Its score is None if the player gives none.
+        Move that another player chose for comparison, if any. The score is None if the player reports none.
     """
 
     ply: int
@@ -224,7 +225,7 @@ class AnalysedPly(Result):
 
 
 class DecisiveError(Result):
-    """Move that lost the game for good. It is certain if the values before and after it are proven, not estimated."""
+    """Move that lost the game for good. The error is certain if the values before and after the move are proven."""
 
     ply: int
     side: Literal["white", "black"]
@@ -259,7 +260,7 @@ class GameAnalysis(Result):
     plies : list of AnalysedPly
         Analysed moves.
     first_decisive_error : DecisiveError or None
-        The loser's last move from a position that was not lost. None if the game has no loser, or no such move.
+        The loser's last move from a position that was not lost, or None if the game has no loser or no such move.
     white, black : SideReport
         Summary of each side's moves.
     problems : list of str
@@ -293,9 +294,10 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with the number of each ply, from 1, after the positions before and after it were analysed.
+        Function called with the number of each ply, from 1, after the positions before and after the ply were analysed.
     ask : callable, optional
-        Function that returns a player's choice in a position. It is reported with the move, but not used to grade it.
+        Function that returns a player's choice in a position. The choice is reported with the move of the game, but is
+        not used to grade that move.
 
     Returns
     -------
@@ -333,7 +335,8 @@ def analyse(
             choices.append(None if ask is None else ask(board))
             board.push(moves[place])
     for place in reversed(range(len(moves))):
-        # A move to a lost position proves that the position before it is won, but not in how many plies.
+        # A move to a position that is lost for the opponent proves that the position before is won, but not in how many
+        # plies.
         if insights[place].wdl is None and insights[place + 1].wdl == "loss":
             source = insights[place + 1].source
             insights[place] = insights[place]._replace(wdl="win", best=(moves[place],), source=source)
@@ -363,7 +366,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the insight for a position that ended a game by the rules, for the side that would be to move."""
+    """Return the insight into a position that ended a game by the rules, for the side that would be to move."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -375,7 +378,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A best move costs nothing. If the scores before and after it differ, that is an error of the search.
+    # A best move costs nothing. If the scores before and after it differ, the difference is an error of the search.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -397,7 +400,7 @@ def _analysed(
 
 
 def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
-    """Return the winner by the rules, or else by the record, or else by the proven value of the last position."""
+    """Return the winner by the rules, otherwise by the record, otherwise by the proven value of the last position."""
     if outcome is not None:
         return outcome.winner
     if claimed is not None:
@@ -406,9 +409,9 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 
 
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
-    """Return the loser's last move from a position that was still open for it.
+    """Return the loser's last move from a position in which the game was still open for it.
 
-    Where the winner is to move, only proven values count, because an estimate adds nothing to the estimate of the
+    If the winner is to move, only proven values count, because an estimate adds nothing to the estimate of the
     position after the winner's move.
     """
     if winner not in ("white", "black"):
@@ -417,7 +420,7 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     for place in reversed(range(len(insights))):
         found, loser_moves = insights[place], movers[place] != winner
         if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
-            # If the winner had no win here, its move did not win either, so the error is the loser's next move.
+            # If the winner had no win here, the winner's move cannot have won, so the error is the loser's next move.
             erred = place if loser_moves else place + 1
             if erred >= len(plies):
                 return None
@@ -440,7 +443,7 @@ def _side_report(plies: list[AnalysedPly]) -> SideReport:
     )
 
 
-# -- an analysed game as an annotated record and as pictures -----------------------------
+# -- an analysed game as an annotated record and as diagrams -----------------------------
 
 
 def known_before(ply: AnalysedPly) -> str:
@@ -451,7 +454,7 @@ def known_before(ply: AnalysedPly) -> str:
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return a one-line comment on a move: the value before it, its grade, and better moves."""
+    """Return a one-line comment on a move: the value of the position before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")
@@ -472,9 +475,9 @@ def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
 
 
 def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
-    """Return an SVG sheet of the positions with errors, showing the move played and a better one.
+    """Return an SVG sheet of the positions with errors, showing the move played and a better one in each.
 
-    Return None if no move was an error.
+    The result is None if no move was an error.
     """
     shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
     if not shown:

@@ -27,7 +27,7 @@ from tablut.variants import Variant, load_variant, variant_names
 from tablut.work.files import check_output
 from tablut.work.progress import plural
 
-# Sessions are imported where they begin, because a single move needs no protocol, no server and no terminal.
+# Protocol, server and terminal are imported only where they are used, because a single move needs none of them.
 if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
@@ -80,7 +80,7 @@ _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
 PlayedSide = Literal["white", "black", "both", "none"]
-"""Side that the user plays."""
+"""Side, or sides, that the user plays."""
 
 
 class _PlayedGame(Result):
@@ -106,7 +106,7 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
 
 
 class _Seat(NamedTuple):
-    """Where and how a player takes part in a game on a competition server."""
+    """Options of a player that takes part in a game on a competition server."""
 
     server: str | None
     role: str | None
@@ -116,7 +116,7 @@ class _Seat(NamedTuple):
     wait: float
 
     def settings(self, limits: SearchLimits | None) -> ClientSettings:
-        """Return the settings of the client, after checking them."""
+        """Check the options, and return them as settings of the client."""
         from tablut.play.competition import ClientSettings
 
         if self.role is None or self.role.lower() not in _ROLES:
@@ -304,7 +304,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     from tablut.play.competition import write_player_script
 
     with player_for(player, rules, options):
-        pass  # reports a wrong name or option now rather than on the day of the competition
+        pass  # report a wrong name or option now rather than on the day of the competition
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -399,7 +399,7 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input. If a line is too long, yield only its beginning, so that it is refused."""
+    """Yield the lines of standard input. Of a line that is too long, yield only the start, so that it is refused."""
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

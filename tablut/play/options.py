@@ -46,17 +46,17 @@ class Budget:
 
     @property
     def given(self) -> SearchLimits | None:
-        """Limits that were given, after validation, or None if none were given."""
+        """Limits that the user gave, after validation, or None if there are none."""
         limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
         return None if limits == SearchLimits() else limits.checked()
 
     def limits(self, movetime: float = 2.0) -> SearchLimits:
-        """Return the limits that were given, or else a time limit in seconds."""
+        """Return the given limits. If there are none, return a time limit of ``movetime`` seconds."""
         return self.given or SearchLimits(movetime)
 
 
 def budget(seconds: str = "2") -> tuple[Decorator, ...]:
-    """Return the declarations of a `Budget`, where a move has so many seconds by default."""
+    """Return the option declarations of a `Budget`, with the given default time for a move in seconds."""
     return (
         real("--movetime", metavar="SECONDS", help=f"Time for a move; {seconds} if there is no other limit."),
         nodes_option,
@@ -80,7 +80,7 @@ class PlayerSettings:
     option: tuple[str, ...]
 
     def options(self) -> PlayerOptions:
-        """Return the player's options after checking those that apply to every player."""
+        """Return the player's options, after checking the options that apply to every player."""
         check_memory("hash", self.hash_mib)
         settings = parse_settings(self.option)
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)

@@ -1,7 +1,8 @@
 """Line protocol of the engine, modelled on the Universal Chess Interface (UCI).
 
-docs/engine-protocol.md describes it for authors of client programs. No input line makes the engine crash: a line that
-it does not understand gets one ``info string`` line in response. Every ``go`` gets exactly one ``bestmove``.
+docs/engine-protocol.md describes the protocol for authors of client programs. No input line makes the engine crash: if
+it does not understand a line, it responds with one ``info string`` line. It responds to every ``go`` with exactly one
+``bestmove``.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from tablut.work.files import excerpt
 from tablut.work.machine import MOST_THREADS, check_memory
 
 LONGEST_LINE: Final = 1 << 20
-"""Maximum length of a line in characters. For comparison, a position with 20,000 moves needs 120,000 characters."""
+"""Maximum length of a line in characters. A ``position`` line with 20,000 moves has 120,000 characters."""
 
 COMMANDS: Final = (
     "uci",
@@ -55,7 +56,7 @@ class EngineOptions(NamedTuple):
     hash : int
         Memory in MiB for the transposition table.
     tables : str
-        Folder of a tablebase; empty for the tables that ship.
+        Folder of a tablebase, or empty for the tables that ship with the packages.
     table_memory : int
         Memory in MiB for tables that are probed in the search tree.
     threads : int
@@ -63,7 +64,7 @@ class EngineOptions(NamedTuple):
     seed : int
         Random seed of the player.
     settings : str
-        Settings specific to the player: ``name=value``, separated by blanks.
+        Settings specific to the player, in the form ``name=value`` and separated by blanks.
     """
 
     variant: str = "ashton"
@@ -89,7 +90,7 @@ OPTIONS: Final = {
 
 
 class _Begun(NamedTuple):
-    """Game on the board as given by the last ``position`` command: its start and all its moves."""
+    """Game given by the last ``position`` command: its start position and all its moves."""
 
     start: str
     moves: tuple[str, ...]
@@ -99,11 +100,11 @@ _START: Final = _Begun("startpos", ())
 
 
 class LineProtocol(ABC):
-    """Base class of the engine's protocols: it executes lines and records which parts of the state were refused.
+    """Base class of the engine's protocols. It executes lines and records which parts of the state were refused.
 
     The state from which a search begins has parts, such as the rule set and the position. When a line that sets a part
-    is refused, the client may assume a state that was never set. The part then counts as missing, and the engine does
-    not search the previous state instead, until another line sets the part.
+    is refused, the client may assume a state that was never set. The part then counts as missing. Until another line
+    sets this part, the engine refuses to search, because the previous state is not the one that the client assumes.
     """
 
     sets: ClassVar[dict[str, tuple[str, ...]]]
@@ -147,13 +148,13 @@ class LineProtocol(ABC):
         return self.sets.get(command, ())
 
     def _need(self, needed: Callable[[str], bool] = lambda _: True) -> None:
-        """Raise InputError if a needed part of the state is missing; by default every part is needed."""
+        """Raise InputError if a needed part of the state is missing. By default, every part is needed."""
         for part in filter(needed, self._missing):
             raise InputError(f"no position is set: the last {part} was refused ({excerpt(self._missing[part], 400)})")
 
     @abstractmethod
     def _obey(self, command: str, rest: str) -> bool:
-        """Execute a command; return whether more lines may follow."""
+        """Execute a command, and return whether more lines may follow."""
 
     @abstractmethod
     def _refuse(self, command: str, why: str) -> None:
@@ -166,8 +167,8 @@ class EngineSession(LineProtocol):
     Parameters
     ----------
     write : callable
-        Function that writes a line, which is passed without its end. Several threads call the function, but only one at
-        a time.
+        Function that writes a line. The line is passed without its line end. Several threads call the function, but
+        never at the same time.
     options : EngineOptions, optional
         Initial options.
 
@@ -231,7 +232,7 @@ class EngineSession(LineProtocol):
     # -- lines -------------------------------------------------------------------------
 
     def _parts(self, command: str, rest: str) -> tuple[str, ...]:
-        """Return the parts of the state that a line would set. Of the options, only the variant is such a part."""
+        """Return the parts of the state that a line would set. Among the options, only the variant is a part."""
         rules = command == "setoption" and "variant" in rest.lower().split()[:2]
         return ("rule set", "position") if rules else super()._parts(command, rest)
 
@@ -382,7 +383,7 @@ class EngineSession(LineProtocol):
         words = tuple(moves.split())
         begun = self._begun
         if begun.start == text and words[: len(begun.moves)] == begun.moves:
-            # The same game goes on: play only the new moves.
+            # The same game continues, so only the new moves are played.
             board, new = self._board.copy(), words[len(begun.moves) :]
         else:
             start = None if text == "startpos" else read_position(text, self._variant.size)
@@ -473,8 +474,8 @@ def _limits(words: list[str]) -> SearchLimits:
 
 
 # A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
-# reports during its search has a method ``observe`` (see `tablut.play.players.simple`). For an endless search,
-# a player without ``stop`` gets a time limit; without ``observe``, its result is reported at the end.
+# reports during its search has a method ``observe`` (see `tablut.play.players.simple`). A player without ``stop``
+# gets a time limit for an endless search. The result of a player without ``observe`` is reported at the end.
 
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
@@ -514,14 +515,14 @@ class RunningSearch:
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """End the search immediately. Its thread then writes the move."""
+        """End the search immediately. The thread of the search then writes the move."""
         self._stopped.set()
         with self._ending:
             if self._stop is not None and not self._done:
                 self._stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the search has ended and its move is written, at most the given time in seconds."""
+        """Wait until the search has ended and its move is written, but at most for the given time in seconds."""
         self._thread.join(seconds)
 
     def _run(self, board: Board, limits: SearchLimits) -> None:
@@ -542,7 +543,7 @@ class RunningSearch:
         finally:
             with self._ending:
                 self._done = True
-                # A stop that comes after the player has chosen must not end its next search.
+                # A stop that arrives after the player has chosen a move must not end the player's next search.
                 getattr(self._player, "clear_stop", lambda: None)()
         if choice is not None and not self._reported:
             observe(choice)

@@ -1,4 +1,4 @@
-"""Game in the terminal: reads lines from a person or a pipe, and executes commands and moves."""
+"""Game in the terminal, with commands and moves read from a person or a pipe."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class LineReader:
         self._live = live
         self._typed = sys.stdin.isatty() and sys.stdout.isatty() and live.watched
         if self._typed:
-            # Importing this gives `input` line editing and a history where the system supports them.
+            # Importing this module gives `input` line editing and a history on systems that support them.
             with suppress(ImportError):
                 import readline  # noqa: F401
 
@@ -54,7 +54,7 @@ class LineReader:
             return None
         if len(line) > _LONGEST:
             raise InputError(f"has a line of more than {_LONGEST:,} characters", subject="standard input")
-        # Echo the line, because it was not typed on the screen.
+        # Print the line, because it was not typed on the screen.
         self._live.print(prompt + line.strip())
         return line.strip()
 
@@ -62,8 +62,8 @@ class LineReader:
 # -- the game ------------------------------------------------------------------------------
 
 
-# A line is a command or a move, in any notation that the toolkit reads. Any other line, and any illegal move, gets a
-# one-line response that says what is possible.
+# A line is a command or a move, in any notation that the toolkit reads. The response to any other line and to an
+# illegal move is one line that lists the possibilities.
 
 
 COMMANDS: Final = {
@@ -89,9 +89,9 @@ class TerminalSettings(NamedTuple):
     Attributes
     ----------
     players : dict of Player or None
-        Players by colour; None for a person.
+        Players by colour, with None for a person.
     name : str
-        Name shown for the players.
+        Name that is displayed for the players.
     limits : SearchLimits
         Limits of the players for each move.
     advice : SearchLimits
@@ -139,7 +139,7 @@ class TerminalGame:
     Parameters
     ----------
     board : Board
-        Board with the position from which the game begins.
+        Board whose position is the start of the game.
     settings : TerminalSettings
         Players and their limits.
     live : Live
@@ -189,7 +189,7 @@ class TerminalGame:
         save_record(self.board.record(self.tags(), self.ending.result), file)
 
     def run(self) -> GameEnd:
-        """Play until the person leaves the game, or it is over and there is no person.
+        """Play until the person leaves the game. If there is no person, play until the game is over.
 
         Returns
         -------
@@ -213,7 +213,7 @@ class TerminalGame:
         return self.ending
 
     def _after(self) -> bool:
-        """Ask for commands after the end of the game; return whether the game goes on."""
+        """Ask for commands after the end of the game, and return whether the game continues."""
         while (line := self._ask("over> ")) is not None:
             word = line.split(maxsplit=1)[0].lower() if line else ""
             if word in ("resign", "hint", "eval", "table", "moves") or (word and word not in _WORDS):
@@ -227,7 +227,7 @@ class TerminalGame:
     # -- moves -------------------------------------------------------------------------
 
     def _person(self) -> bool:
-        """Read a line from the person and execute it as a command or a move; return False at the end of the input."""
+        """Read a line from the person and execute it as a command or a move. Return False at the end of the input."""
         line = self._ask(f"{self.board.turn}> ")
         if line is None:
             return False
@@ -236,7 +236,7 @@ class TerminalGame:
             try:
                 self._obey(word, line)
             except UncompiledError as error:
-                # Without compiled kernels there are no hints, but the game goes on.
+                # If the kernels cannot be compiled, there are no hints, but the game continues.
                 self._live.print(str(error))
         elif word:
             self._try_move(line)
@@ -331,7 +331,7 @@ class TerminalGame:
             self._draw()
             return
         players = self._settings.players
-        # Go back to a person's turn, which also takes back a player's reply.
+        # Go back to a turn of a person. This also takes back a player's reply.
         back = 1
         turn: SideName = "black" if board.turn == "white" else "white"
         while back < board.ply and players[turn] is not None:

@@ -1,4 +1,4 @@
-"""The rules of the game: outcomes, and a slow twin of the compiled engine in plain Python."""
+"""The rules of the game: outcomes, and a slow implementation in plain Python as a reference for the engine."""
 
 from tablut.rules.naive import NaiveGame, NaivePosition, NaiveResult
 from tablut.rules.outcome import OUTCOMES, Outcome

@@ -1,4 +1,4 @@
-"""The rules of a variant in words, derived from all rule fields together. Each sentence also has its answer as data.
+"""The rules of a variant in words, derived from all rule fields together. Each sentence comes with its answer as data.
 
 A single field often does not determine what happens in play. For example, whether two attackers capture the king
 beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one
@@ -27,7 +27,7 @@ _WORDS = {
 
 
 class Claim(NamedTuple):
-    """The answer of a rule set to one question about play.
+    """Answer to one question about play under a rule set.
 
     Attributes
     ----------
@@ -50,7 +50,7 @@ def claims(variant: Variant) -> list[Claim]:
     Parameters
     ----------
     variant : Variant
-        A rule set. Questions about kinds of cells that its board lacks are omitted.
+        Rule set. Questions about kinds of cells that do not exist on its board are omitted.
 
     Returns
     -------

@@ -1,14 +1,14 @@
 """The rules in plain Python, on a dictionary of cells: slow code, written to be read.
 
-Tests compare the compiled engine with this module. It therefore uses neither the engine's
-tables nor the derived regions: it reads the terrain and start diagrams and the
+Tests compare the compiled engine with this module. The module therefore uses neither the engine's
+tables nor the derived regions. It reads the diagrams of terrain and start and the
 rule fields of a variant, and implements each rule once, close to its wording.
 
 Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
 ``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
 
-Limitations: positions have no history, so there is neither repetition nor move limit. A position in
-which the game is over is not recognised as such; only the ply that ends a game is.
+There are two limitations. Positions have no history, so there is neither repetition nor a move limit. The
+module recognises a ply that ends the game, but not a position in which the game is already over.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ NaiveMove = tuple[Cell, Cell]
 
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
-# The castle's cell on a board without a castle: neither on the board nor next to it.
+# Stands for the castle's cell on a board without a castle. It is neither on the board nor next to the board.
 _NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
 
 class NaivePosition(NamedTuple):
-    """A placement and the side to move.
+    """Placement of the pieces, and the side to move.
 
     Attributes
     ----------
     pieces : mapping of (int, int) to str
-        Pieces, keyed by cell. Empty cells are missing.
+        Pieces, keyed by cell. Empty cells have no entry.
     side : {'w', 'b'}
         The side to move.
     """
@@ -54,7 +54,7 @@ class NaivePosition(NamedTuple):
         return next(cell for cell, piece in self.pieces.items() if piece == "K")
 
     def piece(self, cell: Cell) -> str:
-        """Return the piece on a cell, or ``''`` for an empty cell or one beyond the edge.
+        """Return the piece on a cell, or ``''`` if the cell is empty or lies beyond the edge.
 
         Parameters
         ----------
@@ -76,16 +76,16 @@ class NaivePosition(NamedTuple):
 
 
 class NaiveResult(NamedTuple):
-    """The result of a ply.
+    """Result of a ply.
 
     Attributes
     ----------
     position : NaivePosition
-        Position after the ply. Captured soldiers are removed; a captured king is not.
+        Position after the ply. Captured soldiers are removed, but a captured king is not.
     captured : frozenset of (int, int)
         Cells of the soldiers captured by the ply.
     outcome : Outcome or None
-        Outcome of the game, or None if it goes on.
+        Outcome of the game, or None if the game continues.
     """
 
     position: NaivePosition
@@ -94,7 +94,7 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """A way to capture white soldiers.
+    """Pattern of cells that captures white soldiers.
 
     The fields are the cells of the soldiers, the cells that black must occupy, and the cells on which the last black
     piece may arrive.
@@ -115,7 +115,7 @@ def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
 
 
 class NaiveGame:
-    """The rules of one variant.
+    """Rules of one variant, implemented in plain Python.
 
     Parameters
     ----------
@@ -158,12 +158,12 @@ class NaiveGame:
         Parameters
         ----------
         text : str
-            Rows from the top rank down, a space, then ``w`` or ``b``.
+            Rows from the top rank down, followed by a space and ``w`` or ``b``.
 
         Returns
         -------
         NaivePosition
-            The position, which need not be possible in a game.
+            The position. It need not be possible in a game.
 
         Raises
         ------
@@ -210,7 +210,7 @@ class NaiveGame:
         Returns
         -------
         str
-            Rows from the top rank down, a space, then ``w`` or ``b``.
+            Rows from the top rank down, followed by a space and ``w`` or ``b``.
 
         Examples
         --------
@@ -242,7 +242,7 @@ class NaiveGame:
         )
 
     def parse_move(self, name: str) -> NaiveMove:
-        """Parse a move from a text such as ``e4-e7``; it need not be legal.
+        """Parse a move, which need not be legal, from a text such as ``e4-e7``.
 
         Parameters
         ----------
@@ -266,14 +266,14 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return the sorted legal moves of a side, by default the side to move.
+        """Return the sorted legal moves of a side.
 
         Parameters
         ----------
         position : NaivePosition
-            Any position; decided positions are treated like others.
+            Any position. Decided positions are treated like any other.
         side : {'w', 'b'}, optional
-            The side that moves.
+            The side that moves. By default, the side to move.
 
         Returns
         -------
@@ -289,14 +289,14 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Iterate over the legal moves of a side, by default the side to move, piece by piece.
+        """Iterate over the legal moves of a side, piece by piece.
 
         Parameters
         ----------
         position : NaivePosition
-            Any position; decided positions are treated like others.
+            Any position. Decided positions are treated like any other.
         side : {'w', 'b'}, optional
-            The side that moves.
+            The side that moves. By default, the side to move.
 
         Returns
         -------
@@ -322,7 +322,7 @@ class NaiveGame:
         return next(self.moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
-        """Yield the cells on which a piece may end a slide. Return the cell that stops the slide, and the reason."""
+        """Yield the cells on which a piece may end a slide. Return the cell that stops the slide and the reason."""
         pieces, piece = position.pieces, position.pieces[cell]
         # The camp within which a black soldier may still move, until its slide leaves the camp.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
@@ -354,7 +354,7 @@ class NaiveGame:
         position : NaivePosition
             A position with a piece on the move's start cell.
         move : tuple of two cells
-            A move that is not legal.
+            An illegal move.
 
         Returns
         -------
@@ -380,7 +380,7 @@ class NaiveGame:
             (at_file, at_rank), why = end.value
         who = self.rules.castle.passable
         if abs(at_file - file) + abs(at_rank - rank) >= abs(steps[0]) + abs(steps[1]):
-            # The piece can slide that far, but may not stop there.
+            # The piece can slide to this cell, but may not stop there.
             if self.terrain[target] == "X":
                 return "only the king may enter a corner"
             if target == self.castle and not position.piece(target):
@@ -404,7 +404,7 @@ class NaiveGame:
         position : NaivePosition
             An undecided position.
         move : tuple of two cells
-            A legal move; legality is not checked.
+            A legal move. Its legality is not checked.
 
         Returns
         -------
@@ -486,7 +486,7 @@ class NaiveGame:
         return self._hostile_to_king(anvil)
 
     def _hostile_to_king(self, cell: Cell) -> bool:
-        """Return whether a cell is a hostile camp cell or ``X`` corner; the castle is not considered."""
+        """Return whether a cell is a hostile camp cell or a hostile ``X`` corner. The castle is not considered."""
         if self._in_camp(cell):
             return self.rules.camps.hostile
         return self.terrain.get(cell) == "X" and self.rules.corners.hostile
@@ -536,7 +536,7 @@ class NaiveGame:
         return captured
 
     def _edges(self) -> list[tuple[list[Cell], Cell, Cell]]:
-        """Return the four edge lines, each with its own direction and the direction towards the middle."""
+        """Return the four edge lines, each with its direction and the direction towards the middle of the board."""
         far = range(self.size)
         return [
             ([(file, 0) for file in far], (1, 0), (0, 1)),
@@ -551,7 +551,7 @@ class NaiveGame:
         return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
-        """Return the outcome of a ply, checking endings in the order of the rules."""
+        """Return the outcome of a ply. The ways to end the game are checked in the order of the rules."""
         either = self.rules.no_moves == "either_after_ply"
         white_moved = position.side == "b"
         if king_captured:
@@ -595,11 +595,11 @@ class NaiveGame:
         """
         piece = position.pieces.get
         whites = [cell for cell, letter in position.pieces.items() if letter != "b"]
-        # The flood fill is lazy, because in most positions it soon reaches an edge.
+        # The flood fill yields its cells one by one, because in most positions it soon reaches an edge.
         return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
-        """Return whether the king stands in an exit fort: on the edge, able to move, in a fort that black cannot break.
+        """Return whether the king stands in an exit fort: on the edge, able to move, and in a fort black cannot break.
 
         Parameters
         ----------
@@ -609,8 +609,9 @@ class NaiveGame:
         Returns
         -------
         bool
-            Whether the condition of the rule ``fort`` is met, in its form ``on_edge`` if the variant lacks this rule.
-            The test is sound but not complete: some forts that black cannot break are not recognised.
+            Whether the condition of the rule ``fort`` is met. If the variant lacks this rule, the form ``on_edge`` of
+            the rule is tested. The test is sound but not complete: some forts that black cannot break are not
+            recognised.
 
         Examples
         --------
@@ -670,7 +671,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern with its last soldier arriving on a closing cell."""
+        """Return whether black could occupy the cells of a pattern if its last soldier arrives on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -693,11 +694,11 @@ class NaiveGame:
         return self.terrain[cell] != "X"
 
     def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
-        """Return the flood fill from some cells over cells that may be entered. The source cells are included."""
+        """Return the cells that a flood fill from the sources over enterable cells reaches, including the sources."""
         return set(self._spread(sources, enters))
 
     def _spread(self, sources: Iterable[Cell], enters: Callable[[Cell], bool]) -> Iterator[Cell]:
-        """Yield the cells of a flood fill, one by one, starting with the sources."""
+        """Yield the cells of a flood fill one by one, beginning with the sources."""
         pending = list(sources)
         found = set(pending)
         while pending:
@@ -751,16 +752,16 @@ class NaiveGame:
 
 
 class PlainUndo(NamedTuple):
-    """Undo record of a ply: the position before it, and the squares of the captured soldiers."""
+    """Undo record of a ply: the position before the ply, and the squares of the captured soldiers."""
 
     before: NaivePosition
     captured: tuple[int, ...]
 
 
 class PlainEngine:
-    """Engine for `tablut.board.Board` that uses `NaiveGame`. It is slow.
+    """Slow engine for `tablut.board.Board`, based on `NaiveGame`.
 
-    A board is a list with a single position, which moves replace in place.
+    A board is a list with a single position, which each move replaces in place.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -768,7 +769,7 @@ class PlainEngine:
         self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
-        """Return the board of a placement with a side to move."""
+        """Return the board for the letters of the cells and the side to move."""
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
@@ -793,7 +794,7 @@ class PlainEngine:
         return PlainUndo(before, tuple(sorted(map(self._square, captured)))), OUTCOMES.index(outcome)
 
     def unmake(self, board: list[NaivePosition], undo: PlainUndo) -> None:
-        """Take the last move back, in place."""
+        """Take back the last move in place."""
         board[0] = undo.before
 
     def captured(self, undo: PlainUndo) -> tuple[int, ...]:

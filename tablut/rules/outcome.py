@@ -1,8 +1,8 @@
 """Outcomes of games (termination and winner), and the small integer codes that kernels use for them.
 
-Codes describe the outcome of a single ply. Repetition and move limit have no code, because they depend on
+A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on
 the history of the game. Under ``no_moves = side_to_move_loses``, a side to move without a legal
-move has lost, but the ply that led there is coded as undecided.
+move has lost, but the ply that led to this position has the code for undecided.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ KING_CAPTURED: Final = 1
 KING_ESCAPED: Final = 2
 NO_ATTACKERS: Final = 3
 NO_MOVES_WHITE: Final = 4
-"""White cannot move, so black has won."""
+"""Code of a ply after which white cannot move, so that black has won."""
 NO_MOVES_BLACK: Final = 5
-"""Black has soldiers left but cannot move, so white has won."""
+"""Code of a ply after which black has soldiers left but cannot move, so that white has won."""
 EXIT_FORT: Final = 6
 ENCIRCLEMENT: Final = 7
 
 
 class Outcome(NamedTuple):
-    """The end of a game.
+    """End of a game: its termination and its winner.
 
     Attributes
     ----------
     termination : str
         ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
-        ``exit_fort`` or ``encirclement``; or, depending on the history of the game, ``repetition`` or ``move_limit``.
+        ``exit_fort`` or ``encirclement``; or ``repetition`` or ``move_limit``, which depend on the history of the game.
     winner : {'white', 'black'} or None
         The winner, or None for a draw.
 
@@ -58,7 +58,7 @@ class Outcome(NamedTuple):
 
     @property
     def how(self) -> str:
-        """The termination in words, for example ``exit fort``."""
+        """Termination in words, for example ``exit fort``."""
         return self.termination.replace("_", " ")
 
 
@@ -72,4 +72,4 @@ OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     Outcome("exit_fort", "white"),
     Outcome("encirclement", "black"),
 )
-"""Outcome for each code that kernels return; None for `UNDECIDED`."""
+"""Outcome for each code that kernels return, with None for `UNDECIDED`."""

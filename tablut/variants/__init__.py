@@ -1,4 +1,4 @@
-"""Rule sets as data: a frozen `Variant` is loaded from a shipped or user-written TOML file."""
+"""Rule sets as data. A frozen `Variant` is loaded from a TOML file, which is shipped or written by a user."""
 
 from tablut.variants.library import (
     VariantLike,

@@ -1,4 +1,4 @@
-"""Loading of variants by shipped name or by the path of a user's file."""
+"""Loading of variants by the name of a shipped variant or by the path of a user's file."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ FILE_BYTES: Final = 64 << 10
 
 _DATA = resources.files("tablut.variants") / "data"
 
-# Order of the names: the full rule sets, in the order of the documentation, then the reduced boards, then the tafl
-# games that people play. These come last because published sequences number the other rule sets.
+# The names are ordered as follows: the full rule sets, in the order of the documentation; the reduced boards; and the
+# tafl games that people play today. These games come last because published sequences number the other rule sets.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
     "copenhagen",
@@ -44,8 +44,8 @@ def variant_names() -> tuple[str, ...]:
     Returns
     -------
     tuple of str
-        The six full rule sets, then the reduced boards in alphabetical order, then the tafl games that
-        people play today.
+        Names of the six full rule sets, followed by the reduced boards in alphabetical order and by the tafl games
+        that people play today.
 
     Examples
     --------
@@ -62,18 +62,18 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use none of the `later_rules`; all parts of the toolkit support them."""
+    """Return the shipped variants that use none of the `later_rules`. All parts of the toolkit support them."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
 def shipped_name(variant: Variant) -> str | None:
-    """Return the name of the shipped variant that is the same game as a given one, or None for custom rules.
+    """Return the name of the shipped variant with the same rules as a given variant, or None for custom rules.
 
     Parameters
     ----------
     variant : Variant
-        Any rule set. Its own name is not trusted, because a variant may have the name of a shipped variant but other
-        rules.
+        Any rule set. The name of the variant is not trusted, because a variant may have the name of a shipped variant
+        but different rules.
 
     Returns
     -------
@@ -98,7 +98,7 @@ def _shipped(name: str) -> Variant:
 
 
 def shipped_variant(name: str) -> Variant:
-    """Return a shipped variant by its name, in upper or lower case; paths are not accepted.
+    """Return a shipped variant by its name, in upper or lower case. Paths are not accepted.
 
     Use this function for names that were read from files, so that a file cannot cause another file to be opened.
 
@@ -138,8 +138,8 @@ def load_variant(name: str) -> Variant:
     Parameters
     ----------
     name : str
-        One of `variant_names`, in upper or lower case, or a path. Text that ends in
-        ``.toml`` or contains a path separator is a path.
+        One of `variant_names`, in upper or lower case, or a path. A text that ends in
+        ``.toml`` or contains a path separator is treated as a path.
 
     Returns
     -------
@@ -184,7 +184,7 @@ def as_variant(value: VariantLike) -> Variant:
     Parameters
     ----------
     value : Variant, str or path-like
-        A variant is returned unchanged. Text is interpreted by `load_variant`; a path object always means a file.
+        A variant is returned unchanged. A text is interpreted by `load_variant`. A path object always means a file.
 
     Returns
     -------
@@ -194,7 +194,7 @@ def as_variant(value: VariantLike) -> Variant:
     Raises
     ------
     VariantError
-        If the value is of another type, or in the cases in which `load_variant` raises it.
+        If the value has another type, or if `load_variant` raises this error.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def as_variant(value: VariantLike) -> Variant:
 
 
 def is_own_name(variant: Variant) -> bool:
-    """Return whether a variant's name is unambiguous: it is not the name of a shipped variant with other rules."""
+    """Return whether a variant's name is unambiguous, that is, not the name of a shipped variant with other rules."""
     name = variant.name.lower()
     return name not in variant_names() or variant.same_game(_shipped(name))
 
@@ -247,7 +247,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the default name of a variant whose file has no field ``name``. It is never that of a shipped variant."""
+    """Return the default name of a variant whose file has no field ``name``. It differs from all shipped names."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"
@@ -255,7 +255,7 @@ def _file_name(path: Path) -> str:
 
 
 def _other_file(path: Path) -> str:
-    """Return a hint for a missing file: a file of a similar name in the same folder, or a shipped variant."""
+    """Return a hint for a missing file: a file with a similar name in the same folder, or a shipped variant."""
     files = [entry.name for entry in beside(path) if entry.suffix.lower() == ".toml"]
     hint = did_you_mean(path.name, files) or did_you_mean(path.stem, variant_names())
     return hint and f"; {hint}"

@@ -18,16 +18,16 @@ from tablut.work.records import digest_of, fields_of
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """A rule set: immutable, hashable, and compared by content.
+    """Rule set, which is immutable, hashable and compared by content.
 
     Attributes
     ----------
     name : str
-        Name of a shipped variant, or the name that a user's file gives (by default its stem).
+        Name of a shipped variant, or the name that a user's file contains (by default the stem of the file name).
     title, source : str
         Short description, and the source of the rules.
     terrain, start : tuple of str
-        Diagrams, top rank first, with the letters of variant files.
+        Diagrams of terrain and start position, top rank first, with the letters of variant files.
     rules : Rules
         One value for each rule field.
 
@@ -65,7 +65,7 @@ class Variant:
 
     @cached_property
     def start_position(self) -> str:
-        """The start position as one-line text, including the side to move."""
+        """Start position as one-line text, including the side to move."""
         return position_text(self.start, self.rules.first[0])
 
     @cached_property
@@ -79,11 +79,11 @@ class Variant:
 
     @property
     def symmetries(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the square that preserve the rules.
+        """Symmetries of the square that preserve the rules.
 
         They preserve every kind of cell, the partition of the camp cells into camps, the
         list of inert camp cells, and the cells where each kind of piece may stand. The
-        start position matters only for the last of these.
+        start position matters only for the cells where pieces may stand.
 
         Returns
         -------
@@ -100,7 +100,7 @@ class Variant:
 
     @property
     def start_symmetries(self) -> tuple[Symmetry, ...]:
-        """The symmetries of the rules that also leave the start position unchanged.
+        """Symmetries of the rules that also leave the start position unchanged.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Variant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of terrain, start and rules; equal for two variants exactly if they are the `same_game`.
+        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if they are the `same_game`.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Variant:
 
 
 class _Facts:
-    """Everything that is derived from terrain, start and rules. All variants of one game share it."""
+    """Properties derived from terrain, start and rules. All variants that are the same game share one such object."""
 
     def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
         self._terrain, self._start, self._rules = terrain, start, rules
@@ -211,14 +211,14 @@ MOST_PLIES: Final = 1_000_000
 
 
 def _strict_bool(value: Any) -> bool:
-    # TOML has booleans; a quoted "false" is a mistake and must not be converted to True.
+    # TOML has booleans, so a quoted "false" is a mistake and must not be converted to True.
     if not isinstance(value, bool):
         raise ValueError("expected true or false")
     return value
 
 
 def _small_letters(value: Any) -> Any:
-    # Names of squares are accepted in either case, but equal rules must be equal values.
+    # Names of squares are accepted in upper and lower case, but equal rules must have equal values.
     return [name.lower() if isinstance(name, str) else name for name in value] if isinstance(value, list) else value
 
 
@@ -230,9 +230,9 @@ class _Fields(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     LATER: ClassVar[frozenset[str]] = frozenset()
-    """Fields added after the first tablebases were built. They are written only if they differ from their defaults.
+    """Fields that were added after the first tablebases were built.
 
-    This keeps the digests of older rule sets unchanged.
+    They are written only if they differ from their defaults. This keeps the digests of older rule sets unchanged.
     """
 
     @model_serializer
@@ -243,7 +243,7 @@ class _Fields(BaseModel):
 
 
 class CastleRules(_Fields):
-    """Rules of the castle (throne, konakis)."""
+    """Rules of the castle (also called throne or konakis)."""
 
     passable: Literal["nobody", "king", "everyone"] = Field(
         alias="pass", description="who may slide across the empty castle"
@@ -258,7 +258,7 @@ class CastleRules(_Fields):
 
 
 class CampRules(_Fields):
-    """Rules of the camps. No piece may enter a camp. A soldier may move within its own camp, or leave it for good."""
+    """Rules of the camps. No piece may enter a camp. A soldier may move within its camp, or leave it for good."""
 
     hostile: Flag = Field(description="camp cells are anvils against soldiers of both colours and against the king")
     shelter: Flag = Field(description="a soldier standing in a camp cannot be captured")
@@ -293,7 +293,7 @@ class KingRules(_Fields):
 
 
 class Shieldwall(_Fields):
-    """Rules of shieldwalls: capture of a row along the edge, with an enemy in front of each piece and at both ends."""
+    """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of them and at both ends."""
 
     corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
     mover: Literal["bracket", "any"] = Field(
@@ -302,7 +302,7 @@ class Shieldwall(_Fields):
 
 
 class Repetition(_Fields):
-    """Rule of repetition. In a variant file, a result alone stands for the second occurrence of a position."""
+    """Rule of repetition. In a variant file, a result without a number refers to a position's second occurrence."""
 
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
         description="the occurrence of placement and side to move in a game that counts, its first one included"
@@ -318,7 +318,7 @@ class Repetition(_Fields):
 
     @property
     def draws(self) -> bool:
-        """Whether an endless game has no winner."""
+        """Whether a game that goes on for ever has no winner."""
         return self.result in ("draw", "none")
 
     def spares(self, side: Literal["white", "black"]) -> bool:
@@ -326,7 +326,7 @@ class Repetition(_Fields):
         return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
-        """Return the winner after a move of ``mover`` has led to the occurrence that counts, or None for a draw."""
+        """Return the winner if a move of ``mover`` leads to the occurrence that ends the game, or None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
@@ -359,7 +359,7 @@ class Rules(_Fields):
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
     repetition: Repetition = Field(description="what recreating an earlier position of the game does")
-    # Kernels count plies in 32 bits, which no real game comes close to.
+    # Kernels count plies in 32 bits, and no real game is nearly that long.
     move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
     shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
@@ -373,12 +373,12 @@ class Rules(_Fields):
 
     @property
     def act_afar(self) -> bool:
-        """Whether a ply may have effects far from its target."""
+        """Whether a ply may have effects far from its target cell."""
         return self.shieldwall is not None or self.fort != "none" or self.encirclement != "none"
 
 
 class RuleField(NamedTuple):
-    """One rule field for display: its dotted name, value and meaning."""
+    """Rule field for display, with its dotted name, value and meaning."""
 
     name: str
     value: Any
@@ -386,7 +386,7 @@ class RuleField(NamedTuple):
 
 
 def rule_fields(rules: Rules) -> list[RuleField]:
-    """Return all rule fields with dotted name, value and meaning.
+    """Return all rule fields with their dotted names, values and meanings.
 
     Fields that were added later are included only if they differ from their defaults.
 
@@ -442,25 +442,26 @@ def later_rules(variant: Variant) -> list[str]:
 # -- regions: castle, camps, escapes and corners, and the cells where each kind of piece may stand ---
 
 
-# Regions are derived once from the terrain and start diagrams, so that no other module needs to read diagrams. The
-# king's region consists of the cells that it can reach on a board without soldiers. A king on an escape cell has won
-# and never moves on from there. Cells that it could reach only through an escape therefore do not belong to the region.
+# Regions are derived once from the diagrams of terrain and start, so that no other module needs to read diagrams. The
+# king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell
+# has won and does not move on. Therefore, cells that it could reach only through an escape do not belong to the
+# region.
 
 
 CAMP_LETTERS = "ABCD"
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
-"""North, east, south, west as (file, rank) steps."""
+"""North, east, south and west as (file, rank) steps."""
 
 
 def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
-    """Return the neighbour of a cell in a direction, or None beyond the edge."""
+    """Return the neighbour of a cell in a direction, or None if it would lie beyond the edge."""
     rank, file = divmod(cell, size)
     file, rank = file + direction[0], rank + direction[1]
     return rank * size + file if 0 <= file < size and 0 <= rank < size else None
 
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
-    """Yield the cells in a direction from a cell (excluded) to the edge."""
+    """Yield the cells from a cell (excluded) to the edge in a direction."""
     target = step(cell, direction, size)
     while target is not None:
         yield target
@@ -469,12 +470,12 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """A camp: cells that soldiers may leave but not enter.
+    """Camp, a set of cells that soldiers may leave but not enter.
 
     Attributes
     ----------
     letter : str
-        ``A`` to ``D``.
+        Letter of the camp, ``A`` to ``D``.
     cells : frozenset of int
         Cells of the camp.
     garrison : int
@@ -489,7 +490,7 @@ class Camp:
 @brief
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """The cells of a variant, classified by role; sets contain cell indices.
+    """Cells of a variant, classified by their roles. Sets contain the indices of cells.
 
     Attributes
     ----------
@@ -526,7 +527,7 @@ class Regions:
 
     @property
     def castles(self) -> frozenset[int]:
-        """The castle cell as a set, empty on a board without a castle."""
+        """Set that contains the castle cell. It is empty on a board without a castle."""
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
@@ -599,7 +600,7 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
 
 
 class _Ways(NamedTuple):
-    """Movements of a king that is alone on the board."""
+    """Possible moves of a king that is alone on the board."""
 
     size: int
     terrain: str
@@ -621,7 +622,7 @@ class _Ways(NamedTuple):
     def back_from(
         self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> tuple[frozenset[int], ...]:
-        """Return the paths from an escape cell back to the nearest king cell, one for each direction that has one."""
+        """Return the paths from an escape cell back to the nearest king cell in each direction that has one."""
         found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
         return tuple(way for way in found if way is not None)
 
@@ -638,7 +639,7 @@ class _Ways(NamedTuple):
     def _way_back(
         self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> frozenset[int] | None:
-        """Return the soldier cells on the path from an escape cell to the nearest king cell (inclusive), or None.
+        """Return the soldier cells on the path from an escape cell to the nearest king cell, including the latter.
 
         The result is None if there is no such king cell in this direction, or if terrain blocks the path.
         """
@@ -655,14 +656,12 @@ class _Ways(NamedTuple):
 
 # ------------------------------------------------------------------------------------------
 # Captures as determined by terrain: anvils, and the patterns in which a king is captured
-
-
-# Captures are active: a pattern lists the attackers that must stand around the king after the
+# Only an arriving attacker can capture. A pattern lists the attackers that must stand around the king after the
 # capturing attacker has arrived.
 
 
 class KingPattern(NamedTuple):
-    """A minimal set of attackers that captures a king on a given cell, and whether terrain outside the castle helps."""
+    """Minimal set of attackers that captures a king on a given cell, and whether terrain outside the castle helps."""
 
     attackers: frozenset[int]
     terrain: bool

@@ -1,6 +1,6 @@
-"""Reading and writing of variant files. All faults of a file are reported on a single line.
+"""Reading and writing of variant files. All faults in a file are reported on a single line.
 
-The format is TOML: ``title``, ``source``, two diagrams and the rule fields of
+The format is TOML. A file contains ``title``, ``source``, two diagrams and the rule fields of
 `tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
 """
 
@@ -24,18 +24,19 @@ FORMAT = 1
 NAME_LENGTH: Final = 80
 """Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# This limits the time of tomllib, which is quadratic in the number of parts of a dotted key (keys do not span lines).
+# This limits the running time of tomllib, which is quadratic in the number of parts of a dotted key. A key cannot
+# extend over several lines.
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
 _START_LETTERS = ".bwK"
 _SIZES = range(3, 20, 2)
 _FAULTS: Final = 10
-"""Maximum number of faults of a file that are reported."""
+"""Maximum number of faults that are reported for one file."""
 
 
 def _rows(value: Any) -> Any:
-    """Accept a diagram as a multi-line string or as a list of rows. White space around a string's rows is ignored."""
+    """Accept a diagram as a multi-line string, ignoring white space around its rows, or as a list of rows."""
     if isinstance(value, str):
         return tuple(line.strip() for line in value.strip().splitlines())
     return value
@@ -52,7 +53,7 @@ Diagram = Annotated[tuple[str, ...], BeforeValidator(_rows)]
 
 
 class _VariantFile(Rules):
-    """The keys of a variant file: rule fields, diagrams and metadata."""
+    """Keys of a variant file: rule fields, diagrams and metadata."""
 
     format: StrictInt = FORMAT
     name: Annotated[str, Field(min_length=1, max_length=NAME_LENGTH), BeforeValidator(_line)] | None = None
@@ -137,7 +138,7 @@ _KINDS = {
 
 
 def _errors(error: ValidationError) -> str:
-    """Describe all errors, unknown fields first, because an unknown field may be a misspelt missing one."""
+    """Describe all errors, unknown fields first, because an unknown field may be a misspelling of a missing one."""
     details = sorted(error.errors(), key=lambda detail: detail["type"] != "extra_forbidden")
     faults = []
     for detail in details:
@@ -151,7 +152,7 @@ def _errors(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return a hint at the field for which an unknown field may stand: a missing field, or else any of its table."""
+    """Return a hint at the field probably meant by an unknown name, preferring missing fields of the same table."""
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path
@@ -162,7 +163,7 @@ def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
 
 
 def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """Return the names of the fields of a table, given by its path in the file."""
+    """Return the names of the fields of a table, which is given by its path in the file."""
     fields = {info.alias or attribute: info for attribute, info in model.model_fields.items()}
     if not path:
         return list(fields)
@@ -212,7 +213,7 @@ def _check_pieces(file: _VariantFile) -> None:
     if "b" not in pieces:
         raise _FieldError("start", "has no attacker (b), so black would lose before the first move")
     names = {"b": "an attacker", "w": "a defender", "K": "the king"}
-    # Cells on which each kind of piece may not stand, with their names for messages.
+    # Kinds of cells on which each kind of piece may not stand, with their names for messages.
     banned = {
         "b": {"T": "the castle", "X": "a king-only corner"},
         "w": {"T": "the castle", "X": "a king-only corner"} | dict.fromkeys(CAMP_LETTERS, "a camp cell"),
@@ -245,7 +246,7 @@ def _check_rules_fit(file: _VariantFile) -> None:
 
 
 def _check_fields_agree(variant: Variant) -> None:
-    """Reject rules that can never apply on the board. Only fields that older files lack are checked."""
+    """Reject rules that can never apply on the board. Only fields that do not occur in older files are checked."""
     size, regions, rules = variant.size, variant.regions, variant.rules
     corners, wide, wall = regions.royal_corners, rules.corners.wide, rules.shieldwall
     if wall is not None and wall.corner and not corners:
@@ -296,5 +297,5 @@ def write_variant(variant: Variant) -> str:
 
 
 def _toml(value: Any) -> str:
-    """Return a value as TOML. Strings, numbers, booleans and lists are written as in JSON."""
+    """Return a value in TOML syntax. Strings, numbers, booleans and lists are written as in JSON."""
     return json.dumps(value, ensure_ascii=False)

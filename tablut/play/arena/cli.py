@@ -66,7 +66,7 @@ def games_option(default: int) -> Decorator:
 
 @dataclass(frozen=True)
 class GameOptions(Budget):
-    """Options about games that all three commands share."""
+    """Options about games that the commands ``match``, ``tournament`` and ``measure`` share."""
 
     variant: str
     opening: int
@@ -77,7 +77,7 @@ class GameOptions(Budget):
     store: str | None
 
     def contestants(self, players: Sequence[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
-        """Return the rules and the players, after checking that they can play by these rules from ``start``."""
+        """Return the rules and the players, after checking that the players support these rules and this start."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
         everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
         for line in check_contestants(everyone, rules, start):
@@ -87,7 +87,10 @@ class GameOptions(Budget):
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
-        """Play games with a progress display, and return the reply. An interrupt reports the games played so far."""
+        """Play games with a progress display, and return the reply of the command.
+
+        If the user interrupts the command, the games played so far are reported.
+        """
         go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
         with progress(name) as observer:
             observer.begin("games", games)
@@ -123,7 +126,7 @@ class PairedOptions(GameOptions):
     parquet: str | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
-        """Return the players, and the match between the first two of them."""
+        """Return the players, and the plan of a match between the first two of them."""
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start)
         if self.parquet is not None:
@@ -145,7 +148,7 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games that were lost because of players' errors."""
+        """Write the table of games, if requested, and warn about games that players lost by a fault."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
             warn(f"{len(faults):,} of {len(games):,} games were lost through errors of players; the first: {faults[0]}")
@@ -314,7 +317,7 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
 
 
 def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
-    """Print the measures of a game."""
+    """Print the measures of a rule set, taken from games of a player against itself."""
     console.print(f"{found.variant}, played by {found.player}", style="bold")
     cut = f", {found.capped:,} of them cut off as draws" if found.capped else ""
     console.print(f"{plural(found.games, 'game')}{cut}")

@@ -1,4 +1,4 @@
-"""Matches: games are played in parallel, each is stored when it ends, and the results are summarised."""
+"""Matches between two players: games are played in parallel, stored when they end, and summarised."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match with its points for the first player.
+    """Game of a match, with the points of the first player.
 
     Attributes
     ----------
@@ -80,31 +80,31 @@ class MatchSummary(Result):
     games, a_wins, b_wins, draws : int
         Numbers of games, of wins of each player, and of draws.
     score, score_interval, score_wilson : float, list of float
-        Mean points of the first player per game, with 95 % intervals from the pairs and by Wilson's method.
+        Mean points of the first player per game, with a 95 % interval from the pairs and one by Wilson's method.
     elo, elo_interval : float or None, list of float or None
-        Score as a difference in Elo, with its interval; None where it is infinite.
+        Score as a difference in Elo, with its interval. A value that would be infinite is None.
     superiority : float
         Likelihood that the first player is the better one.
     by_colour : dict
         Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
-        Mean length in plies of the games that were not drawn, keyed by colour in the same way.
+        Mean length in plies of the decisive games, keyed like ``by_colour``.
     pairs : list of int
         Results of pairs; see `Tally.pairs`.
     termination : dict of str to int
-        Number of games by termination.
+        Number of games with each termination.
     plies : float
         Mean length of a game in plies.
     faults : list of str
         Descriptions of the first 20 crashes, illegal moves and time losses.
     lost_by_fault : tuple of int
-        Games that each player lost by a fault. They count in the score and in Elo like the others.
+        Number of games that each player lost by a fault. These games count in the score and in Elo like any other.
     slowest : list of float
         Time in seconds of the slowest move of each player.
     nodes_a_second : list of float or None
-        Nodes per second of each player, or None if it does not count nodes.
+        Nodes per second of each player, or None for a player that does not count nodes.
     sprt : SprtSummary or None
-        Sequential test, if there is one.
+        State of the sequential test, or None if the match has no test.
     """
 
     variant: str
@@ -141,7 +141,7 @@ class MatchReport(NamedTuple):
     played : tuple of ScoredGame
         Games in order, up to the end of the sequential test.
     tally : Tally
-        Counts of their results.
+        Counts of the results of these games.
     summary : MatchSummary
         Summary of the results.
     """
@@ -160,21 +160,21 @@ def play_match(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[MatchReport], BaseException] | None = None,
 ) -> MatchReport:
-    """Play a match, or those of its games that are not stored in a folder yet.
+    """Play a match. Games that are already stored in the folder are not played again.
 
     Parameters
     ----------
     plan : MatchPlan
         Players, number of games, and openings.
     threads : int
-        Number of games played simultaneously. With node limits, the games do not depend on it.
+        Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
         Folder in which each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that ends the match early. It takes the pairs in order, so its end
+        Sequential test that ends the match early. The test takes the pairs in order, so the point at which it ends
         does not depend on the number of threads either.
     watch : callable, optional
-        Function called with each game.
+        Function called with each game when it has ended.
     on_interrupt : callable, optional
         Function that takes a report of the games so far and returns the exception to raise instead of
         `KeyboardInterrupt`.
@@ -229,7 +229,7 @@ def play_match(
                 watch(one)
 
         pairs = [range(first, min(first + 2, plan.games)) for first in range(0, plan.games, 2)]
-        # A test is evaluated between rounds; without one there is a single round.
+        # A sequential test is evaluated between rounds. Without a test, there is a single round.
         step = len(pairs) if sprt is None else max(1, threads)
         try:
             for first in range(0, len(pairs), step):
@@ -245,7 +245,7 @@ def play_match(
 
 
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
-    """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
+    """Let each player with a time limit choose one move, so that compiling or loading does not cost it a game."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
         raise InputError("leaves no game to play, because it is decided", subject=f"position '{board.position}'")
@@ -259,7 +259,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
 
 
 def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
-    """Return a game of a match, from the folder if it is there, or else by playing and storing it."""
+    """Return a game of a match. If it is not in the folder yet, play it and store it."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
@@ -293,7 +293,7 @@ def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
 
 
 def _end_of_test(played: dict[int, ScoredGame], sprt: Sprt) -> int | None:
-    """Return the number of pairs, in order, after which a test has ended, or None if it is still running."""
+    """Return the number of pairs, in order, after which the test ended, or None if the test is still running."""
     pairs = _complete_pairs(played)
     for count in range(1, len(pairs) + 1):
         if sprt.state(Tally.of([], pairs[:count]).pairs) != "running":
@@ -323,7 +323,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # Count faults by the points of the first player, which show who lost the game.
+    # The points of the first player show which player lost the game by a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -354,7 +354,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
 
 
 def _colour(one: ScoredGame, place: int) -> int:
-    """Return the colour in a game, 0 for white and 1 for black, of the first (place 0) or second player (place 1)."""
+    """Return the colour in a game (0 white, 1 black) of the first player (place 0) or the second player (place 1)."""
     return place if one.first_is_white else 1 - place
 
 
@@ -427,9 +427,10 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return what is wrong with the records of games in the folder of a match or of a tournament.
+    """Return a list of the faults in the game records in the folder of a match or of a tournament.
 
-    That they are those of a plan is checked when the match is continued.
+    This function does not check whether the records belong to a given plan. That is checked when the match is
+    continued.
     """
     faults = []
     for path in sorted(folder.rglob("game-*.txt")):
@@ -500,7 +501,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended."""
+    """Game that has ended, with its moves and its result."""
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -527,8 +528,8 @@ def play_game(
 ) -> EndedGame:
     """Play a game between two players, and return it.
 
-    It is drawn after ``most_plies`` plies. A player that exceeds its time for a move by more than ``grace`` seconds,
-    makes an illegal move or raises an exception loses.
+    The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time for a move by more than
+    ``grace`` seconds, makes an illegal move or raises an exception.
     """
     board = Board(variant, start)
     for move in opening:

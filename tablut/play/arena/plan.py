@@ -74,7 +74,7 @@ class Contestant(NamedTuple):
 
 
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
-    """Check before the first game that all players exist, support the rules, and have a limit that ends their moves.
+    """Check before the first game that all players exist, support the rules, and have a limit on each move.
 
     Return one line for each program whose protocol cannot express some of the rules.
     """
@@ -172,12 +172,12 @@ def same_names(contestants: list[Contestant]) -> list[str]:
 
 
 # Both games of a pair begin with the same random moves, so that each player plays each side of the opening once. Games
-# from a one-sided opening carry little information. So several candidates are drawn, and the one that a short search
-# scores closest to even is played.
+# from a one-sided opening carry little information. Therefore several candidates are drawn, and the match uses the
+# candidate that a short search scores closest to even.
 
 
 _NODES: Final = 2000
-"""Node limit of the search that scores an opening, which is repeatable."""
+"""Node limit of the search that scores an opening. With a node limit, the score is reproducible."""
 _ATTEMPTS: Final = 1000
 """Number of attempts to draw an undecided opening before an error is raised."""
 
@@ -188,7 +188,7 @@ class Openings(NamedTuple):
     Attributes
     ----------
     plies : int
-        Number of random moves at the start of a game; 0 for no opening.
+        Number of random moves at the start of a game, or 0 for no opening.
     candidates : int
         Number of openings drawn for each pair. The most balanced opening is played. With 1, no search is needed.
     seed : int
@@ -214,7 +214,7 @@ class Openings(NamedTuple):
         Returns
         -------
         tuple of Move
-            Legal moves after which the game is not over. They are the same for the same seed and number.
+            Legal moves after which the game is not over. The same seed and number always give the same moves.
 
         Raises
         ------
@@ -266,8 +266,8 @@ def _searcher(variant: Variant) -> Searcher:
 # -- the plan of a match -------------------------------------------------------------------
 
 
-# A plan contains everything that the games depend on. So with node limits, a match is reproducible at any time and with
-# any number of threads. Every record contains the digest of the plan.
+# A plan contains everything that the games depend on. With node limits, a match can therefore be reproduced at any time
+# and with any number of threads. Every record contains the digest of the plan.
 
 
 class Pairing(NamedTuple):
@@ -296,14 +296,14 @@ class MatchPlan(NamedTuple):
     openings : Openings
         Random openings.
     start : Position or None
-        Position from which games begin; None for the start of the variant.
+        Position from which games begin, or None for the start of the variant.
     most_plies : int or None
-        Number of plies after which a game is drawn; None for no such limit.
+        Number of plies after which a game is drawn, or None for no limit.
     grace : float
         Time in seconds by which a player may exceed the time limit for a move without losing the game.
     paired : bool
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
-        independent, as is needed to measure the game itself.
+        independent, which is necessary for measuring the game itself.
     """
 
     variant: Variant
@@ -328,7 +328,7 @@ class MatchPlan(NamedTuple):
         Returns
         -------
         Pairing
-            Data of the game. They depend only on the plan and the number.
+            Pair, colours and seeds. They depend only on the plan and the number of the game.
         """
         random = Random(f"game {self.seed} {number}")
         return Pairing(

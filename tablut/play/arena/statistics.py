@@ -1,6 +1,6 @@
 """Statistics of a match: score, Elo with its interval, likelihood of superiority, and the sequential test.
 
-The two games of a pair begin from the same opening, so they are not independent, but pairs are. The
+The two games of a pair begin from the same opening, so they are not independent. Different pairs are independent. The
 statistics are therefore based on the five possible results of a pair for the first player (0, ½,
 1, 1½ and 2 points), as is usual in the testing of chess programs.
 
@@ -30,20 +30,20 @@ SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
 """The five possible results of a pair, each as a share of its two points."""
 _UNSEEN: Final = 1e-3
-"""Count used for a result that did not occur, as in the published test. It keeps logarithms finite."""
+"""Count used for a result that did not occur, as in the published test. This count keeps the logarithms finite."""
 _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Results of a match from the first player's point of view.
+    """Numbers of the results of a match, from the first player's point of view.
 
     Attributes
     ----------
     wins, draws, losses : int
         Numbers of games won, drawn and lost.
     pairs : tuple of five int
-        Numbers of pairs in which the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are left
-        out.
+        Numbers of pairs in which the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
+        counted here.
     """
 
     wins: int = 0
@@ -85,7 +85,7 @@ class Tally(NamedTuple):
 
     @property
     def share(self) -> float:
-        """Mean points per game; ½ if there is no game."""
+        """Mean points per game, or ½ if there are no games."""
         return (self.wins + self.draws / 2) / self.games if self.games else 0.5
 
 
@@ -102,16 +102,16 @@ def elo_of(share: float) -> float | None:
 
 
 def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Wilson's confidence interval of a share of points.
+    """Return Wilson's confidence interval for a share of points.
 
-    Draws count as half a win and half a loss. This makes the interval wider than necessary but never
-    narrower, since points vary most when no game is drawn.
+    Draws count as half a win and half a loss. This makes the interval wider than necessary, but never too
+    narrow, because points vary most when no game is drawn.
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     share = points / games
     centre = (share + z * z / (2 * games)) / (1 + z * z / games)
     half = z / (1 + z * z / games) * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
-    # Rounding must not exclude a share of 0 or 1 that was observed.
+    # Rounding must not exclude an observed share of 0 or 1 from the interval.
     low = 0.0 if points == 0 else centre - half
     return max(0.0, low), 1.0 if points == games else min(1.0, centre + half)
 
@@ -119,7 +119,7 @@ def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, 
 def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     """Return the p-value of the hypothesis that two sets of counts come from the same distribution.
 
-    This is Fisher's exact test in the form of Freeman and Halton, for any number k of kinds of results. It enumerates
+    This is Fisher's exact test in the form of Freeman and Halton, for any number k of different results. It enumerates
     about n^(k − 1) tables, where n is the number of games in the smaller set.
     """
     if sum(first) > sum(second):
@@ -130,15 +130,15 @@ def same_chances(first: Sequence[int], second: Sequence[int]) -> float:
     ]
     chances = multivariate_hypergeom.pmf(splits, m=sums, n=sum(first))
     observed = float(multivariate_hypergeom.pmf(list(first), m=sums, n=sum(first)))
-    # Include tables with the same probability as the observed table, in spite of rounding.
+    # The tolerance includes tables that have the same probability as the observed table except for rounding errors.
     return min(1.0, float(chances[chances <= observed * (1 + 1e-7)].sum()))
 
 
 def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, float]:
-    """Return the confidence interval of the share of points.
+    """Return the confidence interval for the share of points.
 
-    If every game has a partner and the results of the pairs differ, the interval is based on their spread. Otherwise it
-    is Wilson's interval.
+    If every game has a partner and the results of the pairs differ, the interval is based on the spread of the pairs.
+    Otherwise, the function returns Wilson's interval.
     """
     error = _error(tally)
     if error is None:
@@ -148,7 +148,7 @@ def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _error(tally: Tally) -> float | None:
-    """Return the standard error of the share from the spread of the pairs, or None if it cannot be computed."""
+    """Return the standard error of the share, based on the spread of the pairs, or None if it cannot be computed."""
     pairs = sum(tally.pairs)
     if 2 * pairs != tally.games or pairs < 2:
         return None
@@ -168,7 +168,7 @@ def superiority(tally: Tally) -> float:
 
 
 class Sprt(NamedTuple):
-    """Wald's sequential probability ratio test (SPRT) of two differences in Elo, on the results of pairs.
+    """Wald's sequential probability ratio test (SPRT) between two differences in Elo, based on the results of pairs.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ class Sprt(NamedTuple):
         Returns
         -------
         float
-            Ratio, positive if the pairs favour ``elo1``; 0 if there are no pairs.
+            Log-likelihood ratio. It is positive if the pairs favour ``elo1``, and 0 if there are no pairs.
 
         Examples
         --------
@@ -246,7 +246,8 @@ class Sprt(NamedTuple):
         Returns
         -------
         {'running', 'accepted', 'rejected'}
-            ``accepted`` if the test has ended in favour of ``elo1``, ``rejected`` if in favour of ``elo0``.
+            ``accepted`` if the test has ended in favour of ``elo1``, ``rejected`` if it has ended in favour of
+            ``elo0``, and ``running`` otherwise.
 
         Examples
         --------
@@ -259,7 +260,7 @@ class Sprt(NamedTuple):
 
 
 def _likeliest(seen: Sequence[float], mean: float) -> list[float]:
-    """Return the maximum-likelihood probabilities of the five results for a given mean, by a Lagrange multiplier."""
+    """Return the maximum-likelihood probabilities of the five results for a given mean, using a Lagrange multiplier."""
     # The probabilities are seen / (1 + x (points - mean)), which is positive between the poles.
     low, high = -1 / (_POINTS[-1] - mean), -1 / (_POINTS[0] - mean)
 

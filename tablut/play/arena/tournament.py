@@ -1,4 +1,4 @@
-"""Tournaments (a match between every two players, and ratings) and measures of a game."""
+"""Tournaments, with a match between every two players and ratings, and measures of a game."""
 
 from __future__ import annotations
 
@@ -70,14 +70,14 @@ def play_tournament(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[TournamentReport], BaseException] | None = None,
 ) -> TournamentReport:
-    """Play a match between every two players, or those of its games that are not stored in a folder yet.
+    """Play a match between every two players. Games that are already stored in the folder are not played again.
 
     Parameters
     ----------
     contestants : list of Contestant
         At least two players.
     plan : MatchPlan
-        Plan of each match. Its two players are replaced.
+        Plan of each match. Its two players are replaced by the players of the match.
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
@@ -172,12 +172,12 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 # References
 # ----------
 # R. A. Bradley and M. E. Terry, "Rank analysis of incomplete block designs", Biometrika 39 (1952).
-# R. Coulom, "Whole-history rating", 2008: a prior of virtual draws keeps ratings finite.
+# R. Coulom, "Whole-history rating", 2008 (source of the virtual draws, a prior that keeps ratings finite).
 
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Number of virtual draws against a player of mean rating that are added to the results of each player."""
+"""Number of virtual draws, against a player of mean rating, that are added to the results of each player."""
 
 
 class Rating(NamedTuple):
@@ -205,7 +205,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
         information = np.diag(weight.sum(axis=1) + _VIRTUAL * own * (1 - own)) - weight
         step = np.linalg.solve(information, slope)
         strength += step / max(1.0, abs(step).max())
-    # Elo is relative to the mean of the players, so the uncertainty of the mean is removed.
+    # Elo ratings are relative to the mean of the players, so the uncertainty of the mean is removed.
     centre = np.eye(players) - 1 / players
     spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
     z = float(norm.ppf(0.975))
@@ -219,9 +219,9 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 # Measures of a game in play: branching factor, length, balance, and the size of the game tree
 
 
-# The size of a game tree is estimated in two ways: as ``b ** d`` with the mean branching factor ``b`` and
-# the mean length ``d`` of games, as in the literature; and, more carefully, from the mean over games of
-# the logarithm of the product of their branching factors, which is robust against single positions.
+# The size of a game tree is estimated in two ways. The literature uses ``b ** d`` with the mean branching factor
+# ``b`` and the mean length ``d`` of games. A more careful estimate takes, for each game, the logarithm of the product
+# of the branching factors, and averages it over the games. Single unusual positions affect this estimate little.
 #
 # References
 # ----------
@@ -229,7 +229,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 class Estimated(Result):
-    """Mean with its 95 % interval."""
+    """Estimate of a mean, with its 95 % interval."""
 
     mean: float
     low: float
@@ -237,14 +237,14 @@ class Estimated(Result):
 
 
 class GameMeasures(Result):
-    """Measures of a game, from games of a player against itself.
+    """Measures of a rule set, taken from games of a player against itself.
 
     Attributes
     ----------
     variant, player : str
-        Rule set, and player of both sides.
+        Rule set, and the player that played both sides.
     games, capped : int
-        Number of games, and number of those that were cut off as draws.
+        Number of games, and number of games that were cut off as draws.
     branching : Estimated
         Branching factor: the number of legal moves in a position, averaged over each game and then over the games.
     plies : Estimated
@@ -260,7 +260,7 @@ class GameMeasures(Result):
     white_score, white_score_interval : float, list of float
         White's mean points per game, with Wilson's 95 % interval.
     white_elo : float or None
-        White's score as a difference in Elo; None where it is infinite.
+        White's score as a difference in Elo, or None if the difference is infinite.
     """
 
     variant: str
@@ -292,7 +292,7 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Measure a game from a match of a player against itself.
+    """Return the measures of a rule set from a match of a player against itself.
 
     Parameters
     ----------
@@ -354,7 +354,7 @@ def _estimated(values: Sequence[float]) -> Estimated:
     found = np.asarray(values, dtype=float)
     mean = float(found.mean())
     error = float(norm.ppf(0.975)) * float(found.std(ddof=1)) / math.sqrt(len(found))
-    # None of these measures can be negative, but the interval of a rare event could be.
+    # None of these measures can be negative, but the interval for a rare event could extend below 0.
     return Estimated(mean=round(mean, 4), low=round(max(0.0, mean - error), 4), high=round(mean + error, 4))
 
 
@@ -363,7 +363,7 @@ def _estimated(values: Sequence[float]) -> Estimated:
 
 def write_games(path: Path, reports: Sequence[MatchReport]) -> None:
     """Write the games of matches as a Parquet table with one row for each game."""
-    # Imported here, because pyarrow takes long to load. It has no type annotations.
+    # Imported here because pyarrow takes a long time to load. It has no type annotations.
     pa: Any = import_module("pyarrow")
     parquet: Any = import_module("pyarrow.parquet")
 

@@ -1,6 +1,6 @@
-"""External programs as players, and the engine speaking the protocols of other programs.
+"""External programs as players, and third-party protocols for our engine.
 
-The name of a player is a name in the registry, or a protocol and a command, such as ``program:COMMAND``.
+A player is named either by its name in the registry or by a protocol and a command, such as ``program:COMMAND``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
-"""Names of the protocols. ``NAME:COMMAND`` is a player that is an external program."""
+"""Names of the protocols. ``NAME:COMMAND`` names an external program that uses the protocol as a player."""
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
@@ -75,7 +75,7 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
 
 
 def name_of(player: Player, requested: str) -> str:
-    """Return the name that an external program reports, or else the name by which the player was requested."""
+    """Return the name that an external program reports. Other players keep the name by which they were requested."""
     return getattr(player, "name", "") or requested
 
 

@@ -1,4 +1,4 @@
-"""Hnefatafl Text Protocol of hnefatafl.org: programs that speak it as players, and a front for our engine.
+"""Hnefatafl Text Protocol of hnefatafl.org, for external programs as players, and as a front for our engine.
 
 The protocol and its moves, such as ``play attacker d11 d9``, follow ``src/message.rs`` and ``src/play.rs`` of
 https://github.com/dcampbell24/hnefatafl. The source does not specify whether ``generate_move`` also makes the move, so
@@ -67,7 +67,7 @@ class HtpWords(Words):
         return built_in(variant, own)
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line: distinguish answers from refusals."""
+        """Process a line from the program, and return whether it is an answer or a refusal, with no immediate reply."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
@@ -76,7 +76,8 @@ class HtpWords(Words):
 
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
-        # All time on the clock is for this move, because the clock is set again before the next move.
+        # The program may use all the time on the clock for this move, because the clock is set again before the next
+        # move.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
@@ -109,7 +110,7 @@ class HtpFront(Front):
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
-        self._session.handle("isready")  # load or compile now, so that no move loses time to it
+        self._session.handle("isready")  # load or compile the kernels now, so that no move loses time
 
     def handle(self, line: str) -> bool:
         """Execute a line. Text after a number sign is a comment."""

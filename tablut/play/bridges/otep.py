@@ -1,6 +1,6 @@
-"""OpenTafl's engine protocol (OTEP): engines that speak it as players, and a front for our engine.
+"""OpenTafl's engine protocol (OTEP), for external engines as players, and as a front for our engine.
 
-The source for the protocol is ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. The protocol
+The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It
 cannot transmit the earlier moves of a game that is under way, so the current position is sent as the start.
 """
 
@@ -48,11 +48,11 @@ class OtepWords(Words):
         self._full = False
         self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
-        """Replies to the requests that the engine may send at any time."""
+        """Replies to requests that the engine may send at any time."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string, and the rules about the history of a game that the string cannot express."""
+        """Return the rules string, and the rules about the history of a game that this string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
         loses = variant.rules.repetition.result == "mover_loses"
@@ -80,7 +80,7 @@ class OtepWords(Words):
         before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
         last = before.pop() if moves else None
         if limits.movetime is not None:
-            # The clock has no main time and one period, which is renewed for each move.
+            # The clock has no main time, and one overtime period that is renewed for each move.
             left = f"{max(1, int(1000 * limits.movetime))}*"
             self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
         clock = self._replies.get("clock", "")
@@ -127,7 +127,7 @@ class OtepFront(Front):
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
-        self._session.handle("isready")  # load or compile now, so that no move loses time to it
+        self._session.handle("isready")  # load or compile the kernels now, so that no move loses time
         self._write("hello")
 
     def _refuse(self, command: str, why: str) -> None:
@@ -173,7 +173,7 @@ class OtepFront(Front):
         self._own, self._clocks = "", {}
         variant, known = read_rules(text), self._board.variant
         alike = variant.terrain, variant.rules.model_copy(update={"first": known.rules.first})
-        # Keep the variant if only the start differs, because new tables would take time.
+        # Keep the variant if only the start position differs, because building new tables would take time.
         self._board = Board(known if alike == (known.terrain, known.rules) else variant, rules_start(text))
 
     def _set_up(self, record: str) -> None:
@@ -183,9 +183,9 @@ class OtepFront(Front):
         self._board = board
 
     def _go_on(self, moves: list[str], record: str) -> None:
-        """Make the given moves, after the engine's last move if this is not confirmed yet.
+        """Make the given moves. If the engine's last move is not confirmed yet, make that move first.
 
-        If the result is not the position received, set that position instead.
+        If this does not lead to the position received from the client, set that position instead.
         """
         own, self._own = [self._own] * bool(self._own), ""
         cells = read_position(record, "b", self._board.size).cells

@@ -2,7 +2,7 @@
 
 The protocol of a program is a subclass of `Words`. The output of a process is not trusted: the length of lines is
 limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a caller never
-waits longer than its time limit.
+has to wait longer than the time limit that it passes.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from tablut.work.one_caller import OneCaller, alone
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
-"""Number of unrequested answers after which a program counts as faulty."""
+"""Number of unrequested answers at which a program is treated as faulty."""
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Time in seconds that a program has to exit after it was asked to."""
+"""Time in seconds within which a program must exit after it was asked to do so."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""Kind of an answer by which a program refuses to go on. It can replace any other answer."""
+"""Kind of answer with which a program refuses a request. Such an answer can replace any other answer."""
 
 
 class ProgramError(MachineError):
-    """A program has exited or broken its protocol. This counts as a failure of the machine, not of the user."""
+    """Error for a program that has exited or violated its protocol. It counts as a failure of the machine."""
 
 
 class LateError(ProgramError, TimeoutError):
-    """A program has not answered within its time."""
+    """Error for a program that has not answered within its time limit."""
 
 
 class UnreadableMoveError(InputError):
-    """A player's answer cannot be parsed as a move. It counts like an illegal move."""
+    """Error for an answer of a player that cannot be parsed as a move. It counts as an illegal move."""
 
 
 class ProgramAnswer(NamedTuple):
-    """ProgramAnswer of a program: its kind, its text, and the last line of information about the search."""
+    """Answer of a program: its kind, its text, and the last line of information about the search."""
 
     kind: str
     text: str
@@ -66,7 +66,7 @@ class ProgramAnswer(NamedTuple):
 
 
 class ProgramGame(NamedTuple):
-    """Rules and options of a game."""
+    """Rules and options of a game that is played by a program."""
 
     variant: Variant
     rules: str
@@ -80,12 +80,12 @@ class Words(ABC):
     """Protocol of a program, with the state of one session."""
 
     game: ProgramGame
-    """ProgramGame that the program is playing."""
+    """Game that the program is playing."""
 
     limits: ClassVar[tuple[str, ...]] = ("movetime",)
-    """Names of the `SearchLimits` that the protocol supports."""
+    """Names of the fields of `SearchLimits` that the protocol supports."""
     anywhere: ClassVar[bool] = True
-    """Whether a game may begin from a position other than the start of its variant."""
+    """Whether a game may begin from a position other than the start position of its variant."""
     options_known: ClassVar[bool] = False
     """Whether the protocol supports options."""
     farewell: ClassVar[str] = "quit\n"
@@ -94,19 +94,22 @@ class Words(ABC):
         self.name = ""
         """Name reported by the program."""
         self.info = ""
-        """Last information from the program about its search."""
+        """Last line of information from the program about its search."""
 
     @classmethod
     @abstractmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
         """Return the rules to send to the program, and the rules that the protocol cannot express.
 
-        Settings about the rules are removed from ``own``.
+        Settings that concern the rules are removed from ``own``.
         """
 
     @abstractmethod
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program; return the kind of answer and the immediate reply, or empty strings."""
+        """Process a line from the program, and return the kind of answer and an immediate reply.
+
+        Either is an empty string if there is none.
+        """
 
     @abstractmethod
     def greet(self, process: Process, seconds: float) -> None:
@@ -117,18 +120,18 @@ class Words(ABC):
 
     @abstractmethod
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
-        """Request a move."""
+        """Request a move from the program and return its answer."""
 
     @abstractmethod
     def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move in an answer, with the score and statistics that the program reported."""
 
     def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
-        """Send the result of the game; ``winner`` is None if it is not known."""
+        """Send the result of the game. ``winner`` is None if the result is not known."""
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError for limits, or for a start other than the variant's, that the protocol cannot express."""
+        """Raise InputError if the protocol cannot express the limits, or a start other than the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError("its protocol cannot set another start position", remedy="use the start of the rules")
         if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
@@ -141,8 +144,8 @@ class Words(ABC):
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
     """Return the rules in which two variants differ, with the values of the first variant.
 
-    The first list contains the rules that apply to a position. The second contains those that depend on the history of
-    a game.
+    The first list contains the rules that apply to a position. The second list contains the rules that depend on the
+    history of a game.
     """
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
     found: tuple[list[str], list[str]] = ([], [])
@@ -163,10 +166,10 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules for a program that plays a single variant: Copenhagen, or the setting ``variant``.
+    """Return the rules for a program that plays only one variant: Copenhagen, or the one in the setting ``variant``.
 
-    Raise InputError if the variants differ in other rules than those about the history of the game. The match enforces
-    these.
+    Raise InputError if the variants differ in rules other than those about the history of the game. A match enforces
+    the rules about the history itself.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsupported = unlike(variant, plays)
@@ -179,7 +182,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
 
 
 class Process:
-    """Running program, with its unread answers."""
+    """Running external program, with its unread answers."""
 
     def __init__(self, command: str, words: Words) -> None:
         self.words = words
@@ -196,8 +199,9 @@ class Process:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
-                # A separate process group, so that its children end with it and it gets no keyboard interrupt. No
-                # separate session: Linux divides processor time by session, and the other player may run in this one.
+                # The program gets a separate process group, so that its children end with it and it receives no
+                # keyboard interrupt. It gets no separate session, because Linux divides processor time by session, and
+                # the other player may run in this one.
                 **_OWN_GROUP,
             )
         except OSError as error:
@@ -244,7 +248,7 @@ class Process:
         self._answers.put(None)
 
     def _drain_errors(self, stream: IO[bytes]) -> None:
-        """Read the error stream of the program and keep the last part of it."""
+        """Read the error stream of the program and keep the last part of the text."""
         with stream:
             while piece := stream.readline(1 << 12):
                 self._last_words = (self._last_words + piece)[-_LAST_WORDS:]
@@ -252,16 +256,17 @@ class Process:
     # -- requests ----------------------------------------------------------------------
 
     def send(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, they are lost, and the next `request` reports the exit."""
+        """Write lines to the program. If it has exited, the lines are lost and the next `request` reports the exit."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
             self._popen.stdin.flush()
 
     def request(self, lines: str, answer: str, seconds: float, times: int = 1) -> ProgramAnswer:
-        """Write lines and return the answer to them, or the last of several answers (``times``).
+        """Write lines to the program and return its answer.
 
-        Without lines, an answer that the program gave earlier also counts.
+        If ``times`` answers are expected, the last one is returned. If there are no lines to write, an answer that the
+        program gave earlier also counts.
         """
         deadline = time.monotonic() + seconds
         if lines:
@@ -271,7 +276,8 @@ class Process:
                     pass
                 self._answers.put(None)
         self._unrequested = -times
-        # If the program does not read its input, writing could block for ever, so the alarm kills it.
+        # If the program does not read its input, writing could block for ever. In this case the alarm kills the
+        # program.
         with alarm(seconds, self.kill), suppress(queue.Empty):
             self.send(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
@@ -306,7 +312,7 @@ class Process:
     # -- end of the program ------------------------------------------------------------
 
     def leave(self) -> None:
-        """Ask the program to exit, and kill it if it does not."""
+        """Ask the program to exit, and kill it if it does not exit."""
         if self.usable:
             with alarm(_LEAVE, self.kill):
                 self.send(self.words.farewell)
@@ -333,7 +339,7 @@ class Process:
 
 
 class IdlePrograms:
-    """Pool of programs that wait for their next game, as a context manager that ends them all.
+    """Pool of programs that wait for their next game. It is a context manager that ends all of them on exit.
 
     Several games may be played simultaneously, each with a separate process.
     """
@@ -387,23 +393,23 @@ class IdlePrograms:
 # -- programs as players ------------------------------------------------------------
 
 
-# Like any player at fault, a program that is late, writes something unreadable or exits loses its game. It is then
-# ended.
+# Like any player at fault, a program that is late, writes something unreadable or exits loses its game. Its process is
+# then ended.
 #
-# A process plays one game after the other and is notified of each new game, so that start-up costs time only once in a
-# match. The process ends with the match.
+# A process plays one game after another and is notified of each new game, so start-up costs time only once in a match.
+# The process ends with the match.
 
 
 _LATE: Final = 5.0
 """Time in seconds to wait for a late answer. A late player loses, but after an answer its process can be reused."""
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
-"""Setting of the player that is not sent to the program: the time in seconds for requests without a time limit."""
+"""Setting that is not sent to the program: the time in seconds allowed for requests without a time limit."""
 
 
 @contextmanager
 def _naming(command: str) -> Iterator[None]:
-    """Prefix input errors with the name of the program."""
+    """Prefix the messages of input errors with the name of the program."""
     try:
         yield
     except InputError as error:
@@ -411,7 +417,7 @@ def _naming(command: str) -> Iterator[None]:
 
 
 class ProgramPlayer(OneCaller):
-    """Player for one game that is an external program."""
+    """Player that is an external program, for a single game."""
 
     def __init__(
         self,

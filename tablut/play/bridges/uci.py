@@ -1,8 +1,8 @@
-"""The engine's UCI-like protocol and TaflZero's variant of it, for programs as players; and fronts for our engine.
+"""The engine's UCI-like protocol and TaflZero's variant of it, for external programs, and fronts for our engine.
 
-A player ``program:COMMAND`` speaks a subset of the protocol of `tablut engine`. A front is another protocol that our
-engine speaks: it translates lines for an `EngineSession`, and its responses. The source for TaflZero's protocol, which
-has a different FEN, is ``README.md`` of https://github.com/sovelin/taflzero.
+A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front implements another protocol for
+our engine. It translates the client's lines for an `EngineSession`, and translates the responses back. TaflZero's
+protocol, which has a different FEN, is described in ``README.md`` of https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ANSWERS: Final = ("bestmove", "readyok", "uciok")
 
 
 def go(limits: SearchLimits) -> str:
-    """Return the ``go`` line that requests a move within limits."""
+    """Return the ``go`` line that requests a move within the given limits."""
     words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
     if limits.movetime is not None:
         # At least 1 ms, because a time of 0 is refused.
@@ -50,11 +50,11 @@ class UciWords(Words):
     def __init__(self) -> None:
         super().__init__()
         self.options: dict[str, str] = {}
-        """Options that the program has announced, in its spelling, keyed by the name in lower case."""
+        """Options announced by the program, in the program's spelling, keyed by their names in lower case."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Return the name of the rule set to send to the program, and no differences."""
+        """Return the name of the rule set to send to the program, and an empty list of unsupported rules."""
         if name := own.pop("variant", None) or shipped_name(variant):
             return name, []
         raise InputError(
@@ -79,9 +79,10 @@ class UciWords(Words):
         process.request("uci\n", "uciok", seconds)
 
     def settings(self) -> dict[str, str]:
-        """Return the options to send. Raise InputError for a player's setting that the program has not announced.
+        """Return the options to send to the program.
 
-        Options shared by all players are left out if the program has not announced them.
+        Raise InputError for a setting of the player that the program has not announced. Options shared by all players
+        are left out if the program has not announced them.
         """
         options, own = self.game.options, self.game.own
         if unknown := sorted(name for name in own if name.lower() not in self.options):
@@ -141,7 +142,7 @@ def option_line(option: tuple[str, str]) -> str:
 
 
 class TaflZeroWords(UciWords):
-    """UCI without rules and without ``ucinewgame``, and with a single limit for a move."""
+    """Variant of UCI without rules, without ``ucinewgame``, and with a single limit for a move."""
 
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
 
@@ -152,7 +153,7 @@ class TaflZeroWords(UciWords):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError for limits that the protocol cannot express, such as two limits together."""
+        """Raise InputError for limits that the protocol cannot express, such as two limits at the same time."""
         super().check(limits, elsewhere=elsewhere)
         if limits.nodes and limits.movetime:
             raise InputError("its protocol does not support nodes and movetime together", remedy="use only one of them")
@@ -185,7 +186,7 @@ def in_points(line: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a message as one line of ASCII, which every protocol can transmit."""
+    """Convert a message to one line of ASCII, which every protocol can transmit."""
     return one_line(text).encode("ascii", "backslashreplace").decode()
 
 
@@ -204,20 +205,20 @@ class Front(LineProtocol):
         self._greet()
 
     def _greet(self) -> None:
-        """Write the first line, in protocols where the engine starts the exchange."""
+        """Write the first line if the engine starts the exchange in this protocol."""
 
     def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (used by some protocols)
         self._write(self.refusal.format(plain(why)))
 
     @abstractmethod
     def _translate(self, line: str) -> None:
-        """Translate a line of the engine and write it. The search thread may call this."""
+        """Translate a line of the engine and write it. The search thread may call this method."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Start a search of the current board.
 
-        The limits are those given to the front. Otherwise they are derived from the seconds left on the clock
-        (``left``) and the increment per move (``more``).
+        If limits were given to the front, the search uses them. Otherwise the limits are derived from the seconds left
+        on the clock (``left``) and the increment per move (``more``).
         """
         self._need()
         limits = self._limits
@@ -229,13 +230,13 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front that speaks the engine's usual protocol with FEN and moves in TaflZero's notation."""
+    """Front for the engine's usual protocol, with FEN and moves in TaflZero's notation."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session itself keeps track of refused lines and checks the length of lines."""
+        """Execute a line. The engine session records refused lines and checks the length of lines."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

@@ -1,6 +1,6 @@
-"""Bologna competition: a client that plays on its server, and a server with the same protocol.
+"""Bologna competition: a client for its server, and a server with the same protocol.
 
-`client` plays a game within the server's time, and `referee` runs games between two clients and enforces the rules.
+`client` plays a game within the server's time limit. `referee` runs games between two clients and enforces the rules.
 `tablut.formats.bologna` encodes and decodes the messages.
 """
 

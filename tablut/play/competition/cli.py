@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds in which our own players must receive the end of the last game."""
+"""Time in seconds within which our own players must receive the end of the last game."""
 
 
 class _RefereedGame(Result):
@@ -45,7 +45,7 @@ class _RefereedGame(Result):
 
 
 class _Refereed(Result):
-    """Result of the command: the result of the last game, then all games."""
+    """Result of the command: the result of the last game, followed by all games."""
 
     variant: str
     result: str | None
@@ -119,8 +119,8 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # A command may be longer than a name is allowed to be. If it were refused, the other side would wait in
-            # vain.
+            # A command may be longer than the maximum length of a name. If the name were refused, the other side would
+            # wait in vain.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, settings.timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
@@ -142,7 +142,7 @@ def referee_command(
 
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
-    """Play one side of all games, as a client of the server like any other."""
+    """Play one side of all games, as an ordinary client of the server."""
 
     def complain(line: str) -> None:
         live.print(f"{settings.name}: {line}", soft_wrap=True)

@@ -1,12 +1,13 @@
 """Client that plays one game on a competition server.
 
-The server decides about the rules, and the client plays in any position that it receives. Because repetition counts,
-the client keeps the history of the game as long as each state follows from the previous state by a legal move. A state
-that does not follow starts a new history, and so does a state that is decided by our rules while the server continues.
+The server decides all questions about the rules, and the client plays in any position that it receives. Because
+repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
+legal move. A state that does not follow starts a new history. So does a state in which the game is over by our rules
+although the server continues it.
 
-The clock starts when the first byte of a state arrives in which the client is to move. Whatever the player does, a move
+The clock starts when the first byte arrives of a state in which the client is to move. Whatever the player does, a move
 is sent before the server's time is up. If the server closes the connection without a result, the result is unknown. The
-client never reconnects, since no server lets a player rejoin a game.
+client never reconnects, because no server lets a player rejoin a game.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from tablut.work.files import excerpt
 _FIRST_STATE: Final = 900.0
 """Time in seconds to wait for the first state. The competition's server waits 300 s for each player."""
 _SILENCE: Final = 60.0
-"""Time in seconds, beyond the opponent's time, after which a silent server counts as failed."""
+"""Time in seconds, in addition to the opponent's time, after which a silent server is considered to have failed."""
 _RETRY: Final = 0.2
 
 
@@ -114,7 +115,7 @@ class ServerGame(NamedTuple):
 
 
 class _ServerFailure(Exception):  # noqa: N818
-    """The network failed, or the server sent an invalid state."""
+    """Failure of the network, or an invalid state from the server."""
 
 
 class _Line:
@@ -134,7 +135,7 @@ class _Line:
             raise _ServerFailure(f"the connection was lost ({error.strerror or error})") from error
 
     def receive(self, seconds: float) -> tuple[str, float] | None:
-        """Return a message with the arrival time of its first byte, or None when the connection has ended."""
+        """Return a message and the arrival time of its first byte, or None if the connection has ended."""
         until = time.monotonic() + seconds
         while True:
             began = self._began
@@ -152,7 +153,7 @@ class _Line:
             self._frames.feed(data)
 
     def waiting(self) -> bool:
-        """Return whether further bytes have arrived, without waiting for them."""
+        """Return without waiting whether further bytes have arrived."""
         self._socket.settimeout(0)
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))
@@ -270,8 +271,8 @@ class _ClientGame:
         tell: Callable[[str], None],
         complain: Callable[[str], None],
     ) -> None:
-        # There are two boards: the game as played (`record`), and the board that the player gets (`view`). The latter
-        # has a shorter history if the server continued a game that is decided by our rules.
+        # There are two boards: the game as played (`record`), and the board that the player receives (`view`). The
+        # latter has a shorter history if the server continued a game that is over by our rules.
         self.record: Board | None = None
         self.view: Board | None = None
         self.result: GameResult | None = None
@@ -292,7 +293,7 @@ class _ClientGame:
                 return
             text, began = message
             side = self._take(text)
-            # If another state has followed already, this one needs no move.
+            # If another state has already arrived, this one needs no move.
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
 
@@ -310,7 +311,7 @@ class _ClientGame:
         return state.side
 
     def _follow(self, state: BolognaState) -> None:
-        """Update the boards to a state, with a legal move from the previous state if one leads there."""
+        """Update the boards to a state, by a legal move from the previous state if one leads to it."""
         record, view = self.record, self.view
         if record is None or view is None:
             self._begin_at(state, "w")
@@ -339,7 +340,7 @@ class _ClientGame:
         """Start a new history at a state. ``side`` is the side to move if the state ends the game."""
         board = Board(self._variant, state.position(side))
         if state.side is not None:
-            board.outcome()  # rejects invalid positions, except at the end of a game, where the king may be missing
+            board.outcome()  # reject invalid positions, except at the end of a game, where the king may be missing
         self.record, self.view = board, board.copy()
 
     def _answer(self, line: _Line, began: float) -> None:
@@ -392,15 +393,15 @@ def _summary(sent: SentMove, seconds: float) -> str:
 # -- moves within the server's time, whatever the player does ------------------------------
 
 
-# The player thinks in a separate thread, with a time limit that leaves a margin. If it exceeds the
-# limit, fails, or returns an illegal move, a plain move is sent instead: one that escapes or
-# captures the king if possible, or else the first legal move. Each such case is reported. If the player
-# still thinks about an earlier position when the next move is due, it is not called again until it
-# has finished, because a player serves one call at a time.
+# The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
+# returns an illegal move, a plain move is sent instead. The plain move wins immediately by an escape or a capture of
+# the king if possible; otherwise it is the first legal move. Each of these cases is reported. If the player is still
+# working on an earlier position when the next move is due, it is not called again until it has finished, because a
+# player serves one call at a time.
 
 
 def move_margin(timeout: float) -> float:
-    """Return the part, in seconds, of the server's time for a move that is not used.
+    """Return the part, in seconds, of the server's time for a move that the client does not use.
 
     The margin is 0.1 s plus a tenth of the time, at most 2 s and at most half of the time. It allows for the
     network and for other load on the machine.
@@ -409,7 +410,7 @@ def move_margin(timeout: float) -> float:
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without any search: one that wins immediately if it is found, or else the first one."""
+    """Return a legal move without a search: an immediately winning move if one is found, otherwise the first move."""
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()
@@ -445,7 +446,7 @@ class Thinker:
         self._thread: threading.Thread | None = None
 
     def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> SentMove:
-        """Return the player's move, or a plain one if the player does not return a usable move in time.
+        """Return the player's move, or a plain move if the player does not return a usable one in time.
 
         ``patience`` is the time in seconds to wait for the player.
         """

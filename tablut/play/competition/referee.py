@@ -1,9 +1,9 @@
-"""Server for the competition's protocol. It is based on asyncio streams and referees one game after the other.
+"""Server for the competition's protocol. It is based on asyncio streams and referees one game after another.
 
 White connects to one port and black to another. Each player sends its name and then receives the
 state after every ply. Whatever a player sends or fails to send, the game continues or ends, and
-both players receive its result, even after a timeout. A player can end its game, but
-never the server.
+both players receive its result, even after a timeout. A player can end its game, but it can
+never stop the server.
 
 No other player is admitted during a game. Players that connect for a later game wait in the operating
 system's queue. During the last game they are turned away.
@@ -41,13 +41,13 @@ _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Time in seconds to read a move that arrives just when the time is up. Such a move counts as in time."""
+"""Time in seconds to read a move that arrives just when the time is up. Such a move counts as being in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
 
 class NoPlayersError(TablutError):
-    """One or both players did not connect in time."""
+    """Error if one or both players did not connect in time."""
 
     exit_code = 3
 
@@ -62,7 +62,7 @@ class RefereeSettings(NamedTuple):
     host : str
         Address to listen on.
     port_white, port_black : int
-        Port of each side; 0 for any free port.
+        Port of each side, or 0 for any free port.
     wait : float
         Time in seconds to wait for both players of a game.
     repeats : int
@@ -113,7 +113,7 @@ class RefereeSettings(NamedTuple):
 
 
 class RefereedGame(NamedTuple):
-    """Refereed game. Its verdict is None if the game was interrupted."""
+    """Game that was refereed. The verdict is None if the game was interrupted."""
 
     white: str
     black: str
@@ -125,7 +125,7 @@ class RefereedGame(NamedTuple):
 
 
 class Referee(OneCaller):
-    """Referee that listens on two ports and runs games, as a context manager.
+    """Referee that listens on two ports and runs games. It is a context manager.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class Referee(OneCaller):
         Returns
         -------
         RefereedGame
-            Game so far.
+            The game so far.
         """
         match = self.match
         assert match is not None, "no game was begun"
@@ -281,7 +281,7 @@ class Referee(OneCaller):
         return seats
 
     async def _seat(self, seats: Seats, side: Side) -> None:
-        """Give the seat to one player after the other. The next player waits until the current player has left."""
+        """Assign the seat to one player after another. The next player waits until the current one has left."""
         while True:
             connection = seats[side] = await self._accept(side)
             try:
@@ -348,7 +348,7 @@ class Referee(OneCaller):
             if match.board.ply != ply:
                 self._send(match, seats)
             elif side == to_move:
-                seats[side].send(match.state)  # the player's move was refused, but it may try again
+                seats[side].send(match.state)  # the move was refused, but the player may try again
 
     def _send(self, match: Match, seats: Seats) -> None:
         for connection in seats.values():
@@ -378,7 +378,7 @@ class Referee(OneCaller):
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Number of unsent bytes (about forty states) at which the connection is closed because the player does not read."""
+"""Number of unsent bytes, about forty states, at which the connection is closed because the player does not read."""
 
 
 class Connection:
@@ -398,7 +398,10 @@ class Connection:
         return text
 
     async def overhear(self) -> bool:
-        """Read input that arrives before the game. Return True if it is too much, False when the player disconnects."""
+        """Read input that arrives before the game, until it is too much or the player disconnects.
+
+        Return True in the former case and False in the latter.
+        """
         while self._frames.held <= _PIECE:
             if not await self._read():
                 return False
@@ -424,11 +427,11 @@ class Connection:
         self._writer.transport.abort()
 
     async def leave(self, seconds: float) -> None:
-        """Close the connection after the last messages have arrived, at most after the given time in seconds.
+        """Close the connection after the last messages have arrived, or when the given time in seconds is over.
 
-        A connection that is closed with unread input is reset, and the other end may then lose the result of the game
-        if it has not read it yet. Therefore only the sending direction is closed first, and input is read and dropped
-        until the other end closes too.
+        If a connection is closed while it has unread input, it is reset. The other end may then lose the result of the
+        game if it has not read the result yet. Therefore only the sending direction is closed first, and input is read
+        and discarded until the other end closes the connection too.
         """
         try:
             with suppress(OSError, TimeoutError):
@@ -455,7 +458,7 @@ async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
 async def _listen_to(
     connection: Connection, side: Side, inbox: asyncio.Queue[tuple[Side, str | FrameError | None]]
 ) -> None:
-    """Put a player's messages into the inbox, and at the end None for a disconnection, or the error."""
+    """Put a player's messages into the inbox, followed by None for a disconnection or by the error that occurred."""
     text: str | None = ""
     while text is not None:
         try:
@@ -467,13 +470,13 @@ async def _listen_to(
 
 
 # ------------------------------------------------------------------------------------------
-# The referee's state of a game, without sockets: the meaning of each message, and the end of the game
+# The referee's state of a game, without sockets: the effect of each message, and the end of the game
 
 
-# An illegal move is an error, and so is a message from the player that is not to move. A player with more errors than
-# allowed loses. An invalid message, exceeding the time, and disconnecting lose immediately. The rules decide everything
-# else: a side without a legal move loses, and a position that recurs more often than allowed is a draw where the rules
-# have repetition.
+# An illegal move is an error, and so is a message from the player that is not to move. A player that makes more errors
+# than allowed loses. A player that sends an invalid message, exceeds its time or disconnects loses immediately. The
+# rules decide everything else: a side without a legal move loses, and a position that recurs more often than allowed is
+# a draw if the variant has a repetition rule.
 
 
 ENDS: Final = {
@@ -482,18 +485,18 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations caused by a player outside the rules of the game, with texts for people."""
+"""Terminations that a player causes outside the rules of the game, with descriptions for users."""
 
 
 class Ruling(NamedTuple):
-    """End of a game: its termination and result."""
+    """Verdict at the end of a game: its termination and its result."""
 
     termination: str
     result: GameResult
 
 
 class Match:
-    """State of a game, which processes the players' messages and provides the state to send."""
+    """Refereed state of a game. It processes the players' messages and provides the state to send to them."""
 
     def __init__(
         self,
@@ -535,7 +538,7 @@ class Match:
 
     @property
     def state(self) -> str:
-        """State as it is sent to the players."""
+        """State of the game in the form that is sent to the players."""
         return bologna.write_state(self.board.position, self.turn)
 
     def receive(self, side: Side, text: str) -> None:
@@ -551,7 +554,7 @@ class Match:
             self._error(side, "moves although it is not its turn")
             return
         if claimed not in (None, side):
-            # Only note it, since the competition's server ignores this field too.
+            # This field is only noted, because the competition's server ignores it too.
             self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[OTHER_SIDE[side]]}")
         try:
             self.board.push(move)
@@ -578,7 +581,7 @@ class Match:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
     def lose(self, side: Side, termination: str, reason: str = "") -> None:
-        """End the game as lost for a side, with a termination from `ENDS`."""
+        """End the game with a loss for a side, and with a termination from `ENDS`."""
         if self.verdict is not None:
             return
         self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])

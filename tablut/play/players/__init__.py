@@ -1,4 +1,4 @@
-"""Players, which choose moves, with a common protocol and a registry of their names.
+"""Players, which choose moves, with their common protocol and a registry of their names.
 
 Importing this package imports neither the players themselves nor numba.
 """

@@ -1,4 +1,4 @@
-"""Base class of the players from the literature, and the budget that the compiled ones spend on a move."""
+"""Base class of the players from the literature, and the budget that compiled players may spend on a move."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from tablut.work.one_caller import OneCaller, alone
 
 
 class ReproducedPlayer(OneCaller):
-    """Base class of the players from the literature: their settings, their random numbers, and what a choice needs."""
+    """Base class of the players from the literature, with their settings, random numbers and limits."""
 
     name: ClassVar[str]
-    """Name in the registry, which also states the limits that can end a move of the player."""
+    """Name of the player in the registry, which also lists the limits that can end a move of the player."""
     declared: ClassVar[Mapping[str, Setting]] = {}
     """Settings of the player, by name."""
     defaults: ClassVar[Mapping[str, str]] = {}
@@ -41,31 +41,31 @@ class ReproducedPlayer(OneCaller):
 
     @alone
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move in an undecided position, within limits."""
+        """Return a move in an undecided position, chosen within the given limits."""
         began = time.perf_counter()
         check_limits(self.name, limits)
         return self._choice(board, moves_asked_about(board, self.variant), limits, began)
 
     @abstractmethod
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
-        """Return one of the legal moves. The time for it runs since ``began``."""
+        """Return one of the legal moves. The time for the move has been running since ``began``."""
 
 
 # -- the budget for a move: a number of moves made, and time on a clock that the kernels read themselves ---
 
 
 NODES: Final = 0
-"""Number of moves made."""
+"""Index of the number of moves made."""
 STOPPED: Final = 1
 _NODE_LIMIT: Final = 2
 _NEXT_LOOK: Final = 3
-"""Number of moves after which the clock is read next."""
+"""Index of the number of moves after which the clock is read next."""
 _CLOCK_ADDRESS: Final = 4
 _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
-"""Time at which the budget ends, in nanoseconds of that clock."""
+"""Index of the time at which the budget ends, in nanoseconds of the clock."""
 _SECONDS: Final = 7
-"""First of the two places that receive the reading of the clock: seconds, then nanoseconds."""
+"""Index of the first of the two items that receive the reading of the clock: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62

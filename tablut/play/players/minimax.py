@@ -1,11 +1,11 @@
-"""Two minimax players from the literature: their compiled alpha-beta search and both evaluations.
+"""Two minimax players from the literature, with their compiled alpha-beta search and both evaluations.
 
-The two source texts use no move ordering, transposition table or quiescence search, so this search does not use them
-either. Moves are tried in the engine's order, and the first of equally good moves is kept. `tablut.play.search` uses
-all these techniques.
+The players in the two source texts use no move ordering, transposition table or quiescence search, so this search does
+not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. The search in
+`tablut.play.search` uses all these techniques.
 
-A position is valued for the side to move at the root, as in both sources. One of the sources weighs own pieces and the
-opponent's pieces differently, so the value for the other side is not the negative of this value.
+A position is valued for the side to move at the root, as in both sources. One of the sources gives different weights to
+the player's pieces and to the opponent's pieces, so the value for the other side is not the negative of this value.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from tablut.rules.outcome import UNDECIDED
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
-"""Evaluation with weights for own pieces, the opponent's pieces, nearness to an escape, and the end of the game."""
+"""Evaluation with weights for the player's pieces, the opponent's, nearness to an escape, and the end of the game."""
 BERKELEY: Final = 1
 """Evaluation with weights for attackers beside the king, a king near the castle, pieces, and the end of the game."""
 
-# Places in `MinimaxState.counters`.
+# Indices into `MinimaxState.counters`.
 ROOT_MOVES: Final = 0
 ROOT_MOVE: Final = 1
-"""Best of the root moves that were searched completely, or -1 if there is none."""
+"""Best of the root moves that were searched completely, or -1 if there is no such move."""
 ROOT_SCORE: Final = 2
 ROOT_DONE: Final = 3
 """Number of root moves that were searched completely."""
 ROOT_SIDE: Final = 4
 LIMIT_PLY: Final = 5
-"""Plies from the root at which the game is drawn."""
+"""Number of plies from the root at which the game is drawn."""
 REPETITION_RULE: Final = 6
 """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
 BASE: Final = 7
@@ -89,7 +89,7 @@ class Evaluation(NamedTuple):
 
 
 class MinimaxState(NamedTuple):
-    """Working memory of a minimax search; N is the size and C the number of cells of the board, P is `MOST_DEPTH`.
+    """Working memory of a minimax search. N is the size of the board, C its number of cells, and P is `MOST_DEPTH`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class MinimaxState(NamedTuple):
     moves : ndarray of int32, shape ((P + 1) * 4C,)
         Moves at each ply.
     keys : ndarray of uint64
-        Zobrist keys of the positions before the root that may recur, then those of the path.
+        Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
     counters : ndarray of int64
         Settings and results.
     budget : ndarray of int64
@@ -185,7 +185,7 @@ def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
 def _negamax(
     t: Tables, evaluation: Evaluation, state: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> int:
-    """Return the value for the side to move of a position below the root that the last move did not decide."""
+    """Return the value, for the side to move, of a position below the root that the last move did not decide."""
     board = state.board
     side, chooser = side_of(t, board), I64(state.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)
@@ -255,7 +255,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two players, with no technique beyond those of the sources
+# -- the two players, which use no technique beyond those of the sources
 
 
 _INFINITY: Final = 1 << 40
@@ -272,15 +272,15 @@ class _AlphaBeta(ReproducedPlayer):
         self._engine = engine_for(variant)
         self._depth, *weights = (int(value) for value in self.settings.values())
         end = weights[3] if len(weights) == 4 else _INFINITY
-        # Bound on the value of an undecided position. A larger value proves an end of the game, if the end has enough
-        # weight.
+        # Bound on the value of an undecided position. A larger value proves a won or lost game, if the weight of the
+        # end is large enough.
         pieces = 1 + variant.attackers + variant.defenders
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
         self._evaluation = new_evaluation(variant, self.kind, [*weights[:3], end])
         board = Board(variant)
         if moves := list(board.legal_moves):
-            # Load or compile the kernel now, so that no move loses time to it.
+            # Load or compile the kernel now, so that no move loses time.
             self._choice(board, moves, SearchLimits(nodes=1), time.perf_counter())
 
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
@@ -309,7 +309,8 @@ class _AlphaBeta(ReproducedPlayer):
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # With iterative deepening, the first depth at which the end is found is the number of plies to it.
+                    # With iterative deepening, the first depth at which the end is found is the number of plies to the
+                    # end.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return bare_choice(best)._replace(mate=mate, depth=completed, nodes=int(state.budget[NODES]))
@@ -318,15 +319,16 @@ class _AlphaBeta(ReproducedPlayer):
 class PayoffPlayer(_AlphaBeta):
     """``payoff``: minimax with alpha-beta and iterative deepening, from the second McGill text.
 
-    The text's "technical approach" defines the payoff of a position for the player that chooses: plus 60 for each of
-    its own pieces; minus 30 for each of the opponent's; for white, plus 50 minus the number of tiles from the king
-    to the nearest corner, and for black the negative of that; plus 50,000 for a win and minus 50,000 for a loss.
+    The text's "technical approach" defines the payoff of a position for the player that chooses a move. The payoff is
+    plus 60 for each of this player's pieces, and minus 30 for each of the opponent's. For white, it includes 50 minus
+    the number of tiles from the king to the nearest corner, and for black the negative of this number. A win adds
+    50,000, and a loss subtracts 50,000.
 
     The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since a
     king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts are
-    also added when the game has ended. The text deepens "by one", and then speaks of "a depth of one". This player
+    also added when the game has ended. The text deepens "by one", and then mentions "a depth of one". This player
     deepens one ply at a time within its limits. For the other interpretation, use ``depth=1`` or ``--depth 1``. An
-    interrupted iteration is ignored. Where escapes are not corners, the nearest escape replaces the nearest corner. A
+    interrupted iteration is ignored. If the escapes are not corners, the nearest escape replaces the nearest corner. A
     repeated position is valued by the rules, and a draw is worth 0.
     """
 

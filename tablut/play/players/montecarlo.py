@@ -1,6 +1,6 @@
 """Monte Carlo players of the McGill player paper, sections IV and V.
 
-They are a single player with four sets of defaults, whose playouts are compiled.
+They are implemented as a single player with four sets of defaults. The playouts are compiled.
 """
 
 from __future__ import annotations
@@ -35,25 +35,25 @@ from tablut.variants import Variant
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
 
 
-# A playout plays a fixed number of plies from the root. As long as its states are known, UCT chooses the next move, and
-# prefers moves to states that it has never seen. The first new state is stored, and from there on moves are random. The
-# result is added to every stored state on the path, from the point of view of the side that moved into it. A playout
-# that ends undecided counts as a visit, but neither as a win nor as a loss.
+# A playout is a fixed number of plies from the root. As long as its states are stored, UCT chooses the next move, and
+# prefers moves to states that it has never seen. The first new state is stored, and all moves after it are random. The
+# result is added to every stored state on the path, from the point of view of the side that moved into the state. A
+# playout that ends undecided counts as a visit, but neither as a win nor as a loss.
 #
-# There is no tree of nodes. States are found by their Zobrist keys, as in section VII of the paper. So transpositions
-# share their statistics, and the statistics can be kept for the next move. When seven eighths of the places are
-# occupied, no further states are stored.
+# There is no tree of nodes. States are stored in a hash table and found by their Zobrist keys, as in section VII of the
+# paper. So transpositions share their statistics, and the statistics can be kept for the next move. When seven eighths
+# of the slots of the table are occupied, no further states are stored.
 #
 # Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
 
-# Places in `Tree.counters`.
+# Indices into `Tree.counters`.
 ROOT_MOVES: Final = 0
 """Number of root moves to choose from."""
 DEPTH: Final = 1
 """Length of a playout in plies."""
 FROM_LEAF: Final = 2
-"""1 if this length counts from the first new state, 0 if it counts from the root."""
+"""Start of this length: 1 if it is counted from the first new state, 0 if it is counted from the root."""
 LOSSES_COUNT: Final = 3
 """Objective: 1 for (wins − losses)/total, 0 for wins/total."""
 NEXT_STATES: Final = 4
@@ -61,27 +61,27 @@ NEXT_STATES: Final = 4
 DEFINITIONS: Final = 5
 """`NONE`, `AWARE` or `BLIND`."""
 LIMIT_PLY: Final = 6
-"""Plies from the root at which the game is drawn."""
+"""Number of plies from the root at which the game is drawn."""
 PLAYOUTS: Final = 7
 FILLED: Final = 8
-"""Number of occupied places."""
+"""Number of occupied slots in the table of states."""
 DEEPEST: Final = 9
-"""Distance in plies from the root to the deepest stored state met in a playout."""
+"""Distance in plies from the root to the deepest stored state that a playout has reached."""
 COUNTERS: Final = 10
 
 NONE: Final = 0
 """Playouts end only by the rules."""
 AWARE: Final = 1
-"""Playouts also end at a victory path with white to move, or at a king that can be captured with black to move."""
+"""Playouts also end if white is to move and has a victory path, or if black is to move and can capture the king."""
 BLIND: Final = 2
-"""Playouts also end at either of these, whichever side is to move. If both apply, the king counts as captured."""
+"""Playouts also end in either of these cases, whichever side is to move. If both apply, the king counts as captured."""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Memory of a Monte Carlo player; N is the size and C the number of cells of the board, M a power of two.
+    """Memory of a Monte Carlo player. N is the size of the board, C its number of cells, and M a power of two.
 
     Attributes
     ----------
@@ -90,15 +90,15 @@ class Tree(NamedTuple):
     root_moves, moves : ndarray of int32, shape (4C,)
         Root moves to choose from, and a buffer for the moves of other states.
     places : ndarray of int64, shape (4C,)
-        Places in the table of the states that these moves lead to.
+        Slots in the table of the states to which these moves lead.
     keys : ndarray of uint64, shape (M,)
-        Zobrist keys of the stored states; 0 in empty places.
+        Zobrist keys of the stored states, or 0 in empty slots.
     visits, wins, losses : ndarray of int32, shape (M,)
-        Visits of each state, and wins and losses of these playouts for the side that moved into it.
+        Number of visits of each state, and of wins and losses in these visits for the side that moved into the state.
     taken : ndarray of int64, shape (M,)
-        Occupied places, in the order in which they were filled.
+        Occupied slots, in the order in which they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
-        Places of the stored states on the path of the playout.
+        Slots of the stored states on the path of the playout.
     counters : ndarray of int64, shape (COUNTERS,)
         Settings and results.
     budget : ndarray of int64
@@ -160,7 +160,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 @inlined
 def _place_of(tree: Tree, key: np.uint64) -> int:
-    """Return the place of a state in the table, or the empty place where it would be stored."""
+    """Return the slot of a state in the table, or the empty slot in which the state would be stored."""
     place = I64(key >> U64(1)) & tree.mask
     while tree.keys[place] != U64(0) and tree.keys[place] != key:
         place = (place + 1) & tree.mask
@@ -169,7 +169,7 @@ def _place_of(tree: Tree, key: np.uint64) -> int:
 
 @inlined
 def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
-    """Return the key of the state after a move. It is never 0, which marks an empty place."""
+    """Return the key of the state after a move. The key is never 0, because 0 marks an empty slot."""
     side = side_of(t, board)
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
@@ -180,7 +180,7 @@ def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) 
 
 @inlined
 def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
-    """Store a state in a free slot; return False if too few slots are left."""
+    """Store a state in a free slot, or return False if too few slots are left."""
     filled = I64(tree.counters[FILLED])
     if filled > tree.mask - (tree.mask >> 3):
         return False
@@ -233,7 +233,7 @@ def _value(tree: Tree, place: int) -> float:
 
 @inlined
 def _defined_winner(t: Tables, paths: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
-    """Return the winner by the expanded definitions: 1 for white, 2 for black, 0 if there is none."""
+    """Return the winner by the expanded definitions: 1 for white, 2 for black, 0 for an undecided state."""
     side = side_of(t, board)
     blind = definitions == BLIND
     winner = I64(0)
@@ -299,7 +299,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Run playouts until there are ``most`` of them or the budget is used up."""
+    """Run playouts until ``most`` have been counted or the budget is used up."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -356,10 +356,11 @@ class MonteCarloPlayer(ReproducedPlayer):
 
     It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
 
-    The paper leaves some points open. The steps count from the root (``from=leaf``: from the first new state). The move
-    with the highest objective is played; of equal moves, one with the most visits, then a random one. A simulation that
-    ends undecided counts only as a visit. Each simulation stores one new state. Statistics are forgotten between moves
-    (``keep=yes`` keeps them). A single legal move is played without any simulation.
+    The paper leaves some points open. Here the steps are counted from the root, or from the first new state with
+    ``from=leaf``. The player chooses the move with the highest objective, breaks ties by the number of visits, and
+    breaks remaining ties at random. A simulation that ends undecided counts only as a visit. Each simulation stores one
+    new state. Statistics are forgotten between moves, unless ``keep=yes`` is set. If there is only one legal move, it
+    is played without any simulation.
     """
 
     name = "mcts"
@@ -377,7 +378,7 @@ class MonteCarloPlayer(ReproducedPlayer):
         self._warm_up(options.seed)
 
     def _warm_up(self, seed: int) -> None:
-        """Load or compile the kernels now, so that the first move loses no time to it."""
+        """Load or compile the kernels now, so that the first move loses no time."""
         array = self._engine.start()
         if moves := self._engine.legal_moves(array).tolist():
             self._prepare(array, moves, plies_left=None)
@@ -394,7 +395,7 @@ class MonteCarloPlayer(ReproducedPlayer):
         tree.counters[FILLED] = 0
 
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
-        """Return the move with the highest objective after as many playouts as the limits allow."""
+        """Run as many playouts as the limits allow, and return the move with the highest objective."""
         if self._scores is not None:
             moves = self._scores.best(board, moves, int(self.settings["margin"]))
         if len(moves) == 1:
@@ -412,7 +413,7 @@ class MonteCarloPlayer(ReproducedPlayer):
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Run playouts within limits and return the statistics of the given legal moves."""
+        """Run playouts within the limits, and return the statistics of the given legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)
@@ -460,11 +461,11 @@ class ExpandedPlayer(MonteCarloPlayer):
     A simulation ends as a win for white when there is a victory path, and as a win for black when the king can be
     captured.
 
-    The paper says that this player, as black, takes being able to kill the king for a win "before actually killing the
-    king", and loses every game to the greedy player. This happens only if the definitions ignore whose turn it is and
-    the danger to the king is checked first. With this interpretation, ``turn=blind``, the player does lose these games,
-    so it is the default here. ``turn=aware`` considers only what the side to move can do. ``expanded=white`` uses the
-    definitions only when the player is white, as in table V.
+    According to the paper, this player as black treats the ability to kill the king as a win "before actually killing
+    the king", and loses every game to the greedy player. This happens only if the definitions ignore whose turn it is
+    and the danger to the king is checked first. With this interpretation, ``turn=blind``, the player does lose these
+    games, so it is the default here. ``turn=aware`` considers only the possibilities of the side to move.
+    ``expanded=white`` uses the definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -475,8 +476,8 @@ class ImprovedPlayer(MonteCarloPlayer):
     """``mcts-improved``: improved Monte Carlo (section IV-B and figure 8).
 
     It uses the objective (wins − losses)/total, the visits of all next states in the logarithm of UCT, and the expanded
-    definitions. According to the paper, these "prevent a random non-capture in the simulation". This concerns the
-    side to move, so ``turn=aware`` is the default here.
+    definitions. According to the paper, the definitions "prevent a random non-capture in the simulation". This applies
+    to the side to move, so ``turn=aware`` is the default here.
     """
 
     name = "mcts-improved"
@@ -488,7 +489,7 @@ class FilteredPlayer(MonteCarloPlayer):
 
     A filter keeps only the moves with the best score, from which the heuristic player would choose. With ``margin``, it
     also keeps moves whose score is lower by at most this margin. Stored states are kept from move to move (section VII)
-    and removed when they fill half of the memory.
+    and are removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"

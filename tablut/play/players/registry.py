@@ -1,4 +1,4 @@
-"""Protocol, settings and registry of players, which choose moves within limits."""
+"""Protocol, settings and registry of the players, which choose moves within limits."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def bare_choice(move: Move) -> Choice:
 
 
 def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult:
-    """Return the result of a command for a player's choice; raise InputError if the move is illegal."""
+    """Return the command result for a player's choice. Raise InputError if the chosen move is illegal."""
     try:
         board.copy().push(choice.move)  # an external program may return any move
     except InputError as error:
@@ -62,7 +62,7 @@ class Player(Protocol):
         board : Board
             Board with the history of the game. It is not changed.
         limits : SearchLimits
-            At least one limit. The move is returned within ``limits.movetime`` seconds.
+            Limits, at least one of which is set. The move is returned within ``limits.movetime`` seconds.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Player(Protocol):
 
 
 SHIPPED_TABLE_MIB: Final = 32
-"""Memory in MiB for the tables that ship with the packages. Every tier of up to four men fits and loads in 35 ms."""
+"""Memory in MiB for the tables that ship with the packages. All tiers of up to four men fit, and load in 35 ms."""
 
 
 class PlayerOptions(NamedTuple):
@@ -91,7 +91,8 @@ class PlayerOptions(NamedTuple):
         Tablebase store to probe. By default, the tables that ship with the installed packages.
     table_mib : int
         Memory in MiB for tables that are probed in the search tree. Tables that do not fit are probed only at the
-        root. Of the tables that ship, at most `SHIPPED_TABLE_MIB` are loaded, which is every tier of up to four men.
+        root. Of the tables that ship, at most `SHIPPED_TABLE_MIB` are loaded. This is enough for every tier of up to
+        four men.
     settings : tuple of (str, str)
         Names and values of settings specific to the player. A player rejects a name that it does not declare.
     threads : int
@@ -142,7 +143,7 @@ def once(what: str, names: Iterable[str]) -> None:
 
 
 def number(kind: Callable[[str], int | float], text: str) -> int | float:
-    """Parse a number in plain ASCII digits. Python itself would also accept ``1_000`` and other scripts' digits."""
+    """Parse a number in plain ASCII digits. Python would also accept ``1_000`` and the digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
     return kind(text)
@@ -156,7 +157,7 @@ class Setting(NamedTuple):
     default : str, int or float
         Default value. Other values are parsed as the same type.
     choices : tuple of str
-        Allowed values of a text setting; empty for a number.
+        Allowed values of a text setting. The tuple is empty for a number.
     least, most : float
         Range of a number, both ends included.
     """
@@ -286,7 +287,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 class PlayerSpec(NamedTuple):
-    """Entry of the registry: where a player's class is, a description, and the limits that can end its moves."""
+    """Entry of the registry: the location of a player's class, a description, and the limits that can end its moves."""
 
     target: str
     help: str
@@ -393,7 +394,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
 
 
 def spec_of(name: str) -> PlayerSpec:
-    """Return the registry entry of a player; raise InputError for an unknown name."""
+    """Return the registry entry of a player. Raise InputError if the name is unknown."""
     if name not in PLAYERS:
         hint = did_you_mean(name, PLAYERS, f"the players are {', '.join(PLAYERS)}")
         raise InputError("does not exist", subject=f"player {excerpt(name)}", remedy=hint)

@@ -17,8 +17,8 @@ and a black move that wins the game as a capture of the king. A move by which th
 allows the capture or the path.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". So
-`Scheme.first` is added to a white move after which the king stands on a victory path, and
-twice that to one that wins immediately. With `Scheme.first` = 0 the table alone decides.
+`Scheme.first` is added to the score of a white move after which the king stands on a victory path, and
+twice `Scheme.first` to the score of a move that wins immediately. With `Scheme.first` = 0, only the table decides.
 """
 
 from __future__ import annotations
@@ -196,15 +196,15 @@ def score_moves(
 
 
 # The McGill player paper (Pilarski, *Designing an Effective Tablut Artificial Intelligence*,
-# section III-A) describes three: a clear edge (figure 5), a safe edge (figure 6), and a safe edge
+# section III-A) describes three kinds: a clear edge (figure 5), a safe edge (figure 6), and a safe edge
 # with a single opposing piece in the last line before the corner (figure 7). Here they are
-# generalised to any board: two ways, since one move can close only one of them; one way that no
-# soldier can enter; or one way that only a single soldier can enter, on the cell beside the
-# corner, where the king captures it.
+# generalised to any board. The king stands on a victory path if it has two ways to an escape, because one move can
+# close only one of them; if it has one way that no soldier can enter; or if it has one way that only a single soldier
+# can enter, on the cell beside the corner, where the king captures this soldier.
 #
-# The paper calls victory paths guaranteed. This is not true beside a hostile corner, where a king may be captured
-# between the corner and one soldier. So a king that can be captured immediately is not considered to stand on a victory
-# path.
+# The paper says that victory paths guarantee the win. This is not true beside a hostile corner, where a king may be
+# captured between the corner and one soldier. So a king that can be captured immediately is not considered to stand on
+# a victory path.
 
 
 class PathTables(NamedTuple):
@@ -231,7 +231,7 @@ def path_tables(variant: Variant) -> PathTables:
 
 @called
 def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether black, to move, can no longer keep the king from an escape, in O(N)."""
+    """Return, in O(N), whether black, which is to move, can no longer keep the king from an escape."""
     king = king_of(t, board)
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -243,7 +243,7 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
     along_row = (west | east) != 0
     way = west | east | south | north
     own, fixed = (file, rank) if along_row else (rank, file)
-    # The way may end before the edge. An attacker beyond its end can then enter along the same line.
+    # The way may end before the edge. An attacker beyond the end of the way can then enter it along the same line.
     end = own + popcount(way) if (way >> own) != 0 else own - popcount(way)
     attackers = own_pieces(line_of(board, rank if along_row else t.size + file), 1)
     if (attackers >> (end + 1) if end > own else attackers & ((1 << end) - 1)) != 0:
@@ -328,7 +328,7 @@ class GreedyPlayer(ReproducedPlayer):
     The paper leaves some points open. They are settled as follows: of several captures, or several moves nearest to
     the corner, one is chosen at random; the king counts as a piece, and capturing it is no better than capturing a
     soldier, a weakness that section II mentions; the distance is counted along rank and file; if the king cannot come
-    nearer, the move is random. Where escapes are not corners, the nearest escape replaces the nearest corner.
+    nearer, the move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
     """
 
     name = "greedy"
@@ -369,7 +369,7 @@ class GreedyPlayer(ReproducedPlayer):
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
-"""Setting ``win``: whether winning moves come first (section III-A), or the table alone decides (section III-B)."""
+"""Setting ``win``: whether winning moves come first (section III-A) or only the table decides (section III-B)."""
 
 
 class MoveScores:
@@ -380,7 +380,7 @@ class MoveScores:
         self._scheme = new_scheme(variant, FIRST if win_first else 0)
         array = self._engine.start()
         moves = self._engine.legal_moves(array)[:1]
-        # Load or compile the kernel now, so that no move loses time to it.
+        # Load or compile the kernel now, so that no move loses time.
         score_moves(self._engine.tables, self._scheme, array, moves, np.zeros(len(moves), dtype=np.int64))
 
     def of(self, board: Board, moves: Sequence[Move]) -> list[int]:
@@ -405,7 +405,7 @@ class HeuristicPlayer(ReproducedPlayer):
     with the best score is chosen at random (section VI-A).
 
     The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
-    ``win=first``, the default, it is taken. With ``win=table`` the table alone decides.
+    ``win=first``, the default, the player takes it. With ``win=table``, only the table decides.
     """
 
     name = "heuristic"

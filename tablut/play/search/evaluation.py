@@ -1,8 +1,8 @@
 """Compiled static evaluation: a sum over lines plus terms that depend on the king.
 
-The score is from white's side, in centi-logits: an increase of 100 multiplies white's odds of
-winning by e. The evaluation ignores immediate wins; the search looks for them first
-(`tablut.play.search.node`).
+The score is from white's point of view, in centi-logits: an increase of 100 multiplies white's odds of
+winning by e. The evaluation ignores immediate wins, because the search looks for them first
+(`tablut.play.search.node`). A *line* is a row or a column, and a *place* is the index of a cell on its line.
 """
 
 from __future__ import annotations
@@ -73,10 +73,10 @@ if TYPE_CHECKING:
     _TEMPO,
     _FORT_WALL,
 ) = range(len(POSITION_TERMS))
-"""Indices of the weights of `POSITION_TERMS`."""
+"""Indices of the terms in `POSITION_TERMS` and of their weights."""
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _MOST_PATHS = 4
-"""Largest number of the king's ways to threaten an escape that is counted. Further ways are ignored."""
+"""Largest number of the king's ways to threaten an escape that is counted. Any further ways are ignored."""
 
 
 @inlined
@@ -104,7 +104,7 @@ def open_places(rules: Tables, evaluation: EvaluationTables, board: BoardArray, 
 def _king_paths(
     rules: Tables, evaluation: EvaluationTables, board: BoardArray, king: int, row: int, column: int
 ) -> int:
-    """Return after how many of the king's moves, given as masks, a second move at right angles could be an escape."""
+    """Return how many of the king's moves, given as masks, could be followed by an escape at right angles."""
     rank, file = coordinates(rules, king)
     paths = 0
     while row:
@@ -120,7 +120,7 @@ def _king_paths(
 
 @inlined
 def king_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
-    """Return the part of the evaluation that depends on the king, scaled."""
+    """Return the scaled part of the evaluation that depends on the king."""
     weights = evaluation.weights
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)
@@ -223,7 +223,7 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
 def evaluate_boards(
     tables: Tables, terms: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluations of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
+    """Write the evaluations of an array of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
     rules, evaluation = flat(tables), flat(terms)
     items = board_items(rules.size)
     for index in range(len(boards)):
@@ -233,30 +233,30 @@ def evaluate_boards(
 # -- tables of the evaluation: the score of every line by its content, and data for the king ---
 
 
-# The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, which is
-# invariant under the symmetries of the board. The terms of soldiers are a sum over lines, stored in one table by the
-# content of a line in base 3 (see `tablut.engine.tables`). The terms of the king are computed at run time
-# (`king_terms`).
+# The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, and it is
+# invariant under the symmetries of the board. The terms of soldiers are a sum over lines. They are stored in one
+# table, indexed by the content of a line in base 3 (see `tablut.engine.tables`). The terms of the king are computed
+# at run time (`king_terms`).
 
 
 _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
 
 
 class EvaluationTables(NamedTuple):
-    """Evaluation tables of a variant for the kernels; N is its size and C = N² the number of its cells.
+    """Evaluation tables of a variant for the kernels. N is the board's size and C = N² the number of its cells.
 
     Attributes
     ----------
     line_score : ndarray of int16, flat
-        Blocks of ``3**N`` scores of a line by its content in base 3, from white's side, in
+        Blocks of ``3**N`` scores of a line, indexed by its content in base 3, from white's side, in
         1/SCALE centi-logits. On wide boards, an array of int32 instead: the scores of an attacker by cell,
-        those of a white piece by cell, and the weights of the line terms.
+        the scores of a white piece by cell, and the weights of the line terms.
     line_score_at : ndarray of uint32, shape (C * 2N,)
-        Start of a line's block, by the king's cell and the line.
+        Start of the block to use, indexed by the king's cell and the line.
     way_open : ndarray of uint16, flat
-        Blocks of ``2**N`` masks by the occupancy of a line: the places from which a king could slide to an
-        escape along it. On wide boards, blocks of ``N + 1`` masks of uint32 instead: for each escape's
-        place, the places from which a slide on an empty line reaches it; then the places where a king may stop.
+        Blocks of ``2**N`` masks, indexed by the occupancy of a line: the places from which a king could slide along
+        the line to an escape. On wide boards, blocks of ``N + 1`` masks of uint32 instead: for each place of an
+        escape, the places from which a slide on an empty line reaches it; and then the places where a king may stop.
     way_open_at : ndarray of uint32, shape (2N,)
         Start of a line's block.
     ring : ndarray of uint8, shape (C,)
@@ -264,11 +264,12 @@ class EvaluationTables(NamedTuple):
     weights : ndarray of int64, shape (12,)
         Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
     corners : int
-        Number of rows of a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 without corner scores.
+        Number of rows of a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no corner
+        scores.
     corner_ternary : ndarray of uint16, shape (1024,)
-        Content in base 3 of the nine cells of a corner, by the mask of its attackers (three bits a row).
+        Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three bits a row).
     corner_score : ndarray of int16, flat
-        Blocks of ``3**9`` scores, by the content of a corner.
+        Blocks of ``3**9`` scores, indexed by the content of a corner.
     has_net : int
         1 if there is a net, else 0.
     net : ndarray of int16, flat
@@ -289,12 +290,12 @@ class EvaluationTables(NamedTuple):
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
-    """Return the sets of cells that the terms by cell refer to, by name without the colour."""
+    """Return the sets of cells to which the cell terms refer, keyed by the names of the terms without the colour."""
     size, regions = variant.size, variant.regions
     cells = range(size * size)
 
     def _steps(first: int, second: int) -> int:
-        """Return the Manhattan distance of two cells."""
+        """Return the Manhattan distance between two cells."""
         return abs(first // size - second // size) + abs(first % size - second % size)
 
     attributes = {
@@ -314,10 +315,10 @@ def _ring(cell: int, size: int) -> int:
 
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the values of the line and cell terms for every content of a line.
+    """Return the values of the line terms and the cell terms for every content of a line.
 
     The first array has one block for each kind of line, with one row for each content and one column for each term.
-    The second array is the block of each line.
+    The second array contains the number of the block for each line.
     """
     size = variant.size
     cells = [[rank * size + file for file in range(size)] for rank in range(size)]
@@ -354,7 +355,7 @@ def _anonymous(terrain: str) -> str:
 
 
 def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) -> list[tuple[int, tuple[bool, ...]]]:
-    """Return, for each term by cell, the digit that it counts and the places of the line on which it counts."""
+    """Return, for each cell term, the digit that it counts and the places of the line on which it is counted."""
     counted = []
     for term in CELL_TERMS:
         colour, _, where = term.partition("_")
@@ -366,7 +367,7 @@ def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) ->
 def _soldier_moves(
     variant: Variant, terrain: str, digits: NDArray[np.int64], occupancy: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Return the numbers of moves along a line by attackers and by white pieces, treating the king as a defender."""
+    """Return the numbers of moves of attackers and of white pieces along a line, treating the king as a defender."""
     found = []
     for digit, masks in (
         (1, slide_masks(variant, terrain, "attacker")),
@@ -388,9 +389,9 @@ def _open_cells(
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return for a line how many of its ends see an attacker first, and how many see a white piece first.
+    """Return the number of ends of a line from which the first piece is an attacker, or is a white piece.
 
-    Both are 0 on lines without white pieces.
+    Both numbers are 0 on lines without white pieces.
     """
     seen = [line[np.argmax(line > 0, axis=0), np.arange(line.shape[1])] for line in (digits, digits[::-1])]
     white = (digits == 2).any(axis=0)
@@ -398,7 +399,7 @@ def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _standing(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> int:
-    """Return the places of a line, without escapes, on which the king may stop."""
+    """Return the places of a line on which the king may stop, except escapes."""
     letters = ".+T" if variant.rules.castle.stop == "king" else ".+"
     return sum(1 << place for place, escape in enumerate(escapes) if not escape and terrain[place] in letters)
 
@@ -420,7 +421,7 @@ def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDAr
 def evaluation_tables(
     variant: Variant, weights: Mapping[str, float] | None = None, patterns: Patterns | None = None
 ) -> EvaluationTables:
-    """Return the evaluation tables of a variant, with its tuned weights and patterns by default."""
+    """Return the evaluation tables of a variant. By default, they use the tuned weights and patterns."""
     size = variant.size
     if weights is None:
         weights, patterns = load_weights(variant), load_patterns(variant)
@@ -461,13 +462,13 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the contents in base 3 of a corner with attackers only, indexed by their mask with three bits a row."""
+    """Return the content in base 3 of a corner for each mask of its attackers, with three bits a row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 
 
 def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
-    """Return the values of the corner terms by corner and content."""
+    """Return the values of the corner terms for each corner and each content."""
     size, last = variant.size, variant.size - 1
     features = np.zeros((4, _CORNER_CONTENTS, len(CORNER_TERMS)), dtype=np.int64)
     black = np.arange(_CORNER_CONTENTS)[:, None] // 3 ** np.arange(CORNER * CORNER) % 3 == 1
@@ -495,9 +496,9 @@ def _with_patterns(
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
     """Add patterns to the scores of lines.
 
-    ``scores`` are the scores of the terms by block, and ``block_of`` is the block of each line. Return two arrays: the
-    combined scores, with one block for each pair of term block and pattern table that occurs, and the number of the
-    block to use for each king's cell and line.
+    ``scores`` contains the scores of the terms by block, and ``block_of`` the block of each line. The function returns
+    two arrays. The first contains the combined scores, with one block for each pair of term block and pattern table
+    that occurs. The second contains the number of the block to use for each cell of the king and each line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
@@ -505,7 +506,7 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    # Use 32 bits to save memory. The caller rejects scores as large as the limit anyway.
+    # 32 bits are enough, and save memory. The caller rejects scores as large as the limit anyway.
     small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 

@@ -32,13 +32,13 @@ class SearchLimits(NamedTuple):
     Attributes
     ----------
     movetime : float or None
-        Seconds on the wall clock, from the call to the answer.
+        Wall-clock time in seconds, from the call to the return of the result.
     nodes : int or None
-        Moves made in the search. A search with this limit alone is repeatable.
+        Number of moves made in the search. A search with only this limit is repeatable.
     depth : int or None
         Depth of the last iteration, in plies.
     playouts : int or None
-        Number of games played out, for players that use playouts. A search with this limit alone is repeatable as well.
+        Number of games played out, for players that use playouts. A search with only this limit is repeatable, too.
     """
 
     movetime: float | None = None
@@ -52,7 +52,7 @@ class SearchLimits(NamedTuple):
         Parameters
         ----------
         *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
-            Limits that the caller observes, at least one of which must be set. All four by default.
+            Limits that the caller observes. At least one of them must be set. By default, these are all four limits.
 
         Returns
         -------
@@ -94,32 +94,33 @@ class SearchLimits(NamedTuple):
 
 @brief
 class Choice(NamedTuple):
-    """A chosen move, with its score and statistics of the search.
+    """Chosen move, with its score and the statistics of the search.
 
     Attributes
     ----------
     move : Move
         A legal move.
     score : int or None
-        Score for the side to move (see `tablut.play.search.limits`), or None if the player gives none.
+        Score for the side to move (see `tablut.play.search.limits`), or None if the player reports no score.
     mate : int or None
-        Plies to the proven end: positive if the side to move wins, negative if it loses, None if not proven.
+        Number of plies to the proven end: positive if the side to move wins, negative if it loses, None if no end is
+        proven.
     depth : int
-        Plies of the last completed iteration; 0 if there was no search.
+        Depth in plies of the last completed iteration, or 0 if there was no search.
     nodes : int
-        Moves made in the search.
+        Number of moves made in the search.
     pv : tuple of Move
         Principal variation, beginning with the move.
     tbhits : int
-        Positions whose value came from a tablebase, at the root and in the tree.
+        Number of positions whose value came from a tablebase, at the root and in the tree.
     playouts : int
-        Games played out.
+        Number of games played out.
     selective_depth : int
-        Plies of the longest line searched.
+        Length in plies of the longest line searched.
     seconds : float
         Wall time of the search in seconds.
     source : str
-        ``search`` or ``tablebase``.
+        Source of the move: ``search`` or ``tablebase``.
     """
 
     move: Move
@@ -136,7 +137,7 @@ class Choice(NamedTuple):
 
 
 def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
-    """Return the legal moves of a board in the engine's order; raise InputError if there are none."""
+    """Return the legal moves of a board in the engine's order. Raise InputError if there are none."""
     if not board.variant.same_game(variant):
         raise InputError(f"is of {board.variant.name}, not of {variant.name}", subject=f"position '{board.position}'")
     moves = list(board.legal_moves)
@@ -148,9 +149,9 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
 # -- scores: plain integers, shared by the compiled search and its users -------------------
 
 
-# A score is for the side to move. Below `PROVEN` it is an estimate in centi-logits: an increase
-# of 100 multiplies the odds of winning by e. From `PROVEN` on it is exact and counts plies:
-# ``MATE - n`` is a proven win in n plies, ``n - MATE`` a proven loss in n plies.
+# A score is for the side to move. If its absolute value is below `PROVEN`, it is an estimate in centi-logits: an
+# increase of 100 multiplies the odds of winning by e. From `PROVEN` on it is exact and counts plies:
+# ``MATE - n`` is a proven win in n plies, and ``n - MATE`` is a proven loss in n plies.
 
 
 MATE: Final = 30000
@@ -162,7 +163,7 @@ TABLEBASE: Final = 25000
 A win in n plies has the score ``TABLEBASE - n``.
 """
 RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4}
-"""Code of each result of the repetition rule. The search applies it from the second occurrence of a position on."""
+"""Code of each result of the repetition rule. The search applies the rule from a position's second occurrence on."""
 REPETITION: Final = 20000
 """Base score of a repetition that decides the game.
 
@@ -176,9 +177,9 @@ MAX_PLY: Final = 128
 
 
 def mate_in(score: int) -> int | None:
-    """Return the number of plies to the proven end of the game.
+    """Return the number of plies to the proven end of the game, or None if the score proves nothing.
 
-    The number is positive if the side to move wins, negative if it loses, and None if the score proves nothing.
+    The number is positive if the side to move wins, and negative if it loses.
 
     Parameters
     ----------
@@ -188,7 +189,7 @@ def mate_in(score: int) -> int | None:
     Returns
     -------
     int or None
-        Plies.
+        Number of plies.
 
     Examples
     --------
@@ -206,7 +207,7 @@ def chance_of(score: int) -> float:
 
 
 def said_score(score: int | None, mate: int | None) -> str:
-    """Return a score as text for people, for example ``wins in 3 plies``; empty if score and mate are None."""
+    """Return a score as readable text, for example ``wins in 3 plies``, or an empty text if score and mate are None."""
     if score is None and mate is None:
         return ""
     verb = "wins" if (mate or score or 0) > 0 else "loses"

@@ -1,14 +1,14 @@
-"""Small neural network, whose score is added to the terms and patterns of the evaluation.
+"""Small neural network whose score is added to the terms and patterns of the evaluation.
 
-It has one hidden layer of `UNITS` units, as in an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
+It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
 cell, a further weight for the king's cell, and a weight for the side to move. The sum is clipped to the range from 0 to
-`FULL`, and the score is the weighted sum of the units. Every unit is applied to the board in each of its eight
-symmetries with the same weights, so symmetric positions have equal scores.
+`FULL`, and the score is the weighted sum of the outputs of the units. Every unit is applied to the board in each of its
+eight symmetries with the same weights, so symmetric positions have equal scores.
 
-All arithmetic is in integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-numbers, to which each man adds one row of weights. Weights with which a sum could overflow are rejected. Unlike in an
-NNUE, the sums are computed from scratch for each position: a board has few men, and adding a row takes one or two
-instructions.
+All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
+numbers, to which each man adds one row of weights. Weights for which a sum could overflow are rejected. An NNUE updates
+its sums incrementally. Here they are computed from scratch for each position, because a board has few men, and adding a
+row takes only one or two instructions.
 
 References
 ----------
@@ -42,16 +42,16 @@ FULL: Final = 256
 OUTPUT_BITS: Final = 8
 UNITS: Final = 8
 _LANES: Final = 8 * UNITS
-"""Number of sums computed in parallel: one for each unit and symmetry of the square."""
+"""Number of sums that are computed in parallel: one for each unit and each symmetry of the square."""
 _MORE: Final = 3
-"""Number of rows after those of the cells: white to move, black to move, and the output weights of the units."""
+"""Number of rows that follow the rows of the cells: white to move, black to move, and the units' output weights."""
 _RANKS: Final = 3
-"""Number of ranks in one word. Each has `_HALF` bits for its attackers and `_HALF` bits for its white men."""
+"""Number of ranks in one word. Each rank has `_HALF` bits for its attackers and `_HALF` bits for its white men."""
 _HALF: Final = 10
 _MEN: Final = 65
 """Number of rows of a word: one for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
-"""Number of men that are added between two tests for further men. Once the word is empty, rows of zeros are added."""
+"""Number of men added between two tests for further men. Once the word is empty, rows of zeros are added instead."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
@@ -62,9 +62,10 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
-    """Return the weighted sum of the units, given the men as three words, and the rows of the king, side and weights.
+    """Return the weighted sum of the units.
 
-    It is written in LLVM instructions, because numba does not reliably vectorise a loop over lanes.
+    The arguments are the men as three words, and the rows for the king, the side to move and the output weights. The
+    function is written in LLVM instructions, because numba does not reliably vectorise a loop over lanes.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -87,7 +88,7 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
     """Add the row of each man of a word, lowest bit first.
 
-    For an empty word ``cttz`` returns 64, which is the row of zeros.
+    For an empty word, ``cttz`` returns 64, which is the number of the row of zeros.
     """
     left_at = cgutils.alloca_once_value(builder, word)
     body, after = (builder.append_basic_block(name) for name in ("men", "done"))
@@ -139,7 +140,7 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """Return the rows of a net for the kernels: one for each man, king's cell and side, then the output weights.
 
-    Raises InputError if the net is for a board of another size, or if a sum could overflow.
+    InputError is raised if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

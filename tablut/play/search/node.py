@@ -1,7 +1,7 @@
-"""Node entry: what can be decided before any move is tried, and the bookkeeping of each ply.
+"""Entry to a node: decisions that need no search of its moves, and the bookkeeping of each ply.
 
-The first part covers repetition, the move limit, immediate wins, tablebases and threats to win
-immediately. All of it is exact, so both quiescence and the full search can rely on it.
+The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win
+immediately. All of them are exact, so both quiescence and the full search can rely on them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 _LOOK_EVERY = 1000
-"""Number of nodes between two readings of the clock, about 0.25 ms."""
+"""Number of nodes between two readings of the clock. They take about 0.25 ms."""
 ASSURED = 8000
-"""Number of nodes (about 2 ms) that are searched whatever waits are expected. Only the deadline itself stops this."""
+"""Number of nodes (about 2 ms) that are searched even if long waits are expected, unless the deadline itself passes."""
 FIRST_LOOK = 2000
-"""Number of nodes (about 0.5 ms) before the first reading, so that a search that starts late still finds a move."""
+"""Number of nodes (about 0.5 ms) before the clock is first read, so that a search that starts late finds a move."""
 WAITS = 2
-"""Number of waits before the result is delivered: one for the thread to wake, and one for the interpreter's lock."""
+"""Number of waits before the result is delivered: one until the thread runs, and one for the interpreter's lock."""
 
 
 @called
 def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its time is up.
 
-    The search reserves time for waits: for each of the `WAITS` still to come, the length of the longest wait so far. It
-    always searches a little, even if it is late, because a move played without any search loses games.
+    The search reserves time for waits. For each of the `WAITS` still to come, it reserves the length of the longest
+    wait so far. It always searches a little, even if it is late, because moves played without any search lose games.
     """
     counters = state.counters
     counters.next_reading = counters.nodes + _LOOK_EVERY
@@ -77,7 +77,7 @@ def estimate(rules: Tables, state: SearchState) -> int:
 
 @inlined
 def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
-    """Find the value of a position below the root if rules, history, an immediate win or a tablebase decides it.
+    """Find the value of a position below the root if the rules, the history, an immediate win or a table decides it.
 
     Return whether the value is decided, the value, whether the opponent threatens to win immediately, and the masks of
     the king's escapes in its row and column.
@@ -91,8 +91,9 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     if rule != 1:
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
-    # If only the search discourages recurrence (`draw` is not 0), an immediate win still counts, because a side that
-    # missed it earlier can make it now. After a root move the position is searched normally, see `most_after`.
+    # If the rules allow recurrence and only the search discourages it (`draw` is not 0), an immediate win still counts,
+    # because a side that missed the win earlier can make it now. After a root move the position is searched normally,
+    # see `most_after`.
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
     if ply >= state.counters.limit_ply:
@@ -126,11 +127,11 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound of the value of a move: `INFINITE`, or the score of a recurrence.
+    """Return an upper bound for the value of a move: `INFINITE`, or the score of a recurrence.
 
-    The bound applies to a root move that repeats an earlier position of the game in a variant without a repetition
-    rule. The position is still searched like any other, because the opponent may choose a better move than the last
-    time.
+    The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
+    repetition rule. The position is still searched like any other, because the opponent may choose a better move than
+    the last time.
     """
     repeats = ply == 0 and state.counters.recurrence != 0 and recurs(state, child, I64(1))
     return state.counters.recurrence if repeats else I64(INFINITE)
@@ -138,7 +139,7 @@ def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
 
 @inlined
 def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return the array of the moves at a ply."""
+    """Return the part of the move array that belongs to a ply."""
     return advance(state.moves, I64(ply * 4 * rules.cells))
 
 
@@ -146,19 +147,20 @@ def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
 def parries(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:
-    """Write the moves of a position; return their number, and the number of moves omitted because the king escapes.
+    """Write the moves of a position. Return their number, and the number of moves omitted because the king escapes.
 
     If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
-    recreate an earlier position, because that may end the game. Every other move loses in exactly two plies, or in at
-    most two where a ply may leave either side without a move. In all other positions every legal move is written.
+    recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies, or
+    in at most two plies if the rules end the game when a ply leaves either side without a move. In all other positions,
+    every legal move is written.
     """
     board = state.board
     count = generate(rules, board, moves)
     side, king = side_of(rules, board), king_of(rules, board)
     if side == 0 or (row | column) == 0 or ply + 1 >= state.counters.limit_ply:
         return count, I64(0)
-    # Where a side without a move loses immediately, an escaped king must have a move. If it did not come from the
-    # castle, it can move back.
+    # If a side without a move loses immediately, the king must have a move after its escape. It can move back if it did
+    # not come from the castle.
     if rules.either_after_ply != 0 and (king == rules.castle or (state.counters.flags & SELECTIVE) == 0):
         return count, I64(0)
     king_rank, king_file = coordinates(rules, king)
@@ -182,7 +184,7 @@ def parries(
 
 @inlined
 def arrive(rules: Tables, state: SearchState, ply: int, key: np.uint64, is_king: bool, undo: int) -> np.uint64:
-    """After a move has been made, add the new position to the path and return its Zobrist key."""
+    """Add the position after a move to the path, and return its Zobrist key."""
     side = side_of(rules, state.board) ^ 1
     child = U64(key ^ key_change(rules, side, is_king, undo))
     state.keys[state.counters.before_root + ply + 1] = child
@@ -199,9 +201,9 @@ def leave(state: SearchState, child: np.uint64) -> None:
 
 @inlined
 def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
-    """Set the principal variation of a ply to a move followed by that of the next ply.
+    """Set the principal variation of a ply to a move, followed by the principal variation of the next ply.
 
-    At the root, also record the move and its value as the best.
+    At the root, also record the move as the best move, with its value.
     """
     if ply == 0:
         state.counters.root_move, state.counters.root_score = move, value
@@ -220,26 +222,26 @@ def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
 # null move (`trusts_estimate`, `may_pass`). At the end its value is stored (`store_node`). Its moves are ordered in
 # `tablut.play.search.ordering`; the recursion is in `tablut.play.search.tree`.
 #
-# Cut-offs by an estimate are not used at the root or for a side that is threatened with an
-# immediate loss; see the rules on proofs in `tablut.play.search.tree`.
+# Cut-offs by an estimate are not used at the root, nor if the side to move is threatened with an immediate loss. See
+# the rules on proofs in `tablut.play.search.tree`.
 
 
 INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
 _NULL_MARGIN = 80
-"""Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
+"""Centi-logits by which the estimate must exceed beta for each extra ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
-"""Error of an estimate, in centi-logits per ply, that futility pruning allows for."""
+"""Error of an estimate, in centi-logits per ply of depth, for which futility pruning allows."""
 _TRUST_DEPTH = 5
 _TRUST_MARGIN = 60
-"""Error of an estimate, in centi-logits per ply, that is allowed for when an estimate alone cuts off a node."""
+"""Error, in centi-logits per ply of depth, that is assumed when only an estimate cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
 """Largest number of king moves at which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang.
 
-Such a node is not cut off by its estimate or by a null move.
+A node with possible zugzwang is not cut off by its estimate or by a null move.
 """
 
 
@@ -265,7 +267,7 @@ class SearchNode(NamedTuple):
 
 @inlined
 def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
-    """Return the value of a move that ended the game, for the side that moved; no line follows the move."""
+    """Return the value of a move that ended the game, for the side that moved, and clear the line after the move."""
     state.line_length[ply + 1] = 0
     return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
@@ -274,7 +276,7 @@ def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`; nodes at the maximum ply and nodes with an empty window are decided as well.
+    """Return the results of `settle`, and also treat nodes at the maximum ply or with an empty window as decided.
 
     The root is never decided.
     """
@@ -294,7 +296,7 @@ def _settle_node(
 def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
     """Narrow a window to the scores that are possible at a ply below the root (mate-distance pruning).
 
-    The earliest possible win is on the next ply. The earliest possible loss is at the node itself, if there is no legal
+    The earliest possible win is on the next ply. The earliest possible loss is at the node itself, if it has no legal
     move.
     """
     return max(alpha, I64(ply - MATE)), min(beta, I64(MATE - ply - 1))
@@ -304,7 +306,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, SearchNode]:
-    """Enter a node: return whether it is settled before any move is tried, its value if so, and its data."""
+    """Enter a node. Return whether it is settled before any move is tried, its value in that case, and its data."""
     state.line_length[ply] = 0
     selective = (state.counters.flags & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
@@ -343,9 +345,10 @@ def open_node(
 def _recall(
     rules: Tables, state: SearchState, key: np.uint64, depth: int, ply: int, alpha: int, beta: int
 ) -> tuple[bool, int, int, int]:
-    """Look a node up in the table; return whether its entry cuts it off, the value, the stored move and the estimate.
+    """Look up a node in the table.
 
-    The move is 0 if none is stored.
+    Return whether its entry cuts off the node, the value, the stored move and the estimate. The move is 0 if no move is
+    stored.
     """
     flags = state.counters.flags
     data = U64(0)
@@ -370,7 +373,7 @@ def _value_in_table(
     score, bound = transposition.score_of(data), transposition.bound_of(data)
     usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
     if abs(score) >= PROVEN:
-        # In another game the same line may repeat earlier positions or exceed the move limit.
+        # In another game, the same line may repeat earlier positions or exceed the move limit.
         usable = usable or selective
         usable = usable and transposition.generation_of(data) == (state.counters.generation & 0xFF)
         usable = usable and ply + MATE - abs(score) <= state.counters.limit_ply
@@ -420,8 +423,8 @@ def trusts_estimate(node: SearchNode) -> bool:
 def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
     """Return whether to try a null move.
 
-    It is tried if the estimate reaches beta. If the value still reaches beta after the turn is passed, the node is cut
-    off.
+    A null move is tried if the estimate reaches beta. If the value still reaches beta after the side to move has
+    passed, the node is cut off.
     """
     return (
         node.depth >= _NULL_DEPTH

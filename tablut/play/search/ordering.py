@@ -1,4 +1,4 @@
-"""Move ordering: captures, then killer moves (which refuted a sibling), then quiet moves by their history."""
+"""Move ordering: captures, then killer moves (which refuted a sibling node), then quiet moves by history score."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 14
-"""Bound of a move's history score in either direction. The nearer the score is to this bound, the less it changes."""
+"""Bound for the absolute value of a move's history score. The nearer the score is to the bound, the less it changes."""
 
 
 @inlined
 def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
-    Return 0 if there is no such place. ``threats`` has 4N masks; the first 2N are the result. Each cell is marked in
-    the masks of both its row and its column, regardless of the line along which the capture happens.
+    Return 0 if there is no such place. ``threats`` has 4N masks, of which the first 2N are the result. Each cell is
+    marked in the masks of both its row and its column, regardless of the line along which the capture happens.
     """
     lines = 2 * rules.size
     scratch = advance(threats, I64(lines))
@@ -77,7 +77,7 @@ def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool
 
 @inlined
 def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the side to move that may capture; return their number."""
+    """Write the moves of the side to move that may capture, and return their number."""
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
     count = 0
@@ -104,7 +104,7 @@ def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32
 
 @inlined
 def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
-    """Write the moves of the king; return their number."""
+    """Write the moves of the king, and return their number."""
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)
     row, column = king_slides(rules, board, king)
@@ -122,7 +122,7 @@ def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> in
 
 @inlined
 def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
-    """Remove a move from an unordered list of moves if it is present; return the new length."""
+    """Remove a move from an unordered list of moves if it is present, and return the new length."""
     for index in range(count):
         if I64(moves[index]) == unwanted:
             moves[index] = moves[count - 1]
@@ -134,7 +134,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the killer moves of a node that are legal and cannot capture; return their number."""
+    """Write the killer moves of a node that are legal and cannot capture, and return their number."""
     count = 0
     for number in range(2):
         move = I64(state.killers[2 * node.ply + number])
@@ -155,7 +155,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves that earlier stages have tried from the moves of a node; return the new length."""
+    """Remove the moves that earlier stages have tried from the moves of a node, and return the new length."""
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
@@ -176,7 +176,7 @@ def rank_moves(
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write the rank of each move of a node; the best move has the highest rank."""
+    """Write the rank of each move of a node. The best move has the highest rank."""
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
@@ -203,7 +203,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best move from ``index`` on to this index and return it. Of equally ranked moves, the first is taken."""
+    """Swap the best move from ``index`` on to this index, and return it. Among moves of equal rank, take the first."""
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -216,7 +216,7 @@ def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: 
 
 @inlined
 def _change_history(state: SearchState, side: int, move: int, change: int) -> None:
-    """Change the history score of a move within plus or minus `_HISTORY_LIMIT`."""
+    """Change the history score of a move, keeping its absolute value within `_HISTORY_LIMIT`."""
     at = side * HISTORY + move
     before = I64(state.history[at])
     state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
@@ -225,7 +225,7 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
 # -- the moves of a node in stages, with pruning and reduction of late moves ---------------
 
 
-# A stage is generated only when the previous one is used up (`next_moves`), since most nodes are cut off early. Where a
+# A stage is generated only when the previous one is used up (`next_moves`), because most nodes are cut off early. If a
 # side is about to lose, no move is pruned or reduced. At the root, no move is pruned.
 
 
@@ -246,7 +246,7 @@ def first_stage(node: SearchNode) -> int:
 
 @inlined
 def _threats_at(rules: Tables, state: SearchState, node: SearchNode) -> NDArray[np.uint32]:
-    """Return the node's array of bit masks, which mark the target places at which a move may capture."""
+    """Return the node's array of masks, which mark the target places at which a move may capture."""
     return advance(state.threats, I64(node.ply * 4 * rules.size))
 
 
@@ -264,7 +264,7 @@ def next_moves(
     """Write the moves of a stage.
 
     Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
-    the best value so far, which counts the omitted moves.
+    the best value so far, which takes the omitted moves into account.
     """
     board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
     count, omitted = I64(0), I64(0)
@@ -281,7 +281,7 @@ def next_moves(
         return I64(_QUIET), killer_moves(rules, state, node, threats, moves), omitted, best
     if stage == _QUIET:
         if _is_futile(node, searched, best, alpha):
-            # Only a king move can still change the value much.
+            # Only a move of the king can still change the value significantly.
             count = king_moves(rules, board, moves) if node.side == 0 else I64(0)
         else:
             count = generate(rules, board, moves)
@@ -301,7 +301,10 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Return the best move from ``index`` on and swap it there; ``stage`` is the stage after that of these moves."""
+    """Swap the best move from ``index`` on to this index, and return it.
+
+    ``stage`` is the stage that follows the stage of these moves.
+    """
     moves = moves_at(rules, state, node.ply)
     # In the stages of the table move and of the killers, moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
@@ -353,10 +356,10 @@ def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet
 
 @inlined
 def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, tried: int, undo: int) -> None:
-    """Make a move that caused a cut-off without capturing a killer and raise its history score.
+    """Make a move a killer move and raise its history score, if it caused a cut-off without capturing.
 
-    Both cause the move to be tried earlier in other positions. If it was found in the last stage, lower the scores of
-    the ``tried`` moves before it.
+    As a result, the move is tried earlier in other positions. If the move was found in the last stage, lower the scores
+    of the ``tried`` moves before it.
     """
     if undo_captured(undo) != 0:
         return

@@ -1,8 +1,8 @@
 """Tablebase values of the moves of a position, corrected for the history of the game.
 
-A tablebase values each position as if it were the first of its game. This module first applies the rules that depend on
-the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, the move's
-value follows from these rules.
+A tablebase values each position as if a game began there. This module first applies the rules that depend on the
+history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, the value of the
+move follows from these rules.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
 
 LONGEST_LINE: Final = 256
-"""Maximum length in plies of a line read from tables."""
+"""Maximum length in plies of a line that is read from tables."""
 
 
 class ProbedMove(NamedTuple):
-    """Move with its score."""
+    """Move with its score from a tablebase."""
 
     move: Move
     score: int
 
 
 def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
-    """Return the values of all moves, the best first, or None if a table is missing.
+    """Return the values of all moves in a position, best move first, or None if a table is missing.
 
     A forced win in n plies is proven and scores ``MATE - n`` if no earlier position of the game can recur on the way.
     Otherwise it scores ``TABLEBASE - n``, or 0 if the opponent's next move can spoil it by repeating a position. Losses
@@ -84,9 +84,9 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner takes the shortest way and the loser the longest. Of equally good moves, the first is played. The line
-    ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or when
-    ``due`` returns True.
+    The winner chooses the shortest win and the loser the longest loss. Among equally good moves, the first is played.
+    The line ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or
+    when ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -118,19 +118,19 @@ def _can_be_spoiled(board: Board) -> bool:
 # -- compiled probing inside the search tree -----------------------------------------------
 
 
-# A table values a position as the first of its game. The search therefore probes only right after a capture, when no
-# earlier position can recur. A position won in n plies is then really won in n, because the distance falls with every
-# ply of the winner's line and no position repeats. An unforced position is a draw, unless a repetition loses the game.
-# A position whose win takes more plies than the move limit leaves is also a draw, because the winner cannot be forced
-# to lose in the meantime.
+# A table values a position as if a game began there. The search therefore probes only right after a capture, when no
+# earlier position can recur. A position that the table values as won in n plies is then really won in n plies, because
+# the distance falls with every ply of the winner's line and no position repeats. A position in which neither side can
+# force a win is a draw, unless a repetition loses the game. A position whose win takes more plies than the move limit
+# leaves is also a draw, because the winner cannot be forced to lose in the meantime.
 #
-# The compiled index has some thirty arrays. Passing them as arguments would slow down every
-# recursive call. So the kernels find them through an array of addresses (a directory), whose own
-# address is one of the counters of the search state.
+# The compiled index has about thirty arrays. Passing them as arguments would slow down every
+# recursive call. So the kernels find the arrays through an array of their addresses (a directory). The address of
+# the directory is one of the counters of the search state.
 
 
 class _Probed(NamedTuple):
-    """Contents of a directory: tiers, their values, and working memory."""
+    """Contents of a directory: the tiers, their values, and working memory."""
 
     tiers: TierTables
     places: NDArray[np.int64]
@@ -141,7 +141,7 @@ class _Probed(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Addresses through which kernels find the values of tiers.
+    """Addresses through which kernels find the tablebase values of tiers.
 
     A directory includes working memory, so it can be used by only one search at a time.
     """
@@ -155,8 +155,8 @@ class Directory(NamedTuple):
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
     """Load as many of a prober's values as fit into the given memory in bytes, and return their directory.
 
-    Return None if the prober is not a `tablut.prober.TierProber`, if it has no values that fit, or on wide boards
-    (`tablut.engine.layout`), which directories do not support.
+    The result is None if the prober is not a `tablut.prober.TierProber`, if no values fit, or if the board is wide
+    (`tablut.engine.layout`), because directories do not support wide boards.
     """
     if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
         return None
@@ -165,7 +165,7 @@ def load_tables(prober: Prober | None, memory: int) -> Directory | None:
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return the directory of the values of at least one tier."""
+    """Return a directory of the values of one or more tiers."""
     index = values.tiers
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
@@ -174,7 +174,7 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return another directory of the same values, with separate working memory."""
+    """Return a second directory of the same values, with separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 
@@ -194,9 +194,9 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 
 @called
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
-    """Return whether the value of a position after a capture follows from the tables, and the value.
+    """Return whether the tables determine the value of a position after a capture, and the value.
 
-    The value does not follow in three cases: no table has the position; neither side can force a win and repetition
+    They do not determine it in three cases: no table contains the position; neither side can force a win and repetition
     decides the game; or the win is so long that its score would not count as proven.
     """
     counters = state.counters

@@ -1,9 +1,9 @@
-"""Class `Searcher`: iterative deepening within strict limits, around the compiled search.
+"""Class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
 
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops a certain time before the deadline (the margin), so that there is time to take the lock and read
+every node. It stops some time before the deadline (the margin), so that enough time remains to take the lock and read
 the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Further threads may
-search as well (`tablut.play.search.worker`), but only the first one watches the time and supplies the result.
+search as well (`tablut.play.search.worker`), but only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -63,19 +63,19 @@ Without a move limit, each ply since the last capture adds one centi-logit, so t
 """
 _GENERATIONS: Final = 255
 _FIRST_WAIT: Final = 6_000_000
-"""Wait in nanoseconds that the first search expects, before any wait has been measured."""
+"""Wait in nanoseconds that the first search expects, because no wait has been measured yet."""
 _WAIT_EIGHTHS: Final = 7
-"""Part of a search's longest wait, in eighths, that the next search expects from its start."""
+"""Fraction, in eighths, of the longest wait of a search that the next search expects from its start."""
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: how many seconds before the end of its move time a search stops.
+    """Return the margin: the time in seconds by which a search stops before the end of its move time.
 
-    The margin is 60 ms plus a twentieth of the move time, at most 250 ms and at most half of the move time. Delivering
-    the result takes well below a millisecond on an idle machine. On a busy one it takes several periods of the
-    scheduler and of the interpreter's lock, of a few milliseconds each. If waits are measured (``measured``, in
-    seconds) and reserved separately, about two thirds of this margin is enough, and even less if there have been no
-    waits recently; see ``benchmarks/overrun.py``.
+    The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
+    idle machine, delivering the result takes well below a millisecond. On a busy machine, it takes several periods of
+    the scheduler and of the interpreter's lock, which last a few milliseconds each. If waits are measured
+    (``measured``, in seconds) and reserved separately, about two thirds of this margin is enough, and even less if
+    there have been no waits recently; see ``benchmarks/overrun.py``.
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -86,8 +86,8 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 class Searcher(Stoppable):
     """Search engine for one variant, with a transposition table that is kept from move to move.
 
-    A searcher serves one caller at a time. While it searches, a second call, from another thread or from the observer,
-    raises `UseError`. Only `stop` may be called then. A searcher cannot be copied or pickled.
+    A searcher serves one caller at a time. While it searches, only `stop` may be called: any other call, from another
+    thread or from the observer, raises `UseError`. A searcher cannot be copied or pickled.
 
     Parameters
     ----------
@@ -100,12 +100,12 @@ class Searcher(Stoppable):
     patterns : Patterns, optional
         Patterns of the evaluation, used only with ``weights``.
     flags : int
-        Enabled parts of the search: `ALL`, or fewer for tests.
+        Enabled parts of the search: `ALL`, or only some of them for tests.
     prober : Prober, optional
         Tablebase. It is probed for the position after each root move and, if it is a `tablut.prober.TierProber`, after
         every capture in the tree.
     table_mib : int
-        Maximum memory in MiB for tablebase values used in the tree. They are loaded by the constructor.
+        Maximum memory in MiB for tablebase values used in the tree. The constructor loads these values.
     threads : int
         Number of threads, 1 to 256. Only a search with one thread is repeatable under a node limit.
 
@@ -143,7 +143,8 @@ class Searcher(Stoppable):
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
         table = empty_table(hash_mib)
-        # Start compiling this kernel now, because it takes longer than everything else that a first move needs.
+        # Start compiling this kernel now, because its compilation takes longer than anything else that a first move
+        # needs.
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
@@ -163,7 +164,7 @@ class Searcher(Stoppable):
         return self._first.state
 
     def _warm_up(self) -> None:
-        """Load or compile the kernels, so that this costs the first search no time."""
+        """Load or compile the kernels now, so that the first search loses no time."""
         cells = diagram_cells(self.variant.start)
         for side in ("w", "b"):
             board = self._engine.board(cells, side)
@@ -187,9 +188,9 @@ class Searcher(Stoppable):
     def stop(self) -> None:
         """End the search that is running in another thread, or the next search if none is running.
 
-        The search returns the best move found so far. A stop ends one search only. A search that was stopped before it
-        began still completes its first iteration. If a search may have ended before it was stopped, call `clear_stop`
-        before the next search.
+        The search returns the best move found so far. A stop ends only one search. A search that was stopped before it
+        began still completes its first iteration. If the search may already have ended when `stop` was called, call
+        `clear_stop` before the next search.
         """
         self._stop_asked = True
         self._state.stop[0] = 1
@@ -203,11 +204,11 @@ class Searcher(Stoppable):
         Parameters
         ----------
         board : Board
-            Board of this variant with a game that is not over. Its history counts for repetition and
-            the move limit. It is not changed.
+            Board of this variant with a game that is not over. The history of the game counts for repetition and
+            the move limit. The board is not changed.
         limits : SearchLimits
-            Limits of time, nodes or depth, at least one of them. With ``movetime``, the result is returned before that
-            time is up.
+            Limits of time, nodes or depth, at least one of which is set. With ``movetime``, the result is returned
+            before that time is up.
 
         Returns
         -------
@@ -242,9 +243,9 @@ class Searcher(Stoppable):
 
     @alone
     def value(self, board: Board, depth: int) -> int:
-        """Return the value of a position at a fixed depth with the full window.
+        """Search a position to a fixed depth with the full window, and return its value.
 
-        Tests compare it with a simple search written in Python (the naive twin).
+        Tests compare this value with the value of a simple search written in Python (the naive twin).
 
         Parameters
         ----------
@@ -282,7 +283,7 @@ class Searcher(Stoppable):
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
         """Return the principal variation, extended to the end of the game if its last two plies are missing.
 
-        These plies are missing where every move loses in two plies, because the search does not try such moves.
+        These plies are missing if every move loses in two plies, because the search does not try such moves.
         """
         line = choice.pv
         if choice.mate is None or len(line) + 2 != abs(choice.mate):
@@ -308,9 +309,9 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search, the move time minus a margin, and clear it and the stop flag afterwards."""
-        # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that came before the
-        # search.
+        """Set the deadline of a search (move time minus margin), and clear deadline and stop flag afterwards."""
+        # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
+        # the search.
         self._state.stop[0] = 0
         watch: AbstractContextManager[None] = nullcontext()
         if movetime is not None:
@@ -338,9 +339,10 @@ class Searcher(Stoppable):
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Limits of time, nodes or depth, at least one of them. ``movetime`` is checked only between iterations.
+            Limits of time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
+            iterations.
         started : float, optional
-            Start of the move time, as a value of `time.perf_counter`. By default, now.
+            Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
 
         Returns
         -------
@@ -371,12 +373,14 @@ class Searcher(Stoppable):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
             if self._ends is not None and counters.last_reading != 0:
-                # The wait for the interpreter's lock counts too, because the next search may have to wait for it again.
+                # The wait for the interpreter's lock is included, because the next search may have to wait for the lock
+                # again.
                 waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
                 self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
             if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
-                # The best move of an interrupted iteration is also used, because it has been searched deeper. If it
-                # loses, the previous best move is kept, because moves that have not been searched yet may not lose.
+                # The best move of an interrupted iteration is also used, because it has been searched deeper. If this
+                # move loses, the previous best move is kept, because moves that have not been searched yet may not
+                # lose.
                 best, score, line = int(counters.root_move), int(counters.root_score), first.line()
             if interrupted:
                 break
@@ -420,7 +424,7 @@ class Searcher(Stoppable):
         Root
             Root to pass to `think`.
         """
-        # Where the search ignores repetition, the positions before the root do not matter.
+        # If the search ignores repetition, the positions before the root do not matter.
         past = [] if self._repetition()[0] == 0 else reversible_keys(board)
         return Root(
             array=self._engine.board(board.position.cells, board.position.side),
@@ -430,11 +434,11 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up a search of the first thread with its deadline. Return the settings for the other threads."""
+        """Set up the search of the first thread with its deadline, and return the settings for the other threads."""
         state, rules = self._state, self.variant.rules
         # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
-        # of the table, so that no entry survives that long. Clearing the whole table would take this time from a single
-        # move.
+        # of the table, so that no entry survives that long. Clearing the whole table in one search would take too much
+        # time from a single move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -445,7 +449,7 @@ class Searcher(Stoppable):
             counters = self._state.counters
             counters.next_reading = FIRST_LOOK
             counters.deadline = self._ends
-            # Keep at least a quarter of the time for the search itself, whatever waits are expected.
+            # Keep at least a quarter of the time for the search itself, even if long waits are expected.
             counters.longest_gap = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
             counters.clock_address = clock_address()
             counters.clock_number = CLOCK
@@ -455,8 +459,9 @@ class Searcher(Stoppable):
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
         Without a repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad for
-        the side to move at the root, so that this side repeats only if it stands clearly worse. No proof is lost,
-        because the shortest win never repeats a position. ``reversible`` is the number of plies since the last capture.
+        the side to move at the root, so that this side repeats a position only if it stands clearly worse. No proof is
+        lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since the last
+        capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
@@ -472,7 +477,7 @@ class Searcher(Stoppable):
 
 
 def reversible_keys(board: Board) -> list[int]:
-    """Return the Zobrist keys of the positions since the last capture, oldest first, without the current position."""
+    """Return the Zobrist keys of the positions since the last capture, oldest first, except the current position."""
     copied = board.copy()
     keys = []
     while copied.ply > 0 and not copied.captured():
@@ -490,7 +495,7 @@ def reversible_keys(board: Board) -> list[int]:
 
 
 class Crew:
-    """Helper threads of one searcher; there may be none."""
+    """Helper threads of one searcher. There may be no helpers."""
 
     def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
         self._workers = [make() for _ in range(helpers)]
@@ -498,7 +503,7 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search. Return the share of the first thread and that of each helper."""
+        """Divide the node limit of a search. Return the share of the first thread and the share of each helper."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
@@ -512,7 +517,7 @@ class Crew:
             turn = number % len(root.moves)
             worker.prepare(root._replace(moves=root.moves[turn:] + root.moves[:turn]), conditions, nodes)
             worker.state.stop[0] = 0
-            # A helper that still searches when the user interrupts the program must not keep the process alive.
+            # A helper that is still searching when the user interrupts the program must not keep the process alive.
             thread = threading.Thread(target=_help, args=(worker, number), daemon=True, name=f"search helper {number}")
             try:
                 thread.start()
@@ -539,14 +544,14 @@ class Crew:
             worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
-        """Return the sum of a counter over the helpers of the last search."""
+        """Return the sum of a counter over all helpers of the last search."""
         return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:
     """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
 
-    Every other helper starts a ply deeper.
+    Every second helper starts one ply deeper.
     """
     expected = None
     for depth in range(1 + number % 2, MAX_PLY):

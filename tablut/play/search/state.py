@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 class SearchCounters:
     """Limits, settings and results of a search, as a record that Python and kernels read and change in place.
 
-    The fields below are its only declaration; `new_state` creates a numpy record with them.
+    The fields of the record are declared only here. `new_state` creates a numpy record with these fields.
     """
 
     flags: int
     """Enabled parts of the search: `TRANSPOSITIONS`, `SELECTIVE` and `QUIESCENCE`."""
     generation: int
-    """Number of the search, for entries of the transposition table."""
+    """Number of the search, which is stored in entries of the transposition table."""
     table_mask: int
     """Number of words of the transposition table minus 8."""
     root_moves: int
@@ -37,15 +37,15 @@ class SearchCounters:
     before_root: int
     """Number of positions before the root that may recur."""
     limit_ply: int
-    """Plies from the root at which the game is drawn."""
+    """Number of plies from the root at which the game is drawn."""
     repetition_rule: int
     """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
     recurrence: int
-    """Score of a recurrence for the side to move at the root, where recurrences count as draws."""
+    """Score of a recurrence for the side to move at the root, if recurrences count as draws."""
     tablebase: int
-    """Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without one."""
+    """Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without values."""
     tablebase_soldiers: int
-    """Largest number of soldiers that a position in the tablebase has, or 0 without one."""
+    """Largest number of soldiers in a position of the tablebase, or 0 without a tablebase."""
     tablebase_hits: int
     """Number of positions whose value came from the tablebase."""
     nodes: int
@@ -59,18 +59,18 @@ class SearchCounters:
     """Best root move of the iteration, or 0 if no root move has been searched completely."""
     root_score: int
     selective_depth: int
-    """Plies of the longest line searched."""
+    """Length in plies of the longest line searched."""
     clock_address: int
-    """Address of the function that reads the clock, or 0 without one; see `tablut.engine.jit`."""
+    """Address of the function that reads the clock, or 0 if there is no such function; see `tablut.engine.jit`."""
     clock_number: int
     deadline: int
-    """Time at which the search must end, in nanoseconds of that clock."""
+    """Time at which the search must end, in nanoseconds of the clock."""
     next_reading: int
     """Number of nodes at which the clock is read next."""
     last_reading: int
     """Time at which the clock was last read."""
     longest_gap: int
-    """Longest time between two readings, which shows how long the operating system suspends the thread."""
+    """Longest time between two readings of the clock, which shows how long the operating system suspends the thread."""
 
 
 _COUNTERS: Final = np.dtype([(name, np.int64) for name in SearchCounters.__annotations__], align=True)
@@ -79,7 +79,7 @@ _COUNTERS: Final = np.dtype([(name, np.int64) for name in SearchCounters.__annot
 # Bits of the flags.
 TRANSPOSITIONS: Final = 1
 SELECTIVE: Final = 2
-"""All pruning, reductions and extensions."""
+"""Flag that enables all pruning, reductions and extensions."""
 QUIESCENCE: Final = 4
 
 SEEN: Final = 1 << 12
@@ -89,7 +89,7 @@ HISTORY: Final = 1 << 14
 
 
 class SearchState(NamedTuple):
-    """Working memory of a search; P is `MAX_PLY`, N the size and C the number of cells of the board.
+    """Working memory of a search. P is `MAX_PLY`, N the size of the board, and C its number of cells.
 
     Attributes
     ----------
@@ -100,19 +100,19 @@ class SearchState(NamedTuple):
     moves, ranks : ndarray of int32, shape (P * 4C,)
         Moves at each ply, and the ranks by which they are ordered.
     threats : ndarray of uint32, shape (P * 4N,)
-        Masks of the places on which a move may capture, by ply.
+        Masks, by ply, of the places on which a move may capture.
     killers : ndarray of int32, shape (2P,)
-        Killer moves: for each ply, two moves that refuted a sibling.
+        Killer moves: for each ply, two moves that refuted a sibling node.
     history : ndarray of int32, shape (2 * HISTORY,)
         History score by side and move: positive for moves that often refuted the opponent's play.
     keys : ndarray of uint64
-        Zobrist keys of the positions before the root that may recur, then those of the path.
+        Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
     reversible : ndarray of int64, shape (P + 1,)
         Number of plies since the last capture, by ply.
     stands : ndarray of int64, shape (P + 2,)
         Static evaluation by ply. The evaluation of ply p is at p + 2.
     seen : ndarray of uint16, shape (SEEN,)
-        Number of keys on the path by their low bits.
+        Number of keys on the path with given low bits.
     line : ndarray of int32, shape (P * P,)
         Principal variation from each ply on.
     line_length : ndarray of int64, shape (P + 1,)
@@ -156,7 +156,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     """Return a new search state for boards of the given size."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
-    # The reduction grows with depth and move number, with constants that are usual in chess engines.
+    # The reduction grows with the depth and the move number, with constants that are common in chess engines.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
         board=own_lines(len(new_board(size)), new_board(size).dtype),
@@ -183,7 +183,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
 
 @inlined
 def seen_place(key: np.uint64) -> int:
-    """Return the index of a key in the filter."""
+    """Return the index of a key in the filter of positions on the path."""
     return I64(key) & (SEEN - 1)
 
 
@@ -193,7 +193,7 @@ def recurs(state: SearchState, key: np.uint64, ply: int) -> bool:
     if state.seen[seen_place(key)] == 0:
         return False
     here = state.counters.before_root + ply
-    # Compare at every distance, because a null move can put equal positions an odd number of plies apart.
+    # Compare positions at every distance, because a null move can put equal positions an odd number of plies apart.
     found = False
     for back in range(1, I64(state.reversible[ply]) + 1):
         found = found or state.keys[here - back] == key

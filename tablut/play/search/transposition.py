@@ -1,16 +1,16 @@
-"""Transposition table: results of the search by the Zobrist key of the position.
+"""Transposition table, which stores results of the search by the Zobrist key of the position.
 
 The table is an array of buckets, whose number is a power of two. A bucket fills one cache line and has four entries of
 two words: the key XORed with the data, and the data. All 64 bits of the key are compared. Since a key is only a hash, a
 stored move is checked for legality before it is made.
 
 Several threads read and write a table without locks. Each word is read and written atomically, but the two words of an
-entry are not. If an entry mixes words of two threads, the XOR of its words is the key of neither, so the entry is not
-found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for parallel search, ICGA Journal 25 (2002)
-36-39).
+entry are not read and written together. If an entry mixes words of two threads, the XOR of its words is not the key of
+either position, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for
+parallel search, ICGA Journal 25 (2002) 36-39).
 
-The data, from the lowest bit: move (14), score + 2**15 (16), depth (8), bound (2),
-generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
+The data consist of these fields, from the lowest bit, with their widths in bits: move (14), score + 2**15 (16),
+depth (8), bound (2), generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
 from the position itself, not from the root.
 """
 
@@ -34,7 +34,7 @@ EXACT: Final = 3
 _WAYS: Final = 4
 _OFFSET: Final = 1 << 15
 _LINE: Final = 128
-"""Size of two cache lines in bytes. Processors fetch them together."""
+"""Size in bytes of two cache lines, which processors fetch together."""
 
 
 class Entry(NamedTuple):
@@ -67,7 +67,7 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 @inlined
 def _bucket_of(key: np.uint64, mask: int) -> int:
-    """Return the index of the first word of a key's bucket; ``mask`` is the number of words minus 8."""
+    """Return the index of the first word of a key's bucket. ``mask`` is the number of words minus 8."""
     return I64(key << U64(3)) & mask
 
 
@@ -122,8 +122,8 @@ def evaluation_of(data: np.uint64) -> int:
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry.
 
-    It replaces the entry of the same position, or else the least valuable entry of the bucket: an empty entry, or an
-    entry of small depth or old generation.
+    The new entry replaces the entry of the same position, if there is one. Otherwise it replaces the least valuable
+    entry of the bucket: an empty entry, or an entry of small depth or old generation.
     """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move

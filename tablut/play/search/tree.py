@@ -1,15 +1,15 @@
-"""Alpha-beta: quiescence, and principal-variation search with a transposition table.
+"""Alpha-beta search: quiescence search, and principal-variation search with a transposition table.
 
 `_quiesce` and `_negamax` are recursive and fail-soft. They prune, reduce and trust estimates, but a score that they
-return as proven (see `tablut.play.search.limits`) is exact. A proven win needs one winning move. A proven loss needs
-every legal move to have been searched or to be known to lose. Therefore no move is left out as long as the best value
-found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored it,
-because repetition depends on the game before the root.
+return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven loss
+requires that every legal move has been searched or is known to lose. Therefore no move is left out as long as the best
+value found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored
+it, because repetition depends on the game before the root.
 
-A node is counted for each move that is made on the board, in quiescence as in the full search.
+Each move that is made on the board counts as one node, both in quiescence and in the full search.
 
 The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
-compiles a second version and calls it through a symbol that is missing from its cache on disk.
+compiles a second version, and calls it through a symbol that is missing from the cache on disk.
 
 References
 ----------
@@ -87,7 +87,7 @@ _EVASIONS = 4
 _THREATS = 1
 """Number of plies of quiescence in which moves of the king that threaten to escape are tried."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""Attempts at a move, in this order: with reduced depth, with a window of width one, with the full window."""
+"""Searches of a move, in order of attempts: with reduced depth, with a window of width one, with the full window."""
 
 
 @called
@@ -249,15 +249,16 @@ def search_root(tables: Tables, search: SearchState, depth: int, alpha: int, bet
     return _negamax(rules, state, depth, alpha, beta, I64(0), position_key(rules, state.board), I64(0))
 
 
-# -- king moves that threaten to win -------------------------------------------------------
+# -- moves of the king that threaten to win ------------------------------------------------
 
 
-# Moves that win immediately: `tablut.engine.kernels.escape_of_king`, `tablut.engine.attacks.king_capture`.
+# Moves that win immediately are found by `tablut.engine.kernels.escape_of_king` and
+# `tablut.engine.attacks.king_capture`.
 
 
 @inlined
 def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardArray, moves: NDArray[np.int32]) -> int:
-    """Write the king's moves that threaten to escape by a second move at right angles; return their number."""
+    """Write the king's moves that threaten to escape by a second move at right angles, and return their number."""
     size = rules.size
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)

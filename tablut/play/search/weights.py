@@ -2,9 +2,9 @@
 
 A term is a number that describes a position from white's side. The evaluation is the
 sum of the terms, each multiplied by its weight. Weights are in centi-logits: an increase of 100
-multiplies white's odds of winning by e. They come from self-play (`benchmarks.tuning`) and are
-stored in ``data/weights.json``, with one set for each family of boards: escapes in the corners;
-escapes on the edge beside camps; escapes on the edge without camps, where either two or four
+multiplies white's odds of winning by e. The weights were tuned by self-play (`benchmarks.tuning`) and are
+stored in ``data/weights.json``, with one set for each family of boards. The families are boards with escapes in the
+corners; with escapes on the edge beside camps; and with escapes on the edge and no camps, where either two or four
 soldiers capture the king. Boards without camps whose moves have distant effects (rings, forts,
 shieldwalls) have separate sets.
 """
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside have none and serve as the baseline."""
+"""Number of distances from the edge with separate weights. Cells further inside are the baseline, without a weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
@@ -49,7 +49,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted by cell. White's terms include the king, because a line does not distinguish it from a defender."""
+"""Terms counted by cell. White's terms include the king, because lines do not distinguish the king from a defender."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -67,8 +67,8 @@ POSITION_TERMS: Final = (
 )
 """Terms counted once for the position.
 
-They are material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies only
-where there are forts: defenders at most two ranks and two files from a king at distance 0 or 1 from the edge.
+They are material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies only to
+variants with forts. It counts defenders at most two ranks and two files from a king at distance 0 or 1 from the edge.
 """
 
 CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
@@ -82,7 +82,7 @@ TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
-"""Number of units in a centi-logit. Weights are rounded to these units, so that the evaluation is exact in integers."""
+"""Number of units in a centi-logit. Weights are rounded to these units, so that integers represent them exactly."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
@@ -111,14 +111,14 @@ def _stored() -> dict[str, dict[str, float]]:
 
 
 def load_weights(variant: Variant) -> dict[str, float]:
-    """Return the tuned weights for a variant, by term, in centi-logits."""
+    """Return the tuned weights for a variant, in centi-logits, keyed by term."""
     return dict(_stored()[weights_family(variant)])
 
 
 def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     """Return weights as integers in 1/`SCALE` centi-logits.
 
-    Weights of terms by cell are halved, since each cell is counted on two lines.
+    Weights of cell terms are halved, because each cell is counted on two lines.
     """
     if set(weights) != set(TERMS):
         odd = sorted(set(weights) ^ set(TERMS))
@@ -129,10 +129,11 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 # -- patterns: a learnt score for every content of a line and of a corner ------------------
 
 
-# Terms are features that a person would choose. A pattern is the score that games have shown for exactly these men on
-# exactly this line, given the king's cell. Patterns are added to the terms. On lines they cost no extra look-up, since
-# the score of a line comes from a table anyway. They come from self-play (`benchmarks.tuning.patterns`), apply to one
-# board and one family of weights, and are stored in ``data/patterns``, one file for each.
+# Terms are features that a person would choose. A pattern is a score, learnt from games, for a particular arrangement
+# of men on a particular line, given the king's cell. Patterns are added to the terms. On lines they cost no extra
+# look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
+# (`benchmarks.tuning.patterns`). They apply to one board and one family of weights, and are stored in
+# ``data/patterns``, one file for each such pair.
 
 
 CORNER: Final = 3
@@ -143,7 +144,7 @@ NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
 
 
 class Patterns(NamedTuple):
-    """Learnt scores by content for one board; N is its size and C = N² the number of its cells.
+    """Learnt scores of lines and corners for one board. N is the board's size and C = N² the number of its cells.
 
     All scores are from white's side, in 1/`SCALE` centi-logits.
 
@@ -156,14 +157,14 @@ class Patterns(NamedTuple):
     made : str
         Command that created the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
-        Scores by table and by content of a line in base 3: digit 1 is an attacker, 2 a white piece.
+        Scores by table and by content of a line in base 3, where digit 1 is an attacker and digit 2 a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
-        Table to use, by the king's cell and the line.
+        Number of the table to use, by the king's cell and the line.
     corner_scores : ndarray of int16, shape (4, 3**9)
         Scores by corner and by content of its cells; see `corner_cells`.
     net : ndarray of int16, shape (3 * C + 3, 8)
         Weights of each unit of the net (`tablut.play.search.net`): for an attacker by cell, a white piece by cell, the
-        king by cell, white to move and black to move, then the output weight. Without a net, there are no rows.
+        king by cell, white to move and black to move, followed by the output weight. Without a net, there are no rows.
     """
 
     terrain: str
@@ -220,7 +221,7 @@ def _stored_patterns(terrain: str, family: str) -> Patterns | None:
 def load_patterns(variant: Variant) -> Patterns | None:
     """Return the patterns for the board and the family of a variant, or None if there are none.
 
-    A family with distant effects falls back on the patterns of the corresponding family without them.
+    A family with distant effects falls back on the patterns of the corresponding family without distant effects.
     """
     terrain, family = "".join(diagram_cells(variant.terrain)), weights_family(variant)
     return _stored_patterns(terrain, family) or _stored_patterns(terrain, family.removesuffix("_afar"))

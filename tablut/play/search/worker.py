@@ -1,6 +1,6 @@
-"""Class `Worker`: the search state and iterations of one thread.
+"""Class `Worker`, which contains the search state of one thread and runs its iterations.
 
-Workers of one search share only the transposition table.
+The workers of a search share only the transposition table.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ _WINDOW: Final = 40
 
 
 class Root(NamedTuple):
-    """Root position of a search in the engine's representation; N is the size of the board.
+    """Root position of a search in the engine's representation. N is the size of the board.
 
     Attributes
     ----------
     array : ndarray of uint32, shape (2N + 4,)
         Board of an undecided position.
     moves : list of int
-        Moves to choose from, coded ``from | to << 7``; at least one.
+        Moves to choose from, encoded as ``from | to << 7``. There is at least one move.
     past : list of int
         Zobrist keys of the earlier positions of the game that may recur, oldest first.
     plies : int
@@ -59,7 +59,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """Search of one thread."""
+    """Search state of one thread, with methods that run its iterations."""
 
     def __init__(
         self,
