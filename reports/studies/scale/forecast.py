@@ -411,7 +411,7 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 class PassCosts(NamedTuple):
     """The extra processor seconds of a tier that is built in slices, compared with one that is built in memory.
 
-    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each class in the window of a slice,
+    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in the window of a slice,
     which is counted again in each pass.
     """
 
