@@ -1,4 +1,4 @@
-"""The commands ``tablut bounds`` and ``exclusions``: bounds on the number of positions, and their locked sets."""
+"""The commands ``tablut bounds`` and ``exclusions``: bounds on the number of positions, lowered by locked sets."""
 
 from __future__ import annotations
 

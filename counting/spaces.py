@@ -4,10 +4,10 @@ A *placement* is an arrangement of pieces on the board. Its *material* is its nu
 space consists of king cells and ranges for the material. Each king cell has a small neighbourhood, which contains the
 path by which the king arrived or the soldiers that capture it. The contents of the neighbourhood decide whether a
 placement belongs to the space. Summing over these contents counts a union of patterns without counting any placement
-twice. Restricting the sum to the contents that a symmetry leaves in place gives the number of fixed points, which
+twice. Restricting the sum to the contents that a symmetry preserves gives the number of fixed points, which
 Burnside's lemma requires. The function `fixed_material` does both.
 
-Soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the material of the start:
+Soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting material:
 (1 + x)^camp · (1 + x + y)^free, since a camp cell is empty or holds an attacker, and a free cell is empty or holds a
 soldier of either side. Placing the defenders first gives the coefficients in closed form,
 C(free, d) · C(camp + free - d, a). Under a symmetry all cells of a cycle have the same contents, so x and y are
@@ -101,7 +101,7 @@ class CountsByMaterial:
 
 @cache
 def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -> CountsByMaterial:
-    """Return the number of arrangements of soldiers that a symmetry leaves in place, by material.
+    """Return the number of arrangements of soldiers that a symmetry preserves, by material.
 
     The symmetry is given by its cycle types on the camp cells and on the free cells.
     """
@@ -152,7 +152,7 @@ class KingPlacement:
     def contents(
         self, symmetry: Symmetry, camp_cells: frozenset[int]
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield all contents of the watched cells that a symmetry leaves in place, both by cycle and by cell."""
+        """Yield every filling of the watched cells that a symmetry preserves, both by cycle and by cell."""
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
         for chosen in product(*choices):
@@ -181,7 +181,7 @@ class Space:
 
 
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
-    """Return the number of placements of a space that a symmetry leaves in place, by material."""
+    """Return the number of placements of a space that a symmetry preserves, by material."""
     regions = space.variant.regions
     # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so first group by cycle
     # type.

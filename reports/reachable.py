@@ -260,7 +260,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
-    """Add the sums in the table to an explanation: over all lemmas except `locked`, and over the deeper layers."""
+    """Add to an explanation the sums in the table, over all lemmas except `locked` and over the deeper layers."""
     layers = [layer["positions"] for layer in found["closed"]["layers"]]
     return found | {
         "unreached": found["counted"]["positions"] - found["reached"]["positions"],

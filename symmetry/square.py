@@ -270,7 +270,7 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
     group : sequence of Symmetry
         All elements of a group.
     fixed : callable
-        Function that returns the exact number of elements of the space that a symmetry leaves in place.
+        Function that returns the exact number of elements of the space that a symmetry preserves.
 
     Returns
     -------

@@ -59,7 +59,7 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A position in which some plies have a different effect under two rule sets.
+    """A position in which the effect of some plies differs between two rule sets.
 
     Attributes
     ----------

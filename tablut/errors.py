@@ -87,7 +87,7 @@ class TablutError(Exception):
         self.parameter = ""
 
     def rename(self, name: Callable[[str], str | None]) -> None:
-        """Replace the names of parameters in the error by the names that a user interface gives them.
+        """Replace parameter names in the error with the names that a user interface gives them.
 
         Parameters
         ----------

@@ -322,7 +322,7 @@ def compact(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Move the distinct rows that are not marked as dead to the front, in the order of leaves. Return their number.
+    """Move the distinct rows that are not marked as dead to the front, in leaf order. Return their number.
 
     For each leaf, the number of these rows is written to ``counts`` and the sum of their hashes to ``sums``. The sums
     do not include the bits `FIXING`, which `survey` clears.

@@ -3,8 +3,8 @@
 A pass processes a range of bins (`counting.census.buckets`). It extracts the parents whose children belong to these
 bins from the previous ply, sorts them by bin, and counts their children in memory, a few bins at a time
 (`counting.census.tasks`). A parent is read in every pass but is expanded only once altogether, so an additional pass is
-cheap. Only parents and the children by capture are written to the disk; other children are not. The number of passes
-depends on a sample of the parents, the free space on the disk and the requested minimum.
+cheap. Only parents and children reached by a capture are written to the disk. The number of passes depends on a sample
+of the parents, the free space on the disk and the requested minimum.
 
 A *tally* is a file with the counts of some bins. The tally of a bin does not depend on the pass in which the bin was
 counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
@@ -232,7 +232,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return tallies
 
     def _sort(self, name: str, step: str, bins: tuple[int, int]) -> tuple[PartSource, ...]:
-        """Sort rows by bin: the parents and their children by capture, or the known positions of earlier plies."""
+        """Sort rows by bin: parents and their children reached by a capture, or known positions of earlier plies."""
         search, sources = self.search, self.parents if name == "parents" else self.known
         share = search.share_of(sum(open_rows(*source).rows for source in sources), search.limits.sort_rows)
         plan = digest_of(["sort", name, self.before.digest, [source.digest for source in sources], share, bins])

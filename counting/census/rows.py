@@ -9,7 +9,7 @@ index. There are four kinds of row files:
   ``digests``, contains the SHA-256 of each leaf that has rows.
 - A file of children is temporary. Its rows have W words (uint64).
 - A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. Sorted
-  parents have a second set of sections, for their children by capture.
+  parents have a second set of sections, for the children that they reach by a capture.
 - A *tally* has the index that the counted rows would have, but no rows.
 
 The digest of a part covers the index and the digests of its leaves, and so indirectly the rows. It is checked against
@@ -44,7 +44,7 @@ from tablut.work.records import Count, Part
 READ_BYTES: Final = 8 << 20
 """Number of bytes that a merge reads from a file in one call."""
 CAPTURES: Final = "captures-"
-"""Prefix of the sections for the children by capture in a file of sorted parents."""
+"""Prefix of the sections for the children reached by a capture in a file of sorted parents."""
 _PIECE_ROWS: Final = 1 << 18
 """Number of rows that are encoded or decoded together."""
 
@@ -102,7 +102,7 @@ class PartStats(RowStats):
 
 
 class TallyStats(PartStats):
-    """The statistics of a tally: the statistics of a part, and also its bins and the counters of its expansion."""
+    """The statistics of a tally: those of a part, plus the bins and the expansion counters of the tally."""
 
     bins: Bins
     expanded: Expanded

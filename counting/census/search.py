@@ -110,7 +110,7 @@ class CensusLimits:
 
         An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
         needs at most twelve bytes of hash table for it. A task that counts bins does both. A sort keeps at most five
-        copies of its rows, and about as many children by capture.
+        copies of its rows, and about as many children reached by a capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
@@ -190,7 +190,7 @@ class CensusSearch:
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
-        """Make all plies up to a given one, with at least ``passes`` passes for the last one, and return their records.
+        """Compute every ply up to a given one, using at least ``passes`` passes for the last, and return their records.
 
         The store may contain further plies. Their records are not returned.
         """

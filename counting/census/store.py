@@ -228,7 +228,7 @@ def edge(number: int) -> int:
 
 
 def hundredth_of(bins: tuple[int, int]) -> int | None:
-    """Return the hundredth in which a range of bins lies, or None if it is empty or lies in several hundredths."""
+    """Return the hundredth that contains a range of bins, or None if the range is empty or spans several hundredths."""
     number = min(-(-(bins[0] + 1) * HUNDREDTHS // BINS) - 1, HUNDREDTHS - 1)
     return number if edge(number) <= bins[0] < bins[1] <= edge(number + 1) else None
 

@@ -1,9 +1,10 @@
 """The coarse tasks of a ply: expand or sort a share of the parents, then merge or count their children.
 
-A ply that is stored is made by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges the
-children of some leaves. A ply that is counted but not stored is made by `SortTask` and `TallyTask`. `SortTask` writes
-parents sorted by the bin of their children. Their children by capture have other bins, so it writes them to a second
-set of sections of the same file. `TallyTask` generates all children in some bins in memory and keeps only their counts.
+A ply that is stored is computed by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges
+the children of some leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`. `SortTask`
+writes parents sorted by the bin of their children. Children reached by a capture have other bins, so it writes them to
+a second set of sections of the same file. `TallyTask` generates all children in some bins in memory and keeps only
+their counts.
 
 A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks, so a task
 can run in a thread of this process or on a worker of a cluster that has access to the same folder.
@@ -63,7 +64,7 @@ from tablut.work.parts import Owner, PartFile, PartSource, PartWriter
 from tablut.work.run import PartTask
 
 _CAPTURES: Final = 2
-"""First guess for the average number of children by capture of a parent."""
+"""First guess for the average number of children that a parent reaches by a capture."""
 
 
 class _Scratch(threading.local):
@@ -280,8 +281,8 @@ class SortTask(RowTask):
     """A task that sorts the rows in some leaves of a part by bin.
 
     If ``known`` is set, the rows are sorted by the bins of their own positions. Otherwise they are parents, and are
-    sorted by the bin of their children by moves without a capture. In this case, the children by capture are sorted by
-    their own bins and written to the same file.
+    sorted by the bin of the children reached without a capture. In this case, children reached by a capture are sorted
+    by their own bins and written to the same file.
     """
 
     source: PartSource
@@ -390,7 +391,7 @@ def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
-    """Return an upper bound for the children in each bin: all moves of its parents, plus its children by capture."""
+    """Return an upper bound for the children in each bin: all moves of its parents, plus children from captures."""
     loads = leaf_counts(open_rows(*source, which=CAPTURES) for source in parents)
     for source in parents:
         loads += open_rows(*source).moves

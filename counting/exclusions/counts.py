@@ -537,7 +537,7 @@ def surviving(
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
 ) -> CountsByMaterial:
-    """Return the number of placements without a locked set that a symmetry leaves in place, by material.
+    """Return the number of placements without a locked set that a symmetry preserves, by material.
 
     The placements are given as a signed sum of spaces.
     """
@@ -545,7 +545,7 @@ def surviving(
     variant = space.variant
     regions = variant.regions
     kings = {placement.king for part, _ in signed for placement in part.kings}
-    # A placement that the symmetry leaves in place has its king on a fixed cell.
+    # A placement that the symmetry preserves has its king on a fixed cell.
     standing = regions.free_cells | regions.camp_cells | {king for king in kings if symmetry.table[king] == king}
     cycles = symmetry.cycles(standing)
     number = {cell: place for place, cycle in enumerate(cycles) for cell in cycle}

@@ -213,7 +213,7 @@ class FamilyTables(NamedTuple):
 def surviving(variant: Variant) -> int:
     """Return the number of undecided placements that contain no locked set of a published family.
 
-    The exclusions that ship for some variants define such a family of locked sets. For any other variant, the number of
+    The exclusions shipped with some variants define such a family of locked sets. For any other variant, the number of
     all undecided placements is returned.
     """
     record = published_exclusions(variant.digest)

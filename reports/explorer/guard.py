@@ -1,4 +1,4 @@
-"""Middleware through which every request passes: access checks, limits on size and number, and the form of refusals.
+"""Middleware for all requests: access checks, limits on their size and number, and the form of rejections.
 
 On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header is the name that the
 browser believes it has reached, so it must be one of this machine's own names. If ``Origin`` and ``Sec-Fetch-Site`` are

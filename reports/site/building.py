@@ -177,7 +177,7 @@ def _check(stored: PuzzleTrees, _name: str) -> None:
 
 
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
-    """Compare a tree with its puzzle, and replay every right move and its defence by the rules."""
+    """Compare a tree with its puzzle, and replay every correct move and the defence against it by the rules."""
     where = f"puzzle {tree.id!r}"
     hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: has a wrong position")
     claim = puzzle.stipulation

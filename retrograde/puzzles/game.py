@@ -1,6 +1,6 @@
-"""Solving a puzzle move by move: the right moves, the replies of the defence, and the refutations of wrong moves.
+"""Solving a puzzle move by move: the correct moves, the replies of the defence, and the refutations of wrong moves.
 
-A move of the winner is right if it attains the shortest win from the position. The defence replies with a move that
+A move of the winner is correct if it attains the shortest win from the position. The defence replies with a move that
 delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
 were left. All of these results are proved. A result is None if the limits were reached before it was proved.
 """
@@ -87,7 +87,7 @@ class PuzzleGame:
         return self._longest(self.plies)
 
     def play(self, judged: JudgedMove) -> None:
-        """Make a right move and the reply to it."""
+        """Make a correct move and the reply to it."""
         self.board.push(judged.move)
         self.plies -= 1
         if judged.reply is not None:

@@ -144,7 +144,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
 
 
 def _can_be_taken_back(slides: NDArray[np.uint16], standing: int) -> bool:
-    """Return whether every slide that begins on one of the places ``standing`` of a line can be reversed."""
+    """Return whether every slide along a line can be reversed if it begins on one of the places in ``standing``."""
     size = len(slides)
     occupancy = np.arange(slides.shape[1])
     for start in (place for place in range(size) if standing >> place & 1):

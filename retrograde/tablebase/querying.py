@@ -1,8 +1,8 @@
 """Finding positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
 
-The records of a tablebase contain the number of classes with each value. Most queries are therefore counted without
-reading a table, and only tiers with positions to be listed are read, range by range. To find mutual zugzwangs, all
-entries are examined one by one. Each position is listed once and represents its symmetric images.
+The records of a tablebase contain the number of classes with each value. The matches of most queries can therefore be
+counted without reading a table, and only tiers with positions to be listed are read, range by range. To find mutual
+zugzwangs, all entries are examined one by one. Each position is listed once and represents its symmetric images.
 """
 
 from __future__ import annotations

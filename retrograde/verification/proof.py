@@ -349,7 +349,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list by another cell, and return its index."""
+    """Replace a cell in a list with another cell, and return its index."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1

@@ -85,7 +85,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 
 
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
-    """Return all undecided positions within a number of plies from the start.
+    """Return all undecided positions within a certain number of plies of the start.
 
     The number of plies is the largest number that gives at most ``most`` positions. It is the second result. The third
     result is true if there are no other undecided positions that are reachable from the start.

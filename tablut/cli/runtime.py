@@ -132,7 +132,7 @@ def respond(ctx: click.Context) -> int:
 
 
 def _name_options(ctx: click.Context, error: TablutError | None) -> None:
-    """Replace the names of parameters in an error by the options that the user knows."""
+    """Replace parameter names in an error with the options that the user knows."""
     words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
 
     def option(name: str) -> str | None:

@@ -80,8 +80,8 @@ class CommandSpec(NamedTuple):
 def command_table(beside: str) -> tuple[CommandSpec, ...]:
     """Read the commands from ``commands.txt`` in the folder of a module.
 
-    Each line contains the name, the group with the position in it, the target, and the help text. Indented lines below
-    a command are examples.
+    Each line contains the command's name, its group and its position within the group, the target, and the help text.
+    Indented lines below a command are examples.
     """
     found: list[CommandSpec] = []
     for line in Path(beside).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
@@ -278,7 +278,7 @@ _MACHINE = frozenset(
 
 
 def _completion(option: str, shell: str) -> ShellComplete:
-    """Return click's support for a shell; raise `InputError`, about an option, if there is none."""
+    """Return click's completion support for a shell; if there is none, raise an `InputError` that names the option."""
     name = {"pwsh": "powershell"}.get(shell, shell) if shell != _CALLING else Path(os.environ.get("SHELL", "")).stem
     known = get_completion_class(name)
     if known is None:

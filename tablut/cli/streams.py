@@ -254,7 +254,7 @@ def watch_interrupts() -> None:
 
 
 def leave(message: str = "") -> NoReturn:
-    """End the process immediately with exit code 130, without waiting for kernels that still run in threads."""
+    """End the process immediately with exit code 130, without waiting for kernels that are still running in threads."""
     try:
         if message:
             fail(TablutError(message), EXIT_INTERRUPTED, sys.argv[1:])

@@ -1,6 +1,6 @@
 """Numbering of actions and planes, shared by all environments.
 
-An action is a slide of a piece from a cell to another cell of its row or column. Its number is
+An action is a slide of a piece from one cell to another in the same row or column. Its number is
 ``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are
 the other cells of its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``.
 Their names are listed in `PLANES`.
@@ -35,7 +35,7 @@ BEFORE: Final = 4
 
 @inlined
 def others(places: int, place: int) -> int:
-    """Remove a piece's own place from a mask of the places of its line, because actions are numbered without it."""
+    """Remove a piece's own place from a mask of the places on its line, because actions are numbered without it."""
     return (places & ((1 << place) - 1)) | ((places >> (place + 1)) << place)
 
 

@@ -52,7 +52,7 @@ def unrank_places(
 
 @inlined
 def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
-    """Replace a combination by the next one, without changing the places before index ``first``.
+    """Replace a combination with the next one, without changing the places before index ``first``.
 
     From index ``first`` on, the first place that can move up moves up by one, and the places before it return to their
     lowest positions. After the last combination, the result is not a valid combination.

@@ -1,1 +1,1 @@
-"""Search for the best move, players, matches between players, and the client and server of the competition."""
+"""The search for the best move, the players, matches between them, and the competition client and server."""

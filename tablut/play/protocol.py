@@ -232,7 +232,7 @@ class EngineSession(LineProtocol):
     # -- lines -------------------------------------------------------------------------
 
     def _parts(self, command: str, rest: str) -> tuple[str, ...]:
-        """Return the parts of the state that a line would set. Among the options, only the variant is a part."""
+        """Return the parts of the state that a line would set. The only option that sets one is ``variant``."""
         rules = command == "setoption" and "variant" in rest.lower().split()[:2]
         return ("rule set", "position") if rules else super()._parts(command, rest)
 

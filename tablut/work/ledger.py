@@ -81,7 +81,7 @@ def damaged(path: Path, fault: str) -> DamagedError:
 def refuse_foreign(root: Path, kind: Kind) -> None:
     """Raise `StoreError` if a folder contains anything other than a store of this kind.
 
-    A folder without files counts as empty. A folder left by a run that was killed right at the start does so too.
+    A folder without files counts as empty. So does the folder of a run that was killed right after it started.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     if root.exists() and not root.is_dir():

@@ -163,7 +163,7 @@ class PartFile(Generic[Stats]):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Convert errors of reading within the context. A file that is missing or ends early counts as damaged."""
+    """Convert read errors raised within the context. A file that is missing or ends early counts as damaged."""
     try:
         yield
     except EOFError as error:

@@ -112,7 +112,7 @@ class Scheduler:
 
 
 class LocalScheduler(Scheduler):
-    """Scheduler on this machine: with threads, since kernels release the GIL, or processes for tasks in plain Python.
+    """Scheduler for this machine, with threads, since kernels release the GIL, or processes for tasks in plain Python.
 
     The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
     task fails, running tasks are abandoned and no further tasks begin.

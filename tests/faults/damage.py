@@ -145,7 +145,7 @@ def _other_value(rng: random.Random, old: Any) -> Any:
 
 
 def replaced(rng: random.Random, folder: Path, donors: Sequence[Path]) -> None:
-    """Replace a file by a folder, a pipe or a link."""
+    """Replace a file with a folder, a pipe or a link."""
     path = _pick(rng, folder)
     outside = folder.parent / "outside"
     shutil.copyfile(path, outside)

@@ -2,7 +2,7 @@
 
 The set of these placements is the *closure* of the placement from which the plies begin.
 A placement of the region has some attackers, defenders and perhaps the king. Its number combines the king's place, then
-the attackers among the remaining places, then the defenders among those left, each as a rank of combinations.
+the attackers among the remaining places, then the defenders among the rest, each encoded as the rank of a combination.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def queue_type(size: int) -> type[np.uint32 | np.int64]:
 
 
 def closure_of(black: int, soldiers: int, king: int, *, own_tempo: bool) -> Closure:
-    """Return the placements to which quiet plies within an outer region lead from a given placement."""
+    """Return the placements that can be reached from a given placement by quiet plies within an outer region."""
     region = region_tables()
     attackers, defenders, room = black.bit_count(), soldiers.bit_count(), PLACES - (king >= 0)
     size = (len(region.kings) if king >= 0 else 1) * comb(room, attackers) * comb(room - attackers, defenders)

@@ -142,7 +142,7 @@ def _accumulate(
 
 
 def _times(left: NDArray[Any], right: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the product of two polynomials, truncated to the material of the start."""
+    """Return the product of two polynomials, truncated at the starting material."""
     result = np.zeros(_SHAPE, dtype=object)
     for a, d in zip(*(axis.tolist() for axis in np.nonzero(right)), strict=True):
         result[a:, d:] += int(right[a, d]) * left[: _SHAPE[0] - a, : _SHAPE[1] - d]

@@ -161,7 +161,7 @@ class Strategy:
         return None
 
     def plies(self, board: Board) -> int:
-        """Return the plies that remain in a position in which the winner is to move or has won."""
+        """Return the number of plies left in a position in which the winner is to move or has already won."""
         found = self.answer(board.position)
         return 0 if board.is_game_over() else 1 if found is None else found[0]
 

@@ -47,9 +47,10 @@ class OutlineRecord(Record):
     """The file ``NAME.outline.json``, which describes an outline.
 
     The compressed data are in ``NAME.outline-1.xz`` and, if needed, ``NAME.outline-2.xz``. They begin with one byte for
-    each of the ``positions`` whose win takes more than three plies, in the order in which the moves lead to them: 0, or
-    the number of the move. For each of the ``lines`` with a move, the difference between the remaining plies and the
-    length of the win follows: first the low bytes of all lines, then the high bytes.
+    each of the ``positions`` in which the win takes more than three plies, in the order in which the moves lead to
+    them. The byte is the number, from 1, of the winner's move among all moves in ascending order, or 0 if the outline
+    has no move for the position. The ``lines`` are the positions with a move. For each of them, the difference between
+    the remaining plies and the length of the win follows: first the low bytes of all lines, then the high bytes.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"

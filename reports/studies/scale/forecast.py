@@ -409,7 +409,11 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 
 
 class PassCosts(NamedTuple):
-    """Processor seconds that slices cost, in addition to the time of their classes in memory."""
+    """The extra processor seconds of a tier that is built in slices, compared with one that is built in memory.
+
+    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in the window of a slice,
+    which is counted again in each pass.
+    """
 
     overhead: float
     window: float

@@ -160,7 +160,7 @@ class Run(Result):
 
 
 class ScaleCheck(Result):
-    """All measurements from which the resource model is made and with which it is compared."""
+    """All the measurements on which the resource model is based and against which it is checked."""
 
     format: Literal[1] = 1
     command: Annotated[str, Field(pattern=r"^python -m reports\.studies\.scale measure[^`|\n]*$")]

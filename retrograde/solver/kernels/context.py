@@ -387,9 +387,10 @@ def new_context(
 
     The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
     121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead
-    to it, because an empty cell is the end of at most four slides; `Context.seen` has space for this many, and an item
-    can count them. Moves to one class lead to different positions of one orbit, at most eight, so a message counts them
-    in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
+    to it, because at most four slides can end on an empty cell. `Context.seen` has room for that many, and the counter
+    in an item is wide enough for them. Moves to one class lead to different positions of one orbit, at most eight, so a
+    message counts them in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their
+    types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

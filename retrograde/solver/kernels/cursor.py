@@ -153,7 +153,7 @@ def set_later_row(context: Context, tier: int, row: int, before: int, side: int)
 
 @inlined
 def columns_of_row(context: Context, column_men: int) -> int:
-    """Return the number of columns of the current row: the ways to place the column soldiers."""
+    """Return the number of columns in the current row, that is, the number of ways to place the column soldiers."""
     return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + column_men]
 
 

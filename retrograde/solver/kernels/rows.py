@@ -302,7 +302,7 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
-    """Return the number of a cell among all cells of attackers, given its number among those other than the king's."""
+    """Return the index of a cell among all cells for attackers, given its index when the king's cell is left out."""
     king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 

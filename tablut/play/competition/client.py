@@ -103,7 +103,7 @@ class ServerGame(NamedTuple):
     result : {'white', 'black', 'draw'} or None
         Result sent by the server, or None if it closed the connection without one.
     problem : str or None
-        Failure of the network or the server that ended the game, if any.
+        Network or server failure that ended the game, if any.
     interrupted : bool
         Whether the user interrupted the game.
     """
@@ -115,7 +115,7 @@ class ServerGame(NamedTuple):
 
 
 class _ServerFailure(Exception):  # noqa: N818
-    """Failure of the network, or an invalid state from the server."""
+    """A network failure, or an invalid state sent by the server."""
 
 
 class _Line:
@@ -153,7 +153,7 @@ class _Line:
             self._frames.feed(data)
 
     def waiting(self) -> bool:
-        """Return without waiting whether further bytes have arrived."""
+        """Return whether further bytes have arrived, without waiting for them."""
         self._socket.settimeout(0)
         try:
             return bool(self._socket.recv(1, socket.MSG_PEEK))

@@ -475,9 +475,9 @@ class ExpandedPlayer(MonteCarloPlayer):
 class ImprovedPlayer(MonteCarloPlayer):
     """``mcts-improved``: improved Monte Carlo (section IV-B and figure 8).
 
-    It uses the objective (wins − losses)/total, the visits of all next states in the logarithm of UCT, and the expanded
-    definitions. According to the paper, the definitions "prevent a random non-capture in the simulation". This applies
-    to the side to move, so ``turn=aware`` is the default here.
+    It uses the objective (wins − losses)/total, the total number of visits to all next states in the logarithm of the
+    UCT formula, and the expanded definitions. According to the paper, the definitions "prevent a random non-capture in
+    the simulation". This applies to the side to move, so ``turn=aware`` is the default here.
     """
 
     name = "mcts-improved"

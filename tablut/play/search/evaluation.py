@@ -468,7 +468,7 @@ def _corner_ternary(rows: int) -> NDArray[np.uint16]:
 
 
 def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
-    """Return the values of the corner terms for each corner and each content."""
+    """Return the values of the corner terms for each corner and each possible content of it."""
     size, last = variant.size, variant.size - 1
     features = np.zeros((4, _CORNER_CONTENTS, len(CORNER_TERMS)), dtype=np.int64)
     black = np.arange(_CORNER_CONTENTS)[:, None] // 3 ** np.arange(CORNER * CORNER) % 3 == 1
