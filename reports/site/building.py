@@ -190,7 +190,7 @@ def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
     if first.position != str(board.position) or first.plies != tree.plies - (tree.opening is not None):
         raise ValueError(f"{where}: begins with a wrong position")
     if puzzle.first is not None and tree.opening is None and {*map(str, puzzle.first)} != {*first.right}:
-        raise ValueError(f"{where}: its right moves are not the claimed ones")
+        raise ValueError(f"{where}: its correct moves are not the claimed ones")
     for node in tree.nodes:
         _check_node(tree, node, where)
 
