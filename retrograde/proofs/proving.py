@@ -433,6 +433,8 @@ class ProofRun:
             self._check(proof)
         if store is not None:
             self.certificate = store / "certificate.jsonl.gz"
+            if not self.certificate.is_file() and not self.certificate.is_dir():
+                self.certificate.unlink(missing_ok=True)  # writing to a pipe would wait for a reader
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
