@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -25,6 +26,7 @@ from retrograde.proofs.tree import FIRST_PART, KIND, AnswerStats, SearchRecord, 
 from tablut.cli.shell import run
 from tablut.work.parts import Owner, PartWriter, open_part
 from tablut.work.records import digest_of, read_record
+from tests.support.waiting import at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -208,6 +210,18 @@ def test_an_edited_folder_makes_no_false_claim_and_ends_in_no_defect(
         codes[code] += 1
     capsys.readouterr()
     assert min(codes["0"], codes["1"], codes["2"]) > 3, codes
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes")
+def test_a_pipe_in_place_of_the_certificate_does_not_make_the_search_wait(tmp_path: Path) -> None:
+    certificate = tmp_path / "certificate.jsonl.gz"
+    assert asked(CASES[0], tmp_path)[0] == 0
+    written = certificate.read_bytes()
+    certificate.unlink()
+    os.mkfifo(certificate)
+    with at_most(60):
+        assert asked(CASES[0], tmp_path)[0] == 0
+    assert certificate.read_bytes() == written
 
 
 if __name__ == "__main__":
