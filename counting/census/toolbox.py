@@ -121,7 +121,7 @@ COUNTERS: Final = (
 
 
 class Membership(NamedTuple):
-    """The space of undecided placements, given by masks and limits.
+    """Masks and limits that define the space of undecided placements.
 
     Attributes
     ----------

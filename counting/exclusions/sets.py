@@ -51,7 +51,7 @@ def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
 
 
 class Arrivals:
-    """Test, for one rule set, of which pieces in a set can have been the last to arrive."""
+    """Test of which pieces in a set can have been the last to arrive, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size

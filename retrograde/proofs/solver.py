@@ -567,8 +567,7 @@ class _ProofSearch:
         # Do not list all reachable positions, since this would take far longer than a search of the allowed nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The caller also runs another search, whose kernel takes seconds to compile, too. Start compiling this one now,
-        # so that both are compiled at the same time.
+        # The kernels of this search and of the caller's take seconds each to compile, so compile them at the same time.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:

@@ -173,7 +173,7 @@ def replay_command(
     if game is not None:
         record = _game_of(text, file, variant, game)
     elif kind is ARCHIVE:
-        remedy = f"check all games with `tablut games {file}`, or choose one with --game N"
+        remedy = f"check all games with `tablut games {file} -v RULES`, or choose one with --game N"
         raise InputError("is an archive", subject=excerpt(file), remedy=remedy)
     else:
         record = read_game_record(text, variant, file)

@@ -390,7 +390,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------
-# Reading packed positions without compiled code, if they are few or only their numbers of soldiers are needed
+# Reading packed positions without compiled code, for a few positions or for their numbers of soldiers alone
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

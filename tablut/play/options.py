@@ -56,7 +56,7 @@ class Budget:
 
 
 def budget(seconds: str = "2") -> tuple[Decorator, ...]:
-    """Return the option declarations of a `Budget`, with the given default time for a move in seconds."""
+    """Return the options of a `Budget`; the default time for a move is in seconds."""
     return (
         real("--movetime", metavar="SECONDS", help=f"Time for a move; {seconds} if there is no other limit."),
         nodes_option,
