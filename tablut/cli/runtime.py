@@ -125,7 +125,7 @@ def respond(ctx: click.Context) -> int:
         text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
     write_output(text)
     if announced() and not told:
-        complain(f"compiling took {compile_seconds():.1f} s (only once); reported times exclude it")
+        complain(f"compiling took {compile_seconds():.1f} s; reported times exclude it")
     if line:
         complain(line)
     return code

@@ -3,7 +3,7 @@
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
 functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
 Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change in
-any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
+any release. With a version of numba that has not been tested, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
 decorator is used instead. The results are the same, but each run compiles everything again and takes twice as long to
 do so.
 
@@ -38,14 +38,20 @@ from tablut.work import clocks
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-TESTED: Final = "0.68."
-"""Prefix of the numba versions with which the private APIs are used."""
+TESTED: Final = tuple(f"0.{minor}." for minor in range(62, 69))
+"""Prefixes of the numba versions with which the private APIs are used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
 """Whether this process uses private numba APIs."""
 
 if PRIVATE:
     from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
     from tablut.engine.parts import dispatcher_of
+else:
+    clocks.forget_kernels(
+        "TABLUT_PUBLIC_NUMBA is set"
+        if os.environ.get("TABLUT_PUBLIC_NUMBA")
+        else f"numba {numba.__version__} is not among the tested versions ({TESTED[0]}x to {TESTED[-1]}x)"
+    )
 
 KERNELS: Final[list[Any]] = []
 """The numba dispatchers of all kernels in the modules imported so far."""

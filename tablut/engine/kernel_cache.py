@@ -12,6 +12,10 @@ The digest detects damage, not tampering: a compiled kernel is code, and anyone 
 the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
 if that is set, otherwise ``__pycache__`` next to the source, or the user's cache folder if that
 is not writable. If no folder is writable, everything works without a cache.
+
+A wheel for one platform brings compiled kernels along, so that its users need not wait for the compiler. They are
+compiled for a baseline processor, and are used only where that baseline, the versions of Python, numba and llvmlite,
+and all sources agree. Otherwise the kernels are compiled as usual.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import pickle
+import platform
 import re
 import secrets
 import subprocess
@@ -32,6 +37,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import llvmlite
+import llvmlite.binding
 import numba
 import numba.core.config
 import numpy as np
@@ -62,6 +68,26 @@ _PATIENCE: Final = 120.0
 """Seconds to wait for another process that compiles the same kernel. The largest kernel takes a tenth of this time."""
 
 
+SHIPPED: Final = Path(__file__).with_name("compiled")
+"""Folder of the kernels that come with a wheel for one platform. A checkout does not have it."""
+_X86_64_V3: Final = frozenset("avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse4.1 sse4.2 ssse3".split())
+_BASELINES: Final = {
+    "x86_64": ("x86-64-v3", _X86_64_V3),
+    "amd64": ("x86-64-v3", _X86_64_V3),
+    "aarch64": ("generic", frozenset[str]()),
+    "arm64": ("generic", frozenset[str]()),
+}
+"""For each kind of processor, LLVM's name of the baseline for shipped kernels, and the features that it requires."""
+
+
+@cache
+def baseline() -> str | None:
+    """Return LLVM's name of the baseline processor for shipped kernels, or None if this processor lacks a feature."""
+    name, required = _BASELINES.get(platform.machine().lower(), ("", frozenset[str]()))
+    present = {feature for feature, has in llvmlite.binding.get_host_cpu_features().items() if has}
+    return name if name and required <= present else None
+
+
 def seal(key: bytes, payload: bytes) -> bytes:
     """Return the content of a cache file that holds a payload."""
     length = len(payload).to_bytes(_LENGTH, "little")
@@ -72,6 +98,14 @@ def unseal(key: bytes, content: bytes) -> bytes | None:
     """Return the payload of a cache file, or None if the file is damaged or has another key."""
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
+
+
+def _payload(path: Path, key: bytes) -> bytes | None:
+    try:
+        content = read_bytes(path, "compiled kernel", _MOST)
+    except TablutError:
+        return None  # missing or unreadable
+    return unseal(key, content)
 
 
 def _types(sig: Any) -> tuple[str, ...]:
@@ -208,10 +242,33 @@ class KernelCache(FunctionCache):
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        # The module need not import `tablut.engine.parts`, but is compiled by it.
-        sources = source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
-        text = (self.path(sig, codegen).name, machine, code, sources)
+        text = (self.path(sig, codegen).name, machine, code, self._sources())
         return hashlib.sha256(repr(text).encode()).digest()
+
+    def ship(self, sig: Any, codegen: Any, folder: Path) -> None:
+        """Copy a compiled version, which must be in the cache, to a folder of kernels for a wheel."""
+        payload = self.payload(sig, codegen)
+        if payload is None:
+            raise TablutError("it is not in the cache", subject=self.path(sig, codegen).name)
+        name, key = self._shipped(sig, codegen)
+        write_bytes(folder / name, seal(key, payload))
+
+    def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the file name and the key of a shipped version.
+
+        Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the version of
+        numpy or the patch level of Python.
+        """
+        versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
+        text = repr((_types(sig), codegen.magic_tuple()[0], baseline(), versions))
+        name = f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
+        whole = repr((name, text, self._index_key(sig, codegen)[2], self._sources()))
+        return name, hashlib.sha256(whole.encode()).digest()
+
+    def _sources(self) -> tuple[str, str]:
+        """Return the digests of all sources that a compiled version depends on."""
+        # The module need not import `tablut.engine.parts`, but is compiled by it.
+        return source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled version for the given argument types, or None if it is not cached.
@@ -277,12 +334,16 @@ class KernelCache(FunctionCache):
             self.unlock(sig)
 
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
-        """Return the payload of a version's file, or None if there is no intact and current file."""
-        try:
-            content = read_bytes(self.path(sig, codegen), "compiled kernel", _MOST)
-        except TablutError:
-            return None  # missing or unreadable
-        return unseal(self.key(sig, codegen), content)
+        """Return the payload of a version's file, or None if there is no intact and current file.
+
+        Without such a file in the cache, a shipped one is used, unless the user has chosen another processor.
+        """
+        payload = _payload(self.path(sig, codegen), self.key(sig, codegen))
+        chosen = _config.CPU_NAME is not None or _config.CPU_FEATURES is not None
+        if payload is None and self._whole and SHIPPED.is_dir() and baseline() and not chosen:
+            name, key = self._shipped(sig, codegen)
+            payload = _payload(SHIPPED / name, key)
+        return payload
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         payload = self.payload(sig, target_context.codegen())

@@ -36,6 +36,7 @@ class _Counters:
         self.loaded: list[str] = []
         self.told = False
         self.silent = False
+        self.forgets = ""
         self.tell: Callable[[bool], object] | None = None
 
 
@@ -51,6 +52,11 @@ def compile_seconds() -> float:
 def announced() -> bool:
     """Return whether the user has been informed that this process compiles kernels."""
     return _counters.told
+
+
+def forget_kernels(reason: str) -> None:
+    """Record why this process cannot keep the kernels that it compiles, so that no message promises to keep them."""
+    _counters.forgets = reason
 
 
 def compiling() -> bool:
@@ -180,8 +186,6 @@ def _tell() -> None:
     if _counters.told or _counters.silent:
         return
     _counters.told = True
-    print(  # noqa: T201
-        "tablut: compiling, once for this machine; this can take a minute or two (`tablut warmup` compiles everything)",
-        file=sys.stderr,
-        flush=True,
-    )
+    once = "compiling, once for this machine; this can take a minute or two (`tablut warmup` compiles everything)"
+    always = f"compiling, at every start, because {_counters.forgets}; this can take a minute or two"
+    print(f"tablut: {always if _counters.forgets else once}", file=sys.stderr, flush=True)  # noqa: T201
