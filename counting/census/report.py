@@ -1,6 +1,6 @@
-"""`census`, the main entry point of the census. It manages the folder and the limits, and makes the report.
+"""The function `census`, which counts the reachable positions, and the report that it returns.
 
-Non-guarantee: a signal that ends the process without an exception leaves a temporary folder behind.
+Non-guarantee: if a signal ends the process without an exception, a temporary folder is left behind.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def census(
     Raises
     ------
     InputError
-        If a limit is too low, or if the store is damaged or belongs to another census. The message says what to do.
+        If a limit is too low, or if the store is damaged or belongs to another census. The message contains a remedy.
     MachineError
         If the machine runs out of disk space or memory. Finished work is kept.
 
@@ -162,7 +162,8 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit on the disk, before any position is computed.
 
-    Complete censuses have reached 69 to 98 % of the counted space, so a tenth of it is a safe minimum.
+    The complete censuses so far have reached 69 to 98 % of the counted space, so a tenth of this space is a safe
+    minimum.
     """
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -173,7 +174,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
         way = "`plies` and `store`" if limits.disk_bytes is not None else "`plies`"
         raise TooLargeError(
             f"has up to {classes:,} classes of positions, so a complete census takes "
-            f"at least {size_text(least)}, but only {size_text(room)} are available",
+            f"at least {size_text(least)} of space, but only {size_text(room)} are available",
             subject=f"variant {variant.name}",
             remedy=f"count ply by ply with {way}, which also shows how much space the next ply needs",
         )
@@ -186,7 +187,7 @@ def _temporary_folder() -> Iterator[Path]:
     try:
         yield folder
     finally:
-        # An abandoned task may still be writing. Once the folder is renamed, the task no longer finds it.
+        # An abandoned task may still be writing. Once the folder is renamed, the task can no longer find it.
         doomed = folder.with_name(folder.name + "-removed")
         folder.rename(doomed)
         for _ in range(_TRIES):
@@ -201,7 +202,7 @@ def _temporary_folder() -> Iterator[Path]:
 
 
 class Ply(Result):
-    """The numbers of positions that are first reached at one ply."""
+    """The numbers of positions that are first reached at a given ply."""
 
     ply: int
     new: int
@@ -227,7 +228,7 @@ class Ply(Result):
 
 
 class MaterialPair(Result):
-    """The numbers of reached undecided positions with one material, compared with the bounds."""
+    """The number of reached undecided positions with a given material, compared with the bounds."""
 
     attackers: int
     defenders: int
@@ -255,7 +256,10 @@ class NextPly(Result):
 
 
 class Estimate(Result):
-    """An estimate for a whole ply, from the hundredths that were counted, with a 95 % confidence interval."""
+    """An estimate of one number for a whole ply, with a 95 % confidence interval.
+
+    The estimate is based on the parts of the ply (hundredths) that were counted.
+    """
 
     name: str
     value: int
@@ -292,7 +296,8 @@ class CensusReport(Result):
     total, total_classes, decided_total, decided_total_classes : int
         Sums over all plies.
     complete : bool
-        Whether all positions were counted: the last ply has no new undecided position, or it reaches the move limit.
+        Whether all positions were counted. In this case, the last ply has no new undecided position or reaches the move
+        limit.
     move_limit : int or None
         The number of plies after which the rules end a game.
     stopped_by_limit : bool
@@ -364,7 +369,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The name of each total over plies, mapped to the counter that is added up."""
+"""A mapping from the name of each total over plies to the name of the counter that is summed."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -499,7 +504,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return a ratio estimate of one number for the whole ply. ``children`` is its exact number of children."""
+    """Return a ratio estimate of one number for a whole ply, given the exact number of children of the ply."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

@@ -1,6 +1,6 @@
-"""``tablut census verify``: verification of a stored census from its files.
+"""Verification of a stored census from its files, for the command ``tablut census verify``.
 
-Records, parts and rows are checked by their digests. Then the rows are examined by code that is independent of the
+Records, parts and rows are checked against their digests. Then the rows are examined by code that is independent of the
 census. This code computes orbits from the images of each position, computes material and terrain from unpacked bits,
 and generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
@@ -277,7 +277,7 @@ class _Verification:
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 
     def _check_counted(self, before: PlyRecord) -> None:
-        """Check the counts of the ply after ``before`` against its tallies, if it was counted but not stored."""
+        """Check the ply after ``before`` against its tallies if that ply was counted but not stored."""
         ply = before.ply + 1
         try:
             record = self.stored.count_record(before)
@@ -380,7 +380,7 @@ def published_counts(game: str) -> dict[int, str]:
 
 
 _STEP = 1 << 15
-"""Number of rows that are unpacked together."""
+"""Number of rows that are unpacked at a time."""
 
 
 class Inspector:
@@ -405,7 +405,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions to the counters. Return the numbers of rows that are not canonical and that are impossible."""
+        """Add positions to the counters. Return the number of non-canonical rows and the number of impossible ones."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])
@@ -494,7 +494,7 @@ class Inspector:
 
 
 _EXPANDED: Final = 1 << 20
-"""Approximate number of children that are generated together."""
+"""Approximate number of children that are generated at a time."""
 
 
 def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -511,7 +511,7 @@ class RowTable:
     """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
-    """Maximum memory for each row in bytes while the table is made, not including two copies of the row."""
+    """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""
 
     def __init__(self, files: Sequence[RowFile], first: int, last: int, words: int) -> None:
         pieces = [read_rows(file, begin, end) for file in files for begin, end in spans(file, first, last)]
@@ -532,7 +532,7 @@ class RowTable:
         return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
     def mark(self, wanted: NDArray[np.uint64]) -> int:
-        """Mark the rows of the table that occur in ``wanted``. Return how many rows of ``wanted`` were found."""
+        """Mark the rows of the table that occur in ``wanted``. Return the number of rows of ``wanted`` in the table."""
         keys = _keys(wanted)
         order = np.argsort(keys)
         wanted, keys = wanted[order], keys[order]
