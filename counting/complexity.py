@@ -96,8 +96,8 @@ class BoundsReport(Result):
     geometry : list of Geometry
         The numbers that describe the board and enter the equations.
     corrected : SpaceCounts
-        The paper's spaces, counted correctly: every way in which a game can end is included, and no placement is
-        counted twice for the same ending.
+        The paper's spaces, counted correctly: the cases that the paper omits are included, and no placement is counted
+        twice for the same ending.
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
@@ -264,8 +264,8 @@ def corrected_counts(variant: Variant) -> SpaceCounts:
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
     """Return the size of each space after the exclusions, in placements or in classes.
 
-    ``survivors`` are the counts of a record. They replace the sizes computed here. The value of the additional key
-    ``king_captured_undecided`` is the number of placements with a captured king that are still undecided placements.
+    ``survivors`` are the counts of a record. These counts replace the sizes computed here. The additional key
+    ``king_captured_undecided`` stands for the placements with a captured king that are still undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # Every placement with a besieged king is also a placement with a captured king and an undecided placement.

@@ -185,7 +185,7 @@ class Space:
 
 
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
-    """Return the number of placements of a space that a symmetry preserves, by material."""
+    """Return the number of placements in a space that a symmetry preserves, by material."""
     regions = space.variant.regions
     # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so the king cells are first
     # grouped by cycle type.
@@ -223,7 +223,7 @@ def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
-    """Return, for each material of a space, the number of classes of placements under the variant's symmetries."""
+    """Return the number of classes of placements in a space under the variant's symmetries, for each material."""
     group = space.variant.symmetries
     fixed = {symmetry.name: fixed_material(space, symmetry) for symmetry in group}
 

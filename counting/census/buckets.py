@@ -49,7 +49,7 @@ from tablut.variants import Variant
 LEAF_BITS: Final = 12
 """Number of bits of the hash that select a leaf."""
 LEAVES: Final = 1 << LEAF_BITS
-"""Number of leaves. There are enough of them for each leaf to fit into memory, up to about 10^11 children in a ply."""
+"""Number of leaves. With this number, each leaf fits into memory as long as a ply has at most about 10^11 children."""
 BINS: Final = 1 << 12
 """Number of ranges into which the hashes of families are divided; see `family_bins`."""
 FIXING: Final = 60
@@ -82,7 +82,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the contribution of a row with a given hash to a checksum. It depends on every bit of the row."""
+    """Return the number that a row with a given hash adds to a checksum. It depends on every bit of the row."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -120,7 +120,7 @@ def by_leaf(
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the leaf of each row, and the number of rows and the hash sum of each leaf.
 
-    The leaves of the rows are written to ``into`` if it is given.
+    The leaves of the rows are written to the array ``into`` if it is given.
     """
     leaves = np.empty(len(rows), dtype=np.uint16) if into is None else into
     counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
@@ -217,9 +217,10 @@ class LeafTables(NamedTuple):
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to its front, fill the hash tables, and return the number of distinct rows.
+    """Move the distinct rows of each leaf to the front of the leaf, and fill the hash tables.
 
-    This takes O(n) steps if the hashes are evenly distributed. A leaf that does not fit into the cache is split first.
+    Return the number of distinct rows. This takes O(n) steps for n rows if the hashes are evenly distributed. A leaf
+    that does not fit into the cache is split first.
     """
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
@@ -371,7 +372,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Update the exclusive or for each image with the words of the given cells."""
+    """Combine the words of the given cells with the current value of each image by exclusive or."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)

@@ -40,7 +40,7 @@ class _Way:
     as_bfile: bool
 
     def reply(self, report: CensusReport, *, ended: bool) -> Reply:
-        """Return the reply that prints a report. ``ended`` is true if the report is not a partial one."""
+        """Return the reply that prints a report. ``ended`` is false if the run was stopped early."""
         from counting.census.report import Ply
 
         detailed = self.against_bounds or (report.complete and ended)

@@ -118,7 +118,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128-bit product of two words, the low word first. It takes one instruction on most processors."""
+    """Return the 128-bit product of two words, the low word first. Most processors need one instruction for this."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -185,9 +185,9 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry that is at most a given number, in an ascending table of 128-bit numbers.
+    """Return the index of the last entry of an ascending table that is at most a given 128-bit number.
 
-    The search starts at a guess. The first entry must be 0, and the last one must be greater than the number.
+    The search starts at a guess. The first entry must be 0, and the last entry must be greater than the number.
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1

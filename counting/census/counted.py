@@ -169,7 +169,7 @@ class _CountedPly(Making[tuple[int, int]]):
     def _plan(self, pending: Sequence[tuple[int, int]]) -> None:
         """Divide the requested bins into passes, and report the plan.
 
-        Bins that have already been counted are included. After an interruption the passes are therefore the same, and
+        Bins that have already been counted are included. The passes are therefore the same after an interruption, and
         their sorted rows can be reused.
         """
         search, wish = self.search, self.wish

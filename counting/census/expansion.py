@@ -57,7 +57,7 @@ class Expander(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. It is created in kernels.
+    """The scratch memory of an expansion, as pointers. Only kernels create instances of this class.
 
     N is the size of the board, and C is its number of cells.
 
@@ -88,7 +88,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """The properties that all children of a position have in common. Parents are created in kernels."""
+    """The properties that all children of a position have in common. Only kernels create instances of this class."""
 
     side: int
     home: int
@@ -254,7 +254,7 @@ def _threat(rules: Tables, work: Work, target: int) -> int:
 
 @inlined
 def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
-    """Return the outcome of a ply and its captures. The move is made on the board only if necessary."""
+    """Return the outcome and the captures of a ply. The move is made on the board only if necessary."""
     king = target if is_king else parent.home
     threat = _threat(rules, work, target)
     besieging = parent.side == 1 and rules.facing[king * rules.cells + target] != 0
@@ -351,7 +351,7 @@ def _expand_piece(
     tally: ChildTally,
     choice: ChildFilter,
 ) -> ChildTally:
-    """Write the selected children that are reached by moves of one piece, and count all children reached by them."""
+    """Write the selected children reached by moves of one piece, and count all children reached by these moves."""
     rank, file = coordinates(rules, start)
     is_king = parent.side == 0 and start == parent.home
     slides_at = slides_of(rules, parent.side, start, parent.home)

@@ -64,7 +64,7 @@ def census(
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     resources : Resources, optional
-        Memory, disk, passes and workers of the census. The results do not depend on them.
+        Memory, disk, passes and workers of the census. The results do not depend on these resources.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
@@ -73,7 +73,7 @@ def census(
     Returns
     -------
     CensusReport
-        The numbers of positions, ply by ply. All of them are exact.
+        The numbers of positions, ply by ply. All numbers are exact.
 
     Raises
     ------
@@ -303,7 +303,7 @@ class CensusReport(Result):
     stopped_by_limit : bool
         Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
-        The pairs of numbers (attackers, defenders) that were reached or lie within the bound.
+        One entry for each pair (attackers, defenders) that was reached or lies within the bound.
     bound, tightened, ratio
         The sums of ``bound`` and ``tightened`` over these pairs, and the share of ``bound`` that was reached.
     outside, outside_classes : int
@@ -348,13 +348,13 @@ class CensusReport(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether all checks that were made succeeded."""
+        """Whether all checks of the census succeeded."""
         again = self.counted is None or self.counted.agrees
         return self.outside == 0 and (self.full is None or self.full.agrees) and again
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare a census by classes with the same census without symmetry."""
+    """Compare a census of classes with a census of the same rules without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 

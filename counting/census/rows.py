@@ -44,9 +44,9 @@ from tablut.work.records import Count, Part
 READ_BYTES: Final = 8 << 20
 """Number of bytes that a merge reads from a file in one call."""
 CAPTURES: Final = "captures-"
-"""Prefix of the sections for the children reached by a capture in a file of sorted parents."""
+"""Prefix of section names in a file of sorted parents. These sections contain the children reached by a capture."""
 _PIECE_ROWS: Final = 1 << 18
-"""Number of rows that are encoded or decoded together."""
+"""Number of rows that are encoded or decoded at a time."""
 
 
 # -- statistics ----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Return consecutive ranges of leaves, each with a load of at most ``most``. One leaf may exceed this limit."""
+    """Return consecutive ranges of leaves with loads of at most ``most``. A single leaf may exceed this limit."""
     ranges = []
     first, load = 0, 0
     for leaf, count in enumerate(loads.tolist()):
@@ -250,7 +250,7 @@ def put_part_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, co
 
 
 def put_index(writer: PartWriter, index: Index, which: str = "") -> None:
-    """Write the sections of an index."""
+    """Write an index as sections of a file."""
     for name, array in zip(("counts", "sums", "moves"), index, strict=True):
         writer.put(f"{which}{name}", array)
 

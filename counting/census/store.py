@@ -59,7 +59,7 @@ HUNDREDTHS: Final = 100
 class StoreAbout(Record):
     """``census.json``, which identifies a census by ``game`` and ``full``.
 
-    ``variant`` is only a name for display.
+    The field ``variant`` is used only for display.
     """
 
     FORMAT = "tablut census"
@@ -114,7 +114,7 @@ class SealedPly(Record):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> Self:
-        """Return a record with its digest, computed from all other fields."""
+        """Return a record with the given fields and the digest of its results."""
         digest = digest_of({name: value for name, value in content.items() if name not in cls.APART})
         return cls.model_validate_json(json.dumps(content | {"digest": digest}))
 
@@ -369,7 +369,7 @@ def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowF
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
     """Return a description of a contradiction between a ply and the record of the previous ply, or None.
 
-    The numbers of parents, moves and children of the ply are compared with the numbers that the record announces.
+    The numbers of parents, moves and children of the ply are compared with the numbers in the record.
     """
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
@@ -377,7 +377,7 @@ def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> 
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: the folder by classes and, if it exists, the folder without symmetry."""
+    """Return the folders of a census: the one for classes and, if it exists, the one for the count without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")

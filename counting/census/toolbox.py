@@ -59,7 +59,7 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of the children of rows.
+        """Write the canonical forms of the children of the given rows.
 
         Return the number of rows that were processed and the number of children that were written.
         """

@@ -327,7 +327,8 @@ class _Verification:
     def _check_parents(self, ply: int) -> None:
         """Check the positions of a ply against the children of the previous ply.
 
-        Each child must be stored in this ply or an earlier one, and each position of this ply must be such a child.
+        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of the
+        previous ply.
         """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
@@ -465,7 +466,7 @@ class Inspector:
         attackers: NDArray[np.int64],
         black_won: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Return whether each position can be a win for the side that is marked as the winner."""
+        """Return, for each position, whether it can be a win for the side that is marked as the winner."""
         held = np.zeros(len(words), dtype=np.bool_)
         for cell, patterns in self._patterns.items():
             here = king == cell
@@ -478,7 +479,7 @@ class Inspector:
         return np.where(black_won, held, escaped)
 
     def _immobile(self, words: NDArray[np.uint64], side: int) -> NDArray[np.bool_]:
-        """Return whether a side (0: white, 1: black) has no move, for each position."""
+        """Return, for each position, whether a side (0: white, 1: black) has no move."""
         place = 2 * self.cells + self.king_bits
         turned = words.copy()
         bit = np.uint64(1 << (place & 63))

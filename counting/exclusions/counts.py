@@ -1,7 +1,7 @@
 """Counts of the placements in each space that contain no locked set, and the files that store these counts.
 
-A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for its own
-rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
+shipped rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
 Given a family of forbidden sets, `Transfer` counts the fillings of a board that contain none of them, by material.
 A *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a
@@ -10,10 +10,10 @@ is a signed sum over all subfamilies. Each subfamily contributes the number of f
 In these fillings, the variables of the subfamily are *forced* and all others are free, so only the numbers of forced
 variables matter.
 
-The sum is computed variable by variable. At each variable, sets whose first variable it is can join the subfamily. A
-*state* records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers
-of forced soldiers and variables of a subfamily. Subfamilies with the same state and tally are added up with their
-signs, and most of them cancel.
+The sum is computed variable by variable. A set can join the subfamily when its first variable is reached. A *state*
+records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers of forced
+soldiers and variables of a subfamily. Subfamilies with the same state and tally are added up with their signs, and
+most of them cancel.
 
 All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
 limited and the cells of a set are close together.
@@ -117,8 +117,8 @@ def count_exclusions(
     pieces : int
         The maximum number of pieces in a set.
     observe : callable, optional
-        Called after each variable (a cell or a cycle of cells) with the name of the space and symmetry, the number
-        of the variable, and the number of states.
+        Function that is called after each variable (a cell or a cycle of cells) with the name of the space and
+        symmetry, the number of the variable, and the number of states.
 
     Returns
     -------
@@ -183,7 +183,7 @@ class _TooManyStatesError(Exception):
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
     """Return the built-in record for a game. If there is none, count the placements within small limits.
 
-    Such a count covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if it needs more than `AFFORDABLE_STATES`
+    This count covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if it needs more than `AFFORDABLE_STATES`
     states.
     """
     variant = as_variant(variant)
@@ -274,7 +274,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 class _Subfamily(NamedTuple):
     """A subfamily whose sets all start at the same variable, with the contents that it forces and its coefficient.
 
-    Such a subfamily is called an *option* at that variable.
+    It is called an *option* at this variable.
     """
 
     value: int
@@ -523,7 +523,7 @@ class Transfer:
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
-    """Add the counts of tallies to those of a target."""
+    """Add the counts of tallies to the counts of a target."""
     if not target:
         target.update(tallies)
         return

@@ -75,11 +75,10 @@ class Arrivals:
         )
 
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
-        """Return the cells of the locked pieces of a placement.
+        """Return the cells of the locked pieces in a placement.
 
-        A piece that could have arrived last among the remaining pieces is removed, until there is no such piece. The
-        pieces that are left are locked, unless all of them stand as in the starting position. In this case, the result
-        is empty.
+        Pieces that could have arrived last among the remaining pieces are removed one by one. The pieces that are left
+        are locked, unless all of them stand as in the starting position. In this case, the result is empty.
         """
         return self._core(dict(position.pieces), depth)
 
@@ -95,7 +94,7 @@ class Arrivals:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece could have been the last of a set to arrive without capturing another piece of it.
+        """Return whether a piece of a set could have arrived last, without capturing another piece of the set.
 
         If the depth is greater than 1, the set before the arrival must not be locked either. This is tested with
         ``depth - 1``.
@@ -173,8 +172,8 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the symmetries of the rules that map a family of sets to itself.
 
-    They include the symmetries of the starting position. There can be more, because a family depends only on
-    a part of the starting position.
+    They include the symmetries of the starting position. Further symmetries are possible, because a family depends only
+    on a part of the starting position.
     """
     family = frozenset(sets)
     return tuple(
@@ -228,7 +227,7 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Extend a set in every way that rules out its first piece that could have arrived last.
+        """Extend a set in all ways that rule out its first piece that could have arrived last.
 
         Continue with each extended set.
         """

@@ -174,7 +174,7 @@ class BeamMemory(NamedTuple):
     Attributes
     ----------
     width : int
-        The number of positions of each ply that are kept.
+        The number of positions that are kept for each ply.
     plies : int
         The maximum length of a game.
     candidates : int
@@ -249,7 +249,7 @@ def new_beam_memory(size: int, width: int, plies: int) -> BeamMemory:
 
 
 class HomesOf(NamedTuple):
-    """The costs and homes of one side. Kernels create it.
+    """The costs and homes of one side. Only kernels create instances of this class.
 
     Attributes
     ----------
@@ -315,7 +315,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
 
 
 class PricedPosition(NamedTuple):
-    """A position whose last ply is to be taken back, with the costs of its pieces. Kernels create it."""
+    """A position whose last ply is to be taken back, with the costs of its pieces."""
 
     place: int
     side: int
@@ -363,7 +363,7 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the cost saved because an un-move leaves a home free.
+    """Return the amount by which the cost decreases because an un-move frees a home.
 
     Either the soldier that left the home or another soldier away from home can use it. The larger saving counts.
     """

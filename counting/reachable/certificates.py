@@ -76,7 +76,7 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of the claims. A valid certificate has exactly one."""
+        """Return the names of the claims. A valid certificate makes exactly one claim."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:

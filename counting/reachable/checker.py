@@ -103,7 +103,7 @@ class PlainReach(Arrivals):
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position ended the game because a side has no move."""
+        """Return whether the ply that led to a position ended the game because a side had no move."""
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -348,11 +348,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are locked, so that a position is unreachable."""
+        """Check that the pieces on the given squares are locked, so that a position is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares form a pocket, so that a position is unreachable."""
+        """Check that the pieces on the given squares form a pocket, so that a position is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(

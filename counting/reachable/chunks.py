@@ -2,7 +2,7 @@
 
 A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. The
 result and the certificates of a chunk are stored in one file (`tablut.work.parts`). The folder does not record the
-number of samples for the lemmas, so an estimate can be continued with more samples for the lemmas.
+number of samples for the lemmas, so more of these samples can be added later.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
     reached classes is at least the number of reached positions divided by the order of the group. The excess over this
-    quotient is at most the excess for all positions and all classes.
+    quotient is at most the excess of the number of all classes over the corresponding quotient for all positions.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -228,7 +228,7 @@ class ChunkPlan:
 
 
 def open_chunk(path: Path) -> PartFile[Any]:
-    """Open the file of a chunk, and check its whole contents."""
+    """Open the file of a chunk, and check all of its contents."""
     part = open_part(path, ChunkStats)
     part.check()
     return part

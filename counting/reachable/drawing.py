@@ -92,7 +92,7 @@ class DrawTables(NamedTuple):
     tier_at : ndarray of int16, flat
         The tier of the smallest position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
-        The number of king's cells divided by the size of each tier.
+        For each tier, the number of king's cells divided by the size of the tier.
     places : ndarray of uint8, flat
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
@@ -187,7 +187,7 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
 
 
 BATCH: Final = 16
-"""Number of positions that are unranked together."""
+"""Number of positions that are unranked at a time."""
 BATCH_ROWS: Final = 10
 """Number of words for each position of a batch.
 
@@ -233,14 +233,14 @@ def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint6
 Bits = tuple[np.uint64, np.uint64]
 """A set of cells in a kernel, as two words."""
 Placed = tuple[Bits, Bits, int, int, int, int]
-"""A position in a kernel: attackers, defenders, king's cell, side to move, and the two numbers of soldiers."""
+"""A position in a kernel: attackers, defenders, king's cell, side to move, number of attackers, number of defenders."""
 
 
 @inlined
 def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
     """Return the last place of a combination of ``number`` places, and the rank of the remaining places."""
     place = I64(draw.places[(number << 10) + bucket_of(rank)])
-    # The guess for the bucket is never too large. It is usually right; otherwise it is nearly always too small by one.
+    # The guess for the bucket is never too large. It is usually correct, and otherwise nearly always too small by one.
     first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
@@ -252,7 +252,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Decode a position number into an entry of a batch. The sets of soldiers remain ranks; see `place_soldiers`."""
+    """Decode a position number into an entry of a batch. `place_soldiers` then decodes the ranks of the soldiers."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)

@@ -1,8 +1,8 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is listed.
-The lemmas take about a microsecond per sample, so they can be tried on many more samples than the search for games. The
-share is then a product of two factors, and its interval accounts for the uncertainty of both.
+The lemmas take about a microsecond per sample, so they can be applied to many more samples than the search for games.
+The share is then a product of two factors, and its interval accounts for the uncertainty of both.
 
 Samples are divided into chunks. The result of a chunk depends only on the seed and on its range of samples. So a run
 that was stopped can be resumed, and the number of threads does not affect the result.
@@ -154,7 +154,7 @@ def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum over all results of the values under a key, or of one entry of each of these values."""
+    """Return the sum of a value over all results. ``place`` selects one entry if the value is a list."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 

@@ -1,4 +1,4 @@
-"""Decisions on whether samples are reachable, by proof games, whole backward trees and last plies.
+"""Decisions on whether samples are reachable, based on proof games, whole backward trees and last plies.
 
 A proof game is found by a backward beam search (`counting.reachable.beam`).
 
@@ -146,7 +146,7 @@ EFFORTS: Final = (
 
 
 class ProofGame(NamedTuple):
-    """The result of the search for a game to one position: a status and, if a game was found, its moves."""
+    """The result of the search for a game to one position: a status and, if a game was found, the moves of the game."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()

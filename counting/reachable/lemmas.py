@@ -190,7 +190,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set stands on a cell on which a piece of its kind stands at the start."""
+    """Return whether every piece of a set stands where a piece of its kind stands at the start."""
     rules, start_board = lemmas.rules, lemmas.origins.start
     home = king_of(rules, start_board)
     home_rank, home_file = coordinates(rules, home)
@@ -409,7 +409,7 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the union of four sets, without the cells whose neighbour is occupied.
 
-    For each set, only the neighbour in the direction that names the set matters.
+    The name of each set is the direction of the neighbour that matters.
     """
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))
