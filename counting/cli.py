@@ -57,7 +57,7 @@ class _Boards(Result):
 @command(table=True)
 @variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
 @flag("--latex", help="Print the equations as LaTeX instead.")
-@flag("--bfile", "as_bfile", help="Print a b-file: the bound for each board or, with --variant, the states by men.")
+@flag("--bfile", "as_bfile", help="Print a b-file: bounds by board or, with --variant, states by number of men.")
 def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 

@@ -100,7 +100,7 @@ def census(
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
-        raise InputError("applies only to the last ply, counted up to symmetry", parameter="count", remedy=remedy)
+        raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)
     if resources.passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer

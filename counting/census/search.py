@@ -334,7 +334,7 @@ class CensusSearch:
         if positions + least > room:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
-                f"ply {ply} takes about {size_text(positions)} for its positions alone, but only "
+                f"ply {ply} needs about {size_text(positions)} for its positions alone, but only "
                 f"{size_text(max(0, room))} are available",
                 parameter=limited,
                 remedy=f"allow {size_text(enough)} of `disk`, or let `count` count ply {ply} without storing it",

@@ -162,7 +162,7 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
             return candidate
     if variant is not None:
         raise InputError(
-            f"contains a census under other rules than {variant.name!r}", subject=f"census verify {store!r}"
+            f"contains a census with rules other than {variant.name!r}", subject=f"census verify {store!r}"
         )
     raise InputError(
         f"contains a census of {about.variant[:80]!r}, whose rules are not shipped",

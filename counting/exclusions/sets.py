@@ -51,7 +51,7 @@ def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
 
 
 class Arrivals:
-    """A test of which pieces in a set could have been the last to arrive, for one rule set."""
+    """A test of whether a piece of a set could have been the last to arrive, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size

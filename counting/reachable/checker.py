@@ -480,7 +480,7 @@ def check_file(
     header, certificates = read_file(path)
     variant, subject = variant_named(header.variant), f"certificate file {excerpt(str(path))}"
     if variant.digest != header.digest:
-        raise InputError(f"belongs to other rules than those of {variant.name!r}", subject=subject)
+        raise InputError(f"was made with rules other than {variant.name!r}", subject=subject)
     checker = Checker(variant, header.space)
     failures: list[str] = []
     counts = {"reachable": 0, "unreachable": 0, "unknown": 0}

@@ -137,9 +137,9 @@ class ChunkStats(Part):
     def _counts_add_up(self) -> Self:
         counts = self.result.get("lemmas")
         if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
-            raise ValueError("result.lemmas: are not counts")
+            raise ValueError("result.lemmas: is not a list of counts")
         if sum(counts) != self.count:
-            raise ValueError("result.lemmas: do not add up to the samples")
+            raise ValueError("result.lemmas: does not add up to the number of samples")
         return self
 
 
