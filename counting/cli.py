@@ -1,4 +1,4 @@
-"""The commands ``tablut bounds`` and ``exclusions``: bounds on the number of positions, lowered by locked sets."""
+"""The commands ``tablut bounds`` and ``tablut exclusions``, which compute bounds and count locked sets."""
 
 from __future__ import annotations
 

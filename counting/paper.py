@@ -36,7 +36,7 @@ class Subspace:
 
     Their number is ``multiplicity`` times the number of ways to place the soldiers that do not take part in a capture
     of the king. ``involved`` is the number of attackers that capture the king. Their cells are fixed, and the range
-    ``attackers`` does not count them.
+    ``attackers`` does not include them.
     """
 
     description: str

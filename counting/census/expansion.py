@@ -1,11 +1,11 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
 A kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes only a few
-cells. Each image of a child is therefore the image of the parent with the origin of the move and any captured soldiers
-removed, and the target added. Often the least image is determined by the king's cell alone, or by the pieces that did
-not move. Only the remaining candidates are compared, eight images in parallel (`tablut.engine.packing`). The number of
-group elements that attain the least image is the order of the child's stabiliser, so the size of its orbit is known
-without further work. Children are never unpacked.
+cells, so the images of a child are derived from the images of the parent: the origin of the move and the captured
+soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
+pieces that did not move. Only the remaining candidates are compared, eight images in parallel
+(`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
+stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
 
 Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
 escape. On boards larger than 11×11, a simpler kernel makes every move on the board (`expand_wide`).

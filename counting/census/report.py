@@ -354,7 +354,7 @@ class CensusReport(Result):
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare a census of classes with a census of the same rules without symmetry."""
+    """Compare the numbers in a census of classes with the numbers in a census without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 

@@ -138,7 +138,7 @@ class RowFile:
 
     @property
     def leaves(self) -> bytes:
-        """The SHA-256 of each leaf that has rows, 32 bytes each. Only parts have this section."""
+        """The SHA-256 digests (32 bytes each) of the leaves that have rows. Only parts have this section."""
         return self.part.array("digests").tobytes()
 
     @property

@@ -181,10 +181,10 @@ class _TooManyStatesError(Exception):
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the built-in record for a game. If there is none, count the placements within small limits.
+    """Return the built-in record for a game, or compute a record if this takes only seconds.
 
-    This count covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if it needs more than `AFFORDABLE_STATES`
-    states.
+    The computed record covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if the computation needs more than
+    `AFFORDABLE_STATES` states.
     """
     variant = as_variant(variant)
     left = AFFORDABLE_STATES

@@ -282,7 +282,7 @@ def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
 
 @inlined
 def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
-    """Write the cost of a soldier on each cell, given by the nearest free home. Return the number of free homes."""
+    """Write the cost of a soldier on each cell, using the nearest free home. Return the number of free homes."""
     king = king_of(rules, board)
     for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)

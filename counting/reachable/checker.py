@@ -221,7 +221,7 @@ def plain_position(reach: PlainReach, number: int) -> NaivePosition:
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
-    """Return the combination with a given rank. Its cells are determined from the last one to the first."""
+    """Return the combination with a given rank. The cells are determined in reverse order."""
     chosen = []
     for number in range(count, 0, -1):
         place = max(place for place in range(number - 1, len(cells)) if comb(place, number) <= rank)
