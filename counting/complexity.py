@@ -287,9 +287,9 @@ def _left_in(rules: Rules) -> list[str]:
 
 
 _LOCKED = {
-    "no_end": "undecided, with a locked set of at most {} pieces; the besieged kings are not counted again",
+    "no_end": "undecided, with a locked set of at most {} pieces, not including placements listed above",
     "king_captured": "king captured, with a locked set of at most {} soldiers",
-    "escaped": "king escaped, with a locked set of at most {} soldiers; those above are not counted again",
+    "escaped": "king escaped, with a locked set of at most {} soldiers, not including placements listed above",
 }
 
 

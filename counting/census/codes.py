@@ -200,9 +200,10 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
 def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
     """Return the quotient and the remainder of a 128-bit number and a divisor.
 
-    The quotient must be below 2**64 and the divisor below 2**63. The quotient is estimated in floating point, slightly
-    too low, and the product of the estimate and the divisor is subtracted. This is repeated until the remainder is less
-    than the divisor. Since the relative error of an estimate is about 2**-50, two or three rounds are enough.
+    The quotient must be below 2**64 and the divisor below 2**63. A floating-point
+    estimate of the quotient, which is slightly too low, is multiplied by the divisor, and the product is subtracted.
+    This is repeated until the remainder is less than the divisor. Since the relative error of an estimate is about
+    2**-50, two or three rounds are enough.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:

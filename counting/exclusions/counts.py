@@ -411,7 +411,7 @@ class Transfer:
         """Extend the states by each subfamily that starts at a variable, then eliminate this variable."""
         shift, king_code = _BITS * position, _CODES["K"]
         options = self._options(position)
-        # If the variable is not a seat, a king there must be part of a king term.
+        # If the variable is not a seat, a king on it must be part of a king term.
         legal = [
             option
             for code, group in options.items()

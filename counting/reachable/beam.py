@@ -56,7 +56,7 @@ CALM: Final = 2
 
 
 class HomeTables(NamedTuple):
-    """The costs of pieces by their distances from home, for each side (0: white, 1: black). C is the number of cells.
+    """The costs of pieces at each distance from home, for each side (0: white, 1: black). C is the number of cells.
 
     Attributes
     ----------
