@@ -184,7 +184,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     variant : Variant, str or path-like
         The rule set. Findings and published values are included only for the paper's own rules.
     record : ExclusionRecord, optional
-        Counts of the placements without locked sets. By default, the built-in record for the game, if there is one.
+        Counts of the placements without locked sets. The default is the built-in record for the game, if it exists.
 
     Returns
     -------

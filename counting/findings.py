@@ -128,8 +128,8 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The paper omits the patterns in which the king stands next to a camp, and two soldiers capture it along the axis
-    # that does not touch the camp.
+    # The paper omits the patterns in which two soldiers capture a king that stands next to a camp, along the axis that
+    # does not touch the camp.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))

@@ -133,7 +133,7 @@ class ChildFilter(NamedTuple):
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
-"""Numbers of the table entries after those of single cells, followed by the count of these entries.
+"""Indices of the table entries that follow the entries of single cells, and the number of these entries.
 
 The entries are the white soldiers of the parent, the black soldiers of the parent, the mover's soldiers without the
 moving one, the opponent's soldiers without the captured ones, and the empty set.

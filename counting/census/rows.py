@@ -17,7 +17,7 @@ the record of the ply whenever a file is opened. Hash sums are computed from the
 rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed.
-If a power failure damages such a file, its digest or its hash sums reveal the damage.
+If a power failure damages one of these files, the digest or the hash sums of the file reveal the damage.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def _tally_bytes(words: int) -> int:
 
 
 class CensusSearch:
-    """A census in a store. It reads the stored plies and makes further ones."""
+    """A census in a store. It reads the stored plies and computes further plies."""
 
     def __init__(
         self,

@@ -359,7 +359,7 @@ class StoredCensus:
 
 
 def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowFile:
-    """Open a row file. Check that it has the given owner and that it matches its entry in a record, if there is one."""
+    """Open a row file. Check that it has the given owner and, if an entry is given, that it matches the entry."""
     file = open_rows(path, "" if entry is None else entry.digest)
     if file.part.header.owner != owner or (entry is not None and file.part.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")

@@ -34,7 +34,7 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """The tables that the kernels of a census need, for one variant and one group of symmetries.
+    """The tables that the kernels of a census need, for one variant and one symmetry group.
 
     ``row_bytes`` is the size of a position in the permanent files, in bytes.
     """
@@ -75,7 +75,7 @@ class Toolbox(NamedTuple):
 
 
 _CODED_WORDS: Final = 4
-"""Number of words of the largest position that is stored as a code (11×11)."""
+"""Number of words in the largest packed position that is stored as a code (11×11)."""
 
 
 @lru_cache(maxsize=16)

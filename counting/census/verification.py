@@ -406,7 +406,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions to the counters. Return the number of non-canonical rows and the number of impossible ones."""
+        """Add positions to the counters. Return the numbers of non-canonical rows and of impossible positions."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])

@@ -484,7 +484,7 @@ class Transfer:
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
         """Extend the fillings of a state by an option, and add them to the target.
 
-        The option can force soldiers on seats. The king can no longer take these seats.
+        The option can place soldiers on seats. The king can no longer take these seats.
         """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat

@@ -46,7 +46,7 @@ class SampleTally(NamedTuple):
 
 
 class SpaceSizes(NamedTuple):
-    """The numbers of counted positions and classes in a space, and the order of its group of symmetries."""
+    """The numbers of counted positions and classes in a space, and the order of its symmetry group."""
 
     counted: int
     classes: int

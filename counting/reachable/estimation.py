@@ -55,7 +55,7 @@ from tablut.work.run import PartTask, Scheduler, open_scheduler, run_part
 
 @lru_cache(maxsize=32)
 def space_sizes(variant: Variant, space: SampledSpace) -> SpaceSizes:
-    """Return the numbers of positions and classes in a space, and the order of its group of symmetries."""
+    """Return the numbers of positions and classes in a space, and the order of its symmetry group."""
     group, known = engine_for(variant).group, spaces(variant)
     if space == "undecided":
         return SpaceSizes(drawer_for(variant).size, 2 * classes(known["no_end"], group), len(group))

@@ -365,7 +365,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return the number of positions that are reachable with the other side to move, and the number of unknown ones."""
+    """Return the number of positions that are reachable with the other side to move, and the number of unknown cases."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])

@@ -87,10 +87,10 @@ class LemmaTables(NamedTuple):
     garrisons : ndarray of int64, shape (camps,)
         The numbers of attackers in these camps at the start.
     comes : ndarray of uint64, shape (3 * 4 * 2,)
-        For each kind (attacker, defender, king) and direction, the cells that such a piece can reach from the adjacent
-        cell.
+        For each kind of piece (attacker, defender, king) and direction, the cells that the piece can reach from the
+        adjacent cell.
     goes : ndarray of uint64, shape (2 * 4 * 2,)
-        For each kind of soldier and direction, the cells from which such a soldier can move to the adjacent cell.
+        For each kind of soldier and direction, the cells from which the soldier can move to the adjacent cell.
     anvils : ndarray of uint64, shape (2 * 2,)
         The terrain that can be hostile to attackers, followed by the terrain that can be hostile to defenders.
     exposed : ndarray of uint64, shape (2,)
