@@ -1,7 +1,7 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
 A kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes only a few
-cells, so the images of a child are derived from the images of the parent: the origin of the move and the captured
+cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
 soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
 pieces that did not move. Only the remaining candidates are compared, eight images in parallel
 (`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
@@ -163,7 +163,7 @@ def store_position(
     tail: np.uint64,
     flags: np.uint64,
 ) -> None:
-    """Write a packed position, given its black and white boards, the bits for king and side, and its marks."""
+    """Write a packed position, given its two boards, the bits for the king and the side to move, and its marks."""
     second, third, fourth = U64(0), U64(0), U64(0)
     if cells < 64:
         first = black[0] | (white[0] << U64(cells))

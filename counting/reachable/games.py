@@ -365,7 +365,10 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return the number of positions that are reachable with the other side to move, and the number of unknown cases."""
+    """Return the number of positions that are reachable with the other side to move.
+
+    Also return the number of positions for which this is unknown.
+    """
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
