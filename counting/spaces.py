@@ -9,10 +9,10 @@ points, which Burnside's lemma requires. The function `fixed_material` computes 
 the identity.
 
 Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
-material. A camp cell is empty or holds an attacker, and a free cell is empty or holds a soldier of either side, so the
-polynomial is (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives its coefficients in closed form:
-C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same contents.
-In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
+material. A camp cell is empty or holds an attacker, and a free cell is empty or holds a soldier of either side. The
+polynomial is therefore (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives its coefficients in closed
+form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same
+contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
 
 Whether a placement belongs to a space depends on the placement alone. The sizes of the spaces are therefore upper
 bounds on the numbers of reachable placements. The placements in the ``excluded`` spaces are proved unreachable.

@@ -6,8 +6,8 @@ writes parents sorted by the bin of their children. Children reached by a captur
 written to a second set of sections of the same file. `TallyTask` generates all children in some bins in memory and
 keeps only their counts.
 
-A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks, so a task
-can run in a thread of this process or on a worker of a cluster that has access to the same folder.
+A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks. A task can
+therefore run in a thread of this process, or on a cluster worker that has access to the same folder.
 """
 
 from __future__ import annotations
