@@ -38,7 +38,7 @@ class CheckResult(Result):
 class ElementResult(Result):
     """A symmetry of the square, and whether it preserves the rules and the start.
 
-    If it does not preserve the rules, there may be a counterexample.
+    If the symmetry does not preserve the rules, the result may contain a counterexample.
     """
 
     name: str
@@ -63,9 +63,9 @@ class _SymmetryReport(Result):
 @whole("--seed", default=1, least=0, help="Seed of the random positions.")
 @whole("--most", least=1, help="Maximum number of positions near the start, which are all tested.")
 def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
-    """Test on positions whether the symmetries of the rules act as automorphisms of the game.
+    """Test, on samples of positions, whether the symmetries of the rules act as automorphisms of the game.
 
-    The exit code is 1 if a claim failed.
+    The exit code is 1 if any claim fails.
     """
     from tablut.automorphisms.checks import checks
 
@@ -73,7 +73,7 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim. Store each result immediately, in case of an interrupt."""
+        """Test every symmetry and every claim, storing each result immediately in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -90,7 +90,10 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
 
 
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
-    """Return all symmetries of the square. If one does not preserve the rules, search for a counterexample."""
+    """Return one result for each symmetry of the square.
+
+    If a symmetry does not preserve the rules, its result contains a counterexample, if one is found.
+    """
     import numpy as np
 
     from tablut.automorphisms.checks import breaks, random_placements
@@ -127,7 +130,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Return a line of text that names a cell that a symmetry maps to a cell of another kind."""
+    """Return a line of text naming a cell that a symmetry maps to a cell of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):

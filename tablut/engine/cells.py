@@ -1,4 +1,4 @@
-"""Sets of cells in kernels: pairs of 64-bit words, the first for the cells below 64 and the second for the rest.
+"""Sets of cells for kernels. A set is a pair of 64-bit words: one for the cells below 64 and one for the rest.
 
 A set holds up to 128 cells, enough for every board except the wide ones (`tablut.engine.layout`). All functions are
 inlined and take a few instructions each.

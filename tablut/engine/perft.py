@@ -55,7 +55,7 @@ LEAF_COUNTERS = 10
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies; the last ply is counted but not made.
+    """Return the number of sequences of ``depth`` >= 1 plies. Their last plies are counted but not made.
 
     Notes
     -----
@@ -135,8 +135,8 @@ def _apply_every_move(
 ) -> int:
     """Make every legal move, find its outcome and take it back; update the counters and return the number of moves.
 
-    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on each target in
-    turn. Captures are computed only on targets marked by `mark_threats`.
+    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on one target
+    after another. Captures are computed only on targets marked by `mark_threats`.
     """
     size = rules.size
     side, home = side_of(rules, board), king_of(rules, board)

@@ -5,9 +5,10 @@ turns every array of any record into a bare pointer, `directory` converts a reco
 and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields of the same
 type cannot be swapped by mistake.
 
-The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of
-records item by item, millions of times in a compilation, and includes all items in the name of every function that
-takes such records. A `RecordType` is compared and named by one short name instead. The compiled code is the same.
+The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
+by item, millions of times during a compilation, and includes all items in the name of every function that takes such
+records. A `RecordType` has a short name instead, by which it is compared and which represents it in function names. The
+compiled code is the same.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
 WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2, 4)}
-"""Dtype of an array on a wide board (`tablut.engine.layout`), keyed by its declared dtype."""
+"""Dtypes of arrays on wide boards (`tablut.engine.layout`), keyed by the declared dtype."""
 
 
 @cache
@@ -40,7 +41,7 @@ def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _kind(record: type, name: str, declared: Any) -> Any:
-    # With postponed evaluation of annotations, a NamedTuple stores their text.
+    # With postponed evaluation of annotations, a NamedTuple stores annotations as text.
     text = str(getattr(declared, "__forward_arg__", None) or getattr(declared, "__name__", declared))
     array = _ARRAY.fullmatch(text)
     if array is not None:
@@ -134,7 +135,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with the given field types, for which numba has a special case if all are equal."""
+    """Return the type of a record with the given field types. If all are equal, numba has a special type for it."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
