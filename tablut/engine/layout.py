@@ -60,7 +60,10 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the smallest integer type that can hold the number of cells: at most 121 on a narrow board, 361 otherwise."""
+    """Return the smallest unsigned integer type that can hold the number of cells of a board.
+
+    A narrow board has at most 121 cells, and a wide board has at most 361.
+    """
     return np.uint16 if size > NARROW else np.uint8
 
 

@@ -25,7 +25,7 @@ from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
-"""Upper limit of the binomial coefficients that are added up to ranks. `tier_tables` checks that no rank reaches it."""
+"""Cap on the binomial coefficients from which ranks are computed. `tier_tables` checks that no rank reaches it."""
 
 
 class SquareTables(NamedTuple):
@@ -123,7 +123,7 @@ class RowTables(NamedTuple):
     ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. They contain the
     row of the combination's class (or -1), and the element that maps the combination to its representative.
     ``combination`` and ``residual`` are indexed by row. They contain the representative, and the set of elements that
-    keep it.
+    fix it.
     """
 
     number: NDArray[np.int32]
@@ -143,7 +143,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Build the tables of the tiers with the given materials. The default group is all symmetries of the rules."""
+    """Build the tables of the tiers with the given materials. By default, all symmetries are used."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -184,7 +184,7 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
     to_king = np.zeros(cells, dtype=np.uint8)
     for cell, orbit in orbits.orbit.items():
         king[cell], to_king[cell] = orbit, orbits.element[cell]
-    # Larger binomial coefficients are capped. No rank of these tiers is that large.
+    # Larger binomial coefficients are capped at the limit, which no rank of these tiers reaches.
     binomial = np.array([[min(comb(n, k), _LIMIT) for k in range(most)] for n in range(cells + 1)], dtype=np.int64)
     return SquareTables(
         cells=cells,
@@ -268,7 +268,7 @@ def _classify(
         for k in range(men):
             numbers[k] = k
         for combination in range(row.shape[1]):
-            # The identity, element 0, keeps every combination.
+            # The identity, element 0, fixes every combination.
             least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
                 if square.spot[offset + numbers[k]] == square.representative[king]:

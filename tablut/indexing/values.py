@@ -35,9 +35,9 @@ _CODE: Final = DECIDED - 1
 CAPTURES: Final = 0x4000
 """Flag of an open item whose position has capturing moves. A loss may then take longer than quiet moves suggest."""
 SAFE: Final = 0x2000
-"""Flag of an open item whose position has a capture that is known not to lose, so it cannot be lost."""
+"""Flag of an open item whose position has a capture that is known not to lose, so the position cannot be lost."""
 COUNTER: Final = 0x1FFF
-"""Mask of the other bits of an open item: the number of quiet moves that are not yet known to lose."""
+"""Mask of the other bits of an open item, which hold the number of quiet moves that are not yet known to lose."""
 ALIAS: Final = 0x7FFF
 """Item of an alias; see `tablut.indexing.tiers`."""
 ALIAS_CODE: Final = 0xFFFF
@@ -105,7 +105,7 @@ def plies_of(code: Any) -> Any:
 
 
 def is_loss(code: Any) -> Any:
-    """Return whether a code or a decided item is a loss. If not, it is a win or unforced."""
+    """Return whether a code or a decided item is a loss. Otherwise, it is a win or unforced."""
     return code & 1 != 0
 
 

@@ -18,7 +18,7 @@ from tablut.work.records import digest_of, fields_of
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """Rule set, which is immutable, hashable and compared by content.
+    """A rule set. It is immutable, hashable, and compared by content.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Variant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if they are the `same_game`.
+        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if `same_game` is true.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Variant:
 
 
 class _Facts:
-    """Properties derived from terrain, start and rules. All variants that are the same game share one such object."""
+    """Properties derived from terrain, start and rules. All variants of the same game share one object."""
 
     def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
         self._terrain, self._start, self._rules = terrain, start, rules
@@ -175,7 +175,7 @@ class _Facts:
         inert = {parse_square(name, size) for name in self._rules.camps.inert}
         labels = []
         for cell, letter in enumerate(diagram_cells(self._terrain)):
-            # An ordinary corner (+) is an ordinary cell.
+            # An ordinary corner (+) is treated like any other ordinary cell.
             kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
             labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
         camps = {camp.cells for camp in regions.camps}
@@ -293,7 +293,7 @@ class KingRules(_Fields):
 
 
 class Shieldwall(_Fields):
-    """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of them and at both ends."""
+    """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of it and at both ends."""
 
     corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
     mover: Literal["bracket", "any"] = Field(
@@ -359,7 +359,7 @@ class Rules(_Fields):
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
     repetition: Repetition = Field(description="what recreating an earlier position of the game does")
-    # Kernels count plies in 32 bits, and no real game is nearly that long.
+    # Kernels count plies in 32 bits, which is far more than any real game needs.
     move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
     shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
@@ -425,7 +425,7 @@ WIDE: Final = "a board larger than 11×11"
 
 
 def later_rules(variant: Variant) -> list[str]:
-    """Return the features of a rule set that the six original rule sets do not use, as field names or words."""
+    """Return the features of a rule set that the six original rule sets do not use, as field names or in words."""
     rules = variant.rules
     holds = {
         "shieldwall": rules.shieldwall is not None,
@@ -470,7 +470,7 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """Camp, a set of cells that soldiers may leave but not enter.
+    """A camp: a set of cells that soldiers may leave but not enter.
 
     Attributes
     ----------
@@ -479,7 +479,7 @@ class Camp:
     cells : frozenset of int
         Cells of the camp.
     garrison : int
-        Number of attackers that start in the camp. The camp never holds more attackers.
+        Number of attackers that start in the camp. The camp never contains more attackers than this.
     """
 
     letter: str
@@ -511,7 +511,7 @@ class Regions:
     free_cells : frozenset of int
         Cells on which soldiers of both sides may stand.
     approaches : dict of int to tuple of frozenset of int
-        For each escape cell that the king can reach, one set for each direction from which it can arrive. The set
+        For each escape cell that the king can reach, one set for each direction from which the king can arrive. The set
         contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
     """
 
@@ -686,7 +686,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
     if surrounded:
         if None in sides:
             return ()
-        # For capture from four sides, hostile terrain counts only beside the castle.
+        # If the king must be surrounded on all four sides, hostile terrain counts only beside the castle.
         helping = anvils.intersection(sides) if beside_castle else set()
         needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
         # Even if all sides are hostile terrain, an attacker must arrive on one of them to capture the king.
@@ -696,7 +696,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
 
     found: dict[frozenset[int], bool] = {}
     for near, far in ((sides[0], sides[2]), (sides[2], sides[0]), (sides[1], sides[3]), (sides[3], sides[1])):
-        # The capturing soldier has arrived at `near`; `far` must be hostile behind the king.
+        # The capturing soldier has arrived at `near`. The cell `far`, behind the king, must be hostile.
         if near is None or far is None or near not in soldier_cells:
             continue
         if far in anvils:

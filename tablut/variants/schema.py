@@ -1,7 +1,7 @@
-"""Reading and writing of variant files. All faults in a file are reported on a single line.
+"""Reading and writing of variant files. The faults found in a file are reported together on a single line.
 
-The format is TOML. A file contains ``title``, ``source``, two diagrams and the rule fields of
-`tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
+The format is TOML. A file contains ``title``, ``source``, two diagrams and the rule fields of `tablut.variants.model`.
+`docs/variants.md` describes the format for authors of variants.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Parse the text of a variant file. ``name`` is the default name, and ``origin`` the prefix of error messages."""
+    """Parse the text of a variant file. ``name`` is the default name; ``origin`` begins error messages."""
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):
@@ -77,7 +77,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     except tomllib.TOMLDecodeError as error:
         raise VariantError(f"is not valid TOML: {_one_line(str(error))}", subject=origin) from error
     except (RecursionError, ValueError) as error:
-        # Python rejects deeply nested lists, and numbers of thousands of digits.
+        # Python rejects deeply nested lists, and numbers with thousands of digits.
         what = "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
         raise VariantError(f"cannot be read: {what}", subject=origin) from error
     version = data.get("format", FORMAT)

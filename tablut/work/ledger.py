@@ -1,7 +1,7 @@
 """Folders of stores: the lock for a single writer, the head record, and the removal of leftovers.
 
-The head record identifies the contents, for example by game and plan. A folder that belongs to another store,
-or that contains files of the user, is therefore rejected before anything is written there.
+The head record identifies the contents, for example by game and plan. A folder that belongs to another store, or that
+contains a user's files, is therefore rejected before anything is written to it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
     """Lock a folder as a store within the context, and yield its head record.
 
     A new store gets the given head. An existing head is checked by ``other``, which returns a description of the
-    mismatch or None if the head is acceptable; by default it must equal the given one.
+    mismatch, or None if the head is acceptable. By default, an existing head must equal the given head.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "choose another folder"):
@@ -45,7 +45,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
         refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
     with lock_folder(root, kind.name):
-        # This is checked again, now that no other program can write here.
+        # This is checked again, now that no other program can write to the folder.
         refuse_foreign(root, kind)
         sweep(root, kind.name)
         found = head_of(root, kind, type(head))
@@ -66,7 +66,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that is written again when the work continues, or None if the file does not exist."""
+    """Return a record that continuing the work can write again, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:

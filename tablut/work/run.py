@@ -1,4 +1,4 @@
-"""Running the coarse tasks of long work, in threads of this process or on the workers of a running Dask cluster.
+"""Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how all long work
 resumes after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
@@ -6,7 +6,8 @@ resumes after being killed. There is one policy for damage (`Mending`): a damage
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, so all workers must have access to it under the same path.
+unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
+path.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Time limit in seconds within which a scheduler must respond."""
+"""Time in seconds within which a scheduler must respond."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
@@ -86,7 +87,7 @@ class Scheduler:
     def _fed(
         self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
     ) -> None:
-        """Keep all workers busy. Call ``done`` with the number of a task and its result, in the caller's thread."""
+        """Keep all workers busy. Call ``done`` with the number and the result of each task, in the caller's thread."""
         running: dict[Any, int] = {}
         drawn = 0
         with self._guarded():
@@ -112,7 +113,9 @@ class Scheduler:
 
 
 class LocalScheduler(Scheduler):
-    """Scheduler for this machine, with threads, since kernels release the GIL, or processes for tasks in plain Python.
+    """Scheduler that runs tasks on this machine, in threads or in processes.
+
+    Threads are used for kernels, which release the GIL, and processes for tasks in plain Python.
 
     The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
     task fails, running tasks are abandoned and no further tasks begin.
@@ -149,7 +152,7 @@ class LocalScheduler(Scheduler):
 
 
 class ClusterScheduler(Scheduler):
-    """Scheduler on the workers of a running Dask cluster."""
+    """Scheduler that runs tasks on the workers of a running Dask cluster."""
 
     def __init__(self, client: Any, distributed: Any) -> None:
         self.client, self.distributed = client, distributed
@@ -184,7 +187,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Open a local scheduler, or the scheduler of a cluster by its address. Yield an open scheduler unchanged."""
+    """Yield a local scheduler, the scheduler of the cluster at an address, or a given open scheduler."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
@@ -207,7 +210,8 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # If no program responds, or a program that is not a scheduler, the package raises errors of many kinds.
+            # If no program responds, or if the program that responds is not a scheduler, the package raises errors of
+            # many kinds.
             raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
@@ -345,8 +349,8 @@ class Mending:
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
         """Handle damage that is found within the context, in which a step of the work is run.
 
-        After damage, ``resume`` is called. It must find out which files still exist. The caller then writes the
-        missing ones.
+        After damage, ``resume`` is called. This function must find out which files still exist. The caller then writes
+        the missing files.
         """
         try:
             yield
@@ -360,7 +364,7 @@ class Mending:
     def remove(self, error: DamagedError, *, found: bool = False) -> None:
         """Report and remove a damaged file. Raise the error if no work writes it again, or after too many repairs.
 
-        Files that are ``found`` damaged while the program looks for existing files do not count.
+        Files that are ``found`` damaged while the program looks for existing files do not count as repairs.
         """
         if error.path is None:
             raise error
