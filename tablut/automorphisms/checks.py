@@ -225,7 +225,7 @@ def checks(
     if most is None:
         most = 250_000 if variant.size <= 5 else 10_000
     played, placed = random_positions(variant, samples, rng), random_placements(variant, samples, rng)
-    yield _moves_check(engine, elements, played, "positions of random play")
+    yield _moves_check(engine, elements, played, "positions from random play")
     yield _moves_check(engine, elements, placed, "random placements")
     yield from _canonical_checks(engine, elements, np.concatenate([played, placed]))
     reached, plies, complete = near_start(variant, most)
@@ -264,7 +264,7 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryChec
         if not kept or {frozenset(element.table[cell] for cell in camp) for camp in camps} != camps:
             failures, example = failures + 1, element.name
     return SymmetryCheck(
-        "they keep castle, camps, escapes and where each piece may stand", len(elements), failures, example
+        "they keep castle, camps, escapes and the cells where each piece may stand", len(elements), failures, example
     )
 
 
@@ -304,7 +304,7 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
         "the canonical form is the least of all images", len(words), int((least != canonical).any(axis=1).sum())
     )
     again = sum(int((engine.canonical(image, elements)[0] != canonical).any(axis=1).sum()) for image in moved)
-    yield SymmetryCheck("it is the same for all of an orbit", len(words) * len(elements), again)
+    yield SymmetryCheck("it is the same for all positions of an orbit", len(words) * len(elements), again)
     fixing = sum((image == words).all(axis=1).astype(np.int64) for image in moved)
     size = np.array([len({row.tobytes() for row in rows}) for rows in np.stack(moved, axis=1)])
     yield SymmetryCheck(

@@ -293,7 +293,7 @@ class PlacementIndex:
             if piece != "." and cell not in allowed[piece]:
                 where = square_name(cell, variant.size)
                 raise InputError(
-                    f"has {names[piece]} on {where}, as in no undecided placement", subject=f"position '{position}'"
+                    f"has {names[piece]} on {where}, which no undecided placement has", subject=f"position '{position}'"
                 )
 
 

@@ -180,7 +180,7 @@ class TierIndex:
             raise InputError(f"is not of tier {self.attackers}v{self.defenders}", subject=f"position '{position}'")
         entry = self.entry(cells)
         if entry is None:
-            raise InputError(f"is no undecided placement of {self.variant.name}", subject=f"position '{position}'")
+            raise InputError(f"is not an undecided placement of {self.variant.name}", subject=f"position '{position}'")
         return entry
 
     def entry(self, cells: str) -> int | None:

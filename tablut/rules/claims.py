@@ -87,7 +87,10 @@ def _movement(variant: Variant) -> Iterator[Claim]:
     if variant.regions.castles:
         crossing = {"nobody": [], "king": ["king"], "everyone": ["attacker", "defender", "king"]}[rules.castle.passable]
         stopping = ["king"] * (rules.castle.stop == "king")
-        text = f"Across the empty castle may slide: {_listed(crossing, 'and')}. On it may stop: {_listed(stopping)}."
+        text = (
+            f"Who may slide across the empty castle: {_listed(crossing, 'and')}. "
+            f"Who may stop on it: {_listed(stopping)}."
+        )
         yield Claim("castle", {"crossing": crossing, "stopping": stopping}, text)
 
 
@@ -112,7 +115,8 @@ def _captures_of_soldiers(variant: Variant) -> Iterator[Claim]:
         corner, completing = wall.corner and bool(regions.royal_corners), ["end"] + ["front"] * (wall.mover == "any")
         text = f"A shieldwall is completed by a piece that arrives {_listed(completing)}. A corner "
         text += (
-            f"{'may' if corner else 'does not'} hold an end. The king {'takes' if rules.king.armed else 'has no'} part."
+            f"{'may' if corner else 'does not'} replace a piece at an end. "
+            f"The king {'takes' if rules.king.armed else 'has no'} part."
         )
         yield Claim("shieldwall", {"corner": corner, "completing": completing, "king": rules.king.armed}, text)
 

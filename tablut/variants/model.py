@@ -248,12 +248,15 @@ class CastleRules(_Fields):
     passable: Literal["nobody", "king", "everyone"] = Field(
         alias="pass", description="who may slide across the empty castle"
     )
-    stop: Literal["nobody", "king"] = Field(description="who may end a move on it (its first occupant starts there)")
+    stop: Literal["nobody", "king"] = Field(description="who may end a move on the castle (the king may start there)")
     hostile_to_white: Literal["never", "empty", "empty_or_besieged", "always"] = Field(
-        description="when it is an anvil against a white soldier; besieged: the king on it with three black neighbours"
+        description=(
+            "when the castle is an anvil against a white soldier; "
+            "it is besieged if the king on it has three black neighbours"
+        )
     )
     hostile_to_black: Literal["never", "empty", "always"] = Field(
-        description="when it is an anvil against a black soldier"
+        description="when the castle is an anvil against a black soldier"
     )
 
 
@@ -272,7 +275,7 @@ class CornerRules(_Fields):
 
     LATER = frozenset({"wide"})
 
-    hostile: Flag = Field(description="X corners are anvils against everybody, the king too")
+    hostile: Flag = Field(description="X corners are anvils against soldiers of both colours and against the king")
     wide: Flag = Field(default=False, description="each X corner is two cells wide and two high")
 
 
@@ -281,23 +284,32 @@ class KingRules(_Fields):
 
     armed: Flag = Field(description="the king captures, as mover and as anvil")
     on_castle: Literal["four", "two"] = Field(
-        default="four", description="how many sides it takes to capture it on the castle"
+        default="four", description="on how many sides the king must be enclosed to be captured on the castle"
     )
     beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
         default="as_on_castle",
-        description="beside the castle: captured from as many sides as on it, the castle hostile; or as elsewhere",
+        description=(
+            "whether the king beside the castle is captured as on it, "
+            "with the castle as a hostile cell, or as elsewhere"
+        ),
     )
     elsewhere: Literal["two", "four"] = Field(
-        description="away from the castle: two hostile sides in line, or black soldiers on all four"
+        description=(
+            "what captures the king away from the castle: "
+            "hostile cells on two opposite sides, or black soldiers on all four"
+        )
     )
 
 
 class Shieldwall(_Fields):
     """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of it and at both ends."""
 
-    corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
+    corner: Flag = Field(description="an X corner may replace the piece at one end of the row")
     mover: Literal["bracket", "any"] = Field(
-        description="which piece may complete it: only one that arrives at an end of the row, or any of the pieces"
+        description=(
+            "which piece may complete a shieldwall: "
+            "only a piece that arrives at an end of the row, or any piece involved"
+        )
     )
 
 
@@ -305,10 +317,10 @@ class Repetition(_Fields):
     """Rule of repetition. In a variant file, a result without a number refers to a position's second occurrence."""
 
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
-        description="the occurrence of placement and side to move in a game that counts, its first one included"
+        description="which occurrence of a position in a game counts as a repetition (the first occurrence is number 1)"
     )
     result: Literal["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"] = Field(
-        description="what it does: a draw, a loss, nothing, or the move that makes it is illegal"
+        description="effect of a repetition: a draw, a loss, nothing, or that the repeating move is illegal"
     )
 
     @model_validator(mode="before")
@@ -358,17 +370,17 @@ class Rules(_Fields):
     no_moves: Literal["side_to_move_loses", "either_after_ply"] = Field(
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
-    repetition: Repetition = Field(description="what recreating an earlier position of the game does")
+    repetition: Repetition = Field(description="effect of repeating an earlier position of the game")
     # Kernels count plies in 32 bits, which is far more than any real game needs.
-    move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
+    move_limit: Plies | None = Field(default=None, description="number of plies after which the game is drawn")
     shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
         default="none",
-        description="white has won when its king stands on the edge in a fort that black cannot break",
+        description="white wins when its king stands on the edge in a fort that black cannot break",
     )
     encirclement: Literal["none", "no_way_to_edge"] = Field(
         default="none",
-        description="black has won when no white piece can come to the edge over empty cells",
+        description="black wins when no path of empty cells leads from a white piece to the edge",
     )
 
     @property

@@ -174,7 +174,7 @@ def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
 def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> None:
     size = len(rows)
     if size not in _SIZES:
-        raise _FieldError(field, f"has {size} rows; boards have an odd side from {_SIZES[0]} to {_SIZES[-1]}")
+        raise _FieldError(field, f"has {size} rows; boards have an odd number of rows from {_SIZES[0]} to {_SIZES[-1]}")
     for number, row in enumerate(rows, 1):
         if len(row) != size:
             raise _FieldError(
@@ -250,12 +250,12 @@ def _check_fields_agree(variant: Variant) -> None:
     size, regions, rules = variant.size, variant.regions, variant.rules
     corners, wide, wall = regions.royal_corners, rules.corners.wide, rules.shieldwall
     if wall is not None and wall.corner and not corners:
-        raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
+        raise _FieldError("shieldwall.corner", "is true, but 'terrain' has no X corners")
     edge = {cell for cell in range(size * size) if not {0, size - 1}.isdisjoint(divmod(cell, size))}
     if wall is not None and wall.corner and edge <= regions.escapes:
         raise _FieldError("shieldwall.corner", "is true, but in 'terrain' the king escapes on the whole edge")
     if wide and not corners:
-        raise _FieldError("corners.wide", "is true, and 'terrain' has no X corners")
+        raise _FieldError("corners.wide", "is true, but 'terrain' has no X corners")
     blocks = [
         {cell, cell + 1, cell + size, cell + size + 1}
         for cell in (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
@@ -266,7 +266,9 @@ def _check_fields_agree(variant: Variant) -> None:
     if later and corners and not regions.approaches.keys() & corners:
         raise _FieldError("corners", "cannot be reached by any king in 'terrain'")
     if rules.fort != "none" and not edge & regions.king_cells:
-        raise _FieldError("fort", f"is {rules.fort}, and by 'terrain' no king stands on an edge cell and plays on")
+        raise _FieldError(
+            "fort", f"is {rules.fort}, but in 'terrain' the king cannot stand on an edge cell without having won"
+        )
     if rules.fort != "none" and regions.camps:
         raise _FieldError("fort", f"is {rules.fort}, but 'terrain' has camps, for which forts are not defined")
     if rules.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):
