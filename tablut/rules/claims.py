@@ -138,7 +138,7 @@ def _captures_of_the_king(variant: Variant) -> Iterator[Claim]:
 def _ends(variant: Variant) -> Iterator[Claim]:
     rules, times, result = variant.rules, variant.rules.repetition.times, variant.rules.repetition.result
     either, limit = rules.no_moves == "either_after_ply", rules.move_limit
-    text = f"A side that cannot move has lost {'after a ply of either side' if either else 'on its turn'}."
+    text = f"A side that cannot move loses {'after a ply of either side' if either else 'on its turn'}."
     yield Claim("no moves", {"either": either}, text)
     text = f"Result when a position occurs {times} times: {result.replace('_', ' ')}."
     yield Claim("repetition", {"times": times, "result": result}, text)
@@ -146,7 +146,7 @@ def _ends(variant: Variant) -> Iterator[Claim]:
     yield Claim("move limit", {"plies": limit}, text)
     fort, ring = rules.fort != "none", rules.encirclement != "none"
     yield Claim(
-        "fort", {"wins": fort}, f"White {'wins' if fort else 'does not win'} by an unbreakable fort on the edge."
+        "fort", {"wins": fort}, f"White {'wins' if fort else 'does not win'} with an unbreakable fort on the edge."
     )
     text = f"Black {'wins' if ring else 'does not win'} by cutting every white piece off from the edge."
     yield Claim("encirclement", {"wins": ring}, text)
