@@ -1,4 +1,4 @@
-"""Tests that the symmetries of a rule set are automorphisms of its game, and the commands ``tablut symmetry``."""
+"""Tests that the symmetries of a rule set are automorphisms of its game, and the ``tablut symmetry`` commands."""
 
 import lazy_loader
 

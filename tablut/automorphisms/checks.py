@@ -56,7 +56,10 @@ def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements with a random side to move. All numbers of soldiers are equally likely."""
+    """Return random undecided placements with a random side to move. All materials are equally likely.
+
+    The material is the number of attackers and the number of defenders.
+    """
     engine, index = engine_for(variant), PlacementIndex(variant)
     random = Random(int(rng.integers(1 << 62)))
     tiers = [tier for tier in index.tiers.values() if tier.size]
@@ -158,7 +161,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position whose plies a symmetry does not map to the plies of its image, or None."""
+    """Return a position whose plies are not mapped by a symmetry to the plies of its image, or None."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None

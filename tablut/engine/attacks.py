@@ -1,7 +1,7 @@
 """Compiled rules for slides, captures, the capture of the king, and the king's escapes.
 
 This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
-Move generation and whole plies are in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
+Move generation and whole plies are implemented in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
 `counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
@@ -88,7 +88,7 @@ def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
 
 @inlined
 def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
-    """Return whether a move is legal for the side to move. Any 14-bit number is accepted as a move.
+    """Return whether a move is legal for the side to move. Any 14-bit number may be passed as a move.
 
     Notes
     -----
@@ -217,7 +217,7 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
 @inlined
 def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
-    """Return whether a piece that moves to an empty cell may capture something by this move.
+    """Return whether a piece that moves to an empty cell may capture something with this move.
 
     The piece need not have moved yet, because its captures do not depend on the cell that it leaves. In two cases the
     result is always true, even if nothing is captured: for an attacker that arrives next to the king, and for any
@@ -245,8 +245,8 @@ def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> boo
 def king_capture(rules: Tables, board: BoardArray) -> int:
     """Return a move with which black would capture the king if it were black's turn, or `NO_MOVE`.
 
-    The result is exact: no slide leads from one cell next to the king to another such cell, so the attackers that are
-    already beside the king remain there when another one arrives.
+    The result is exact. No slide leads from one cell next to the king to another one, so the attackers that are already
+    beside the king remain there when another attacker arrives.
 
     Notes
     -----

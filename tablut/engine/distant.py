@@ -305,7 +305,7 @@ def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
 
 @apart
 def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men``, the last one arriving in ``closing``.
+    """Return whether black has enough attackers to occupy the cells ``men``, with the last one arriving in ``closing``.
 
     The attackers are counted separately for each connected part of the cells that they can reach.
     """

@@ -184,7 +184,7 @@ class BoardEngine:
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: BoardArray, depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Count the same sequences as `perft`, but make the last moves too, and return statistics of them."""
+        """Count the same sequences as `perft`, but make the last moves too, and return statistics about them."""
         if depth < 1:
             raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
         roots = [board.copy()]
@@ -204,7 +204,7 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return, for each legal move, the number of sequences that begin with it. These numbers add up to `perft`."""
+        """Return, for each legal move, the number of sequences that begin with it. Their sum is equal to `perft`."""
         moves = self.legal_moves(board)
         children = self._children(board)
 

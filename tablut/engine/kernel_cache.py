@@ -3,12 +3,13 @@
 A file is checked when it is read, and rebuilt if necessary.
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
-crash the process, and both files remain until someone deletes them. Here, a file begins with a magic line, the digest
-of everything from which the kernel was compiled, the length of the payload, and a digest that covers the first digest,
-the length and the payload. The payload follows. A file that does not match is ignored: the kernel is compiled again and
-the file replaced. Files are written under a temporary name and then renamed, so that concurrent or killed writers never
-leave a partial file. A process that compiles a kernel holds a lock. Another process that needs the same kernel waits
-for the file, because compiling the kernel again would take just as long and would keep a second core busy.
+crash the process, and both kinds of file remain until someone deletes them. Here, a file begins with a magic line, the
+digest of everything from which the kernel was compiled, and the length of the payload. A second digest follows, which
+covers the first digest, the length and the payload. The payload comes last. A file that does not match is ignored: the
+kernel is compiled again and the file replaced. Files are written under a temporary name and then renamed, so that
+concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a lock. Another process
+that needs the same kernel waits for the file, because compiling the kernel again would take just as long and would keep
+a second core busy.
 
 The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to the folder can make the
 program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR`` if that is set, otherwise ``__pycache__``
@@ -99,7 +100,9 @@ _stamps: Final[dict[str, tuple[int, ...]]] = {}
 
 
 def _stamp(module: str) -> tuple[int, ...]:
-    """Return the dates, size and inode of a module's source file. At least one changes whenever the file changes.
+    """Return the dates, size and inode of a module's source file.
+
+    At least one of these values changes whenever the file changes.
 
     Stamps are compared for equality only, because the file system's clock may differ from this machine's.
     """
@@ -124,8 +127,8 @@ def source_digest(module: str, path: Path) -> str:
 
     These are the sources of the module and of the project's modules that it imports, directly or indirectly, because a
     kernel inlines functions and constants from any of them. If a file has changed since this process imported it, the
-    running code may differ from the source; the digest is then random, so that no other process uses the compiled
-    kernel.
+    running code may differ from the source. In that case, the digest is random, so that no other process uses the
+    compiled kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -136,7 +139,7 @@ def source_digest(module: str, path: Path) -> str:
 
 
 def imported_sources(module: str, path: Path) -> dict[str, bytes]:
-    """Return the sources of a module and of the project's modules that it imports, even indirectly, by module name."""
+    """Return the sources of a module and of the project's modules that it imports, even indirectly, keyed by name."""
     sources = {module: path.read_bytes()}
     waiting = imported_modules(sources[module].decode())
     while waiting:

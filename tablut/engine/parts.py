@@ -124,7 +124,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """Code generator of a part. It cannot set environments, because a part has no machine code yet."""
+    """Code generator of a part. It cannot set numba's environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen

@@ -7,8 +7,8 @@ type cannot be swapped by mistake.
 
 The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
 by item, millions of times during a compilation, and includes all items in the name of every function that takes such
-records. A `RecordType` has a short name instead, by which it is compared and which represents it in function names. The
-compiled code is the same.
+records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
+code is the same.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with the given field types. If all are equal, numba has a special type for it."""
+    """Return the type of a record with the given field types. numba uses a special type if they are all equal."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
@@ -179,7 +179,10 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record created by `record_at`. With ``less``, subclasses replace the declared classes."""
+    """Return the type of a record created by `record_at`.
+
+    If ``less`` is true, subclasses replace the declared classes.
+    """
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64

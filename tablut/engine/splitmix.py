@@ -1,4 +1,4 @@
-"""SplitMix64, a pseudorandom number generator: in Python for stored values, and in compiled code for play.
+"""The pseudorandom number generator SplitMix64, in Python for stored values and in compiled code for play.
 
 References
 ----------

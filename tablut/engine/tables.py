@@ -1,7 +1,7 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not read the fields of a variant. They take the rules from tables, which state which slides exist
-(`line_tables`), which cells are hostile to each side (its *anvils*), from which sides the king is captured, and on
+Kernels do not read the fields of a variant. They take the rules from tables instead. The tables state which slides
+exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
 which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
 that look beyond a piece's neighbours.
 
@@ -54,7 +54,7 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 class DistantTables(NamedTuple):
     """Tables for the rules by which a ply affects distant cells (`tablut.engine.distant`).
 
-    They repeat some fields of `Tables`, so that functions for these rules need no other tables.
+    These tables repeat some fields of `Tables`, so that functions for the rules need no other tables.
 
     Attributes
     ----------
@@ -185,7 +185,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_tables(variant: Variant) -> Tables:
-    """Return the tables of a variant. They are cached, and equal variants get the same object.
+    """Return the tables of a variant. The tables are cached, and equal variants get the same object.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
 
 
 def _sides(cell: int, size: int) -> dict[int, int]:
-    """Return the neighbours of a cell by direction."""
+    """Return the neighbours of a cell, keyed by direction."""
     rank, file = divmod(cell, size)
     found = {}
     if file > 0:

@@ -99,7 +99,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables of a variant. They are cached, and equal variants get the same object."""
+    """Return the origin tables of a variant. The tables are cached, and equal variants get the same object."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {

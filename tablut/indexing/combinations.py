@@ -54,9 +54,8 @@ def unrank_places(
 def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
     """Replace a combination with the next one, without changing the places before index ``first``.
 
-    Of the places from index ``first`` on, the first that can move up moves up by one. The places between index
-    ``first`` and this place return to their lowest positions. After the last combination, the result is not a valid
-    combination.
+    The first place at or after index ``first`` that can move up moves up by one. The places between index ``first`` and
+    this place return to their lowest positions. After the last combination, the result is not a valid combination.
     """
     k = I64(first)
     while k + 1 < count and places[k] + 1 == places[k + 1]:

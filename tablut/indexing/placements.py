@@ -128,7 +128,7 @@ class PlacementIndex:
 
     @cached_property
     def tiers(self) -> dict[tuple[int, int], PlacementTier]:
-        """All tiers by material, in the order of their ranks."""
+        """All tiers, keyed by material, in the order of their ranks."""
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):

@@ -169,7 +169,10 @@ class TierIndex:
 
     @cached_property
     def positions(self) -> int:
-        """Number of placements with this material, not reduced by symmetry. The bound is its sum over all tiers."""
+        """Number of placements with this material, without reduction by symmetry.
+
+        The bound is the sum of these numbers over all tiers.
+        """
         index = PlacementIndex(self.variant)
         return sum(index.ways(king, self.attackers, self.defenders) for king in self.kings.orbit)
 

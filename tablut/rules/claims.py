@@ -1,6 +1,6 @@
 """The rules of a variant in words, derived from all rule fields together.
 
-Each sentence comes with the same answer as data.
+A claim consists of a sentence and of the same answer as data.
 
 A single field often does not determine what happens in play. For example, whether two attackers capture the king
 beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one

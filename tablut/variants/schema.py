@@ -64,7 +64,10 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Parse the text of a variant file. ``name`` is the default name; ``origin`` begins error messages."""
+    """Parse the text of a variant file.
+
+    ``name`` is the default name, and ``origin`` is the prefix of error messages.
+    """
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):

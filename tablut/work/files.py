@@ -136,7 +136,7 @@ def child(folder: Path, name: str, what: str) -> Path:
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    With ``lasting``, the content is flushed to the disk before the file is renamed.
+    If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
     """
     parts = [content] if isinstance(content, bytes) else content
     try:
@@ -186,7 +186,7 @@ def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = 
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove temporary files that a killed `write_bytes` left in a folder. The caller holds the folder's lock."""
+    """Remove temporary files that a killed process left in a folder. The caller must hold the folder's lock."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)

@@ -66,7 +66,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that continuing the work can write again, or None if the file does not exist."""
+    """Return a record that can be made again by continuing the work, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:
@@ -106,7 +106,7 @@ def commit(path: Path, record: Record) -> None:
 
 
 def sweep(folder: Path, what: str) -> None:
-    """Remove temporary files that killed writers left in a folder. The caller holds the lock of the store."""
+    """Remove temporary files that killed writers left in a folder. The caller must hold the lock of the store."""
     with writing(f"{what} folder {str(folder)!r}"):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporaries(folder)

@@ -46,7 +46,7 @@ def peak_memory() -> int | None:
 
 
 def check_address_space(mib: int) -> None:
-    """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than this many MiB.
+    """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than ``mib`` MiB.
 
     With less, OpenBLAS would exit with code 1, which commands use for a negative result, and LLVM would abort or hang.
     """

@@ -1,4 +1,4 @@
-"""`OneCaller`, the base class of objects that serve one caller at a time, such as a search with its memory.
+"""`OneCaller`, the base class of objects that serve one caller at a time, such as a search.
 
 Compiled code writes to the arrays of these objects without holding the interpreter lock. Two simultaneous calls could
 therefore return moves for each other's boards.

@@ -298,7 +298,7 @@ class PartWriter:
     def finish(self, owner: Owner, stats: Part, *, cpu: float = 0.0, lasting: bool = False) -> PartFile[Any]:
         """Write the remaining blocks, the header and the tail, and give the file its final name.
 
-        With ``lasting``, the content is flushed to the disk before the file is renamed.
+        If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
         """
         for name, some in self._growing.items():
             if some.held:

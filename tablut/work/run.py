@@ -289,7 +289,7 @@ class PartTask(ABC):
 
     @abstractmethod
     def make(self, began: float) -> PartFile[Any]:
-        """Write the part. ``began`` is the time of the thread's clock at the start of the task."""
+        """Write the part. ``began`` is the reading of the thread's clock at the start of the task."""
 
 
 def run_parts(
@@ -362,7 +362,9 @@ class Mending:
                 self._furthest, self._failures = step, 0
 
     def remove(self, error: DamagedError, *, found: bool = False) -> None:
-        """Report and remove a damaged file. Raise the error if no work writes it again, or after too many repairs.
+        """Report and remove a damaged file.
+
+        The error is raised if no task can write the file again, or after too many repairs.
 
         Files that are ``found`` damaged while the program looks for existing files do not count as repairs.
         """
