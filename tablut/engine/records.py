@@ -41,7 +41,7 @@ def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _kind(record: type, name: str, declared: Any) -> Any:
-    # With postponed evaluation of annotations, a NamedTuple stores annotations as text.
+    # If the evaluation of annotations is postponed, a NamedTuple stores them as text.
     text = str(getattr(declared, "__forward_arg__", None) or getattr(declared, "__name__", declared))
     array = _ARRAY.fullmatch(text)
     if array is not None:

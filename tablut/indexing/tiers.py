@@ -76,8 +76,8 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
 """Image of each cell under one element.
 
-An image is given by two numbers: its number among the row soldiers' cells, and its number among the column soldiers'
-cells. A number is -1 if the image is not one of these cells.
+An image is given by two numbers: the number of the image among the row soldiers' cells, and its number among the column
+soldiers' cells. A number is -1 if the image is not one of these cells.
 """
 
 

@@ -527,7 +527,7 @@ class NaiveGame:
                 fronts = [_add(cell, inward) for cell in row]
                 ends = [_add(row[0], along, -1), _add(row[-1], along)]
                 held = [end for end in ends if is_ours(end)]
-                # The rules allow a corner to replace the piece at one of the two ends.
+                # If the rule set allows it, a corner may replace the piece at one of the two ends.
                 corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
                 if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
                     continue

@@ -455,8 +455,8 @@ def later_rules(variant: Variant) -> list[str]:
 
 
 # Regions are derived once from the diagrams of terrain and start, so that no other module needs to read diagrams. The
-# king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell
-# has won and does not move on. Therefore, cells that it could reach only through an escape do not belong to the
+# king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell has
+# won and does not move again. Therefore, cells that the king could reach only from an escape do not belong to the
 # region.
 
 

@@ -69,7 +69,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        return False  # this file system has no direct access
+        return False  # this file system does not support direct access
     return True
 
 
