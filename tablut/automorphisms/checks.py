@@ -2,8 +2,8 @@
 
 A symmetry g of the rules should map every position p to a position g·p with as many continuations as p. The moves,
 captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near the start, on
-positions from random play and on random placements. It accepts any group, so it can also detect a wrong group. For a
-symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
+positions from random play and on random placements. `verify` accepts any group, so it can also detect a wrong group.
+For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
 """
 
 from __future__ import annotations

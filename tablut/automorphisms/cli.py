@@ -92,7 +92,7 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
     """Return one result for each symmetry of the square.
 
-    If a symmetry does not preserve the rules, its result contains a counterexample, if one is found.
+    The result for a symmetry that does not preserve the rules contains a counterexample if one is found.
     """
     import numpy as np
 

@@ -245,8 +245,8 @@ def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> boo
 def king_capture(rules: Tables, board: BoardArray) -> int:
     """Return a move with which black would capture the king if it were black's turn, or `NO_MOVE`.
 
-    The result is exact. No slide leads from one cell next to the king to another one, so the attackers that are already
-    beside the king remain there when another attacker arrives.
+    The result is exact. No slide leads from one cell next to the king to another such cell, so the attackers that are
+    already beside the king remain there when another attacker arrives.
 
     Notes
     -----

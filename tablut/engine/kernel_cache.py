@@ -125,10 +125,10 @@ def _stamp_sources(module: str) -> None:
 def source_digest(module: str, path: Path) -> str:
     """Return the SHA-256 digest, in hexadecimal, of all sources that a module's kernels may depend on.
 
-    These are the sources of the module and of the project's modules that it imports, directly or indirectly, because a
-    kernel inlines functions and constants from any of them. If a file has changed since this process imported it, the
-    running code may differ from the source. In that case, the digest is random, so that no other process uses the
-    compiled kernel.
+    The digest covers the sources of the module and of the project's modules that it imports, directly or indirectly,
+    because a kernel inlines functions and constants from any of these modules. If a file has changed since this process
+    imported it, the running code may differ from the source. In that case, the digest is random, so that no other
+    process uses the compiled kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -280,7 +280,7 @@ class KernelCache(FunctionCache):
             lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled version. If that fails, print a warning, but only once per process."""
+        """Save a compiled version. If saving fails, print a warning, but only once per process."""
         clocks.begin(loads=True)
         try:
             super().save_overload(sig, data)
@@ -380,7 +380,10 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) 
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove the temporary files and locks that killed processes have left behind. This is done once per process."""
+    """Remove the temporary files and locks that killed processes have left behind.
+
+    The folder is searched only once per process.
+    """
     for path in [*folder.glob(".*.kernel.*.tmp"), *folder.glob(".*.kernel.lock")]:
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:

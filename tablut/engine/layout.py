@@ -11,14 +11,14 @@ A move is ``start | target << 7``. An undo record is the move combined with its 
 captures have one bit for each captured soldier: bits 0-3 stand for the directions from the target, bits 4-22 for the
 places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
 
-Boards larger than 11×11 are *wide*. They have type ``uint64[2N + 4]``, and in each line the defenders and the king
-begin at bit 32. Moves on them also take 14 bits, but are encoded as ``38 * start + end``, where ``end`` is the target's
-file if the move stays on its row, and the target's rank plus 19 otherwise. Kernels are compiled separately for the two
-layouts, which they distinguish by the type of the lines.
+Boards larger than 11×11 are *wide*. Wide boards have type ``uint64[2N + 4]``, and in each of their lines, the defenders
+and the king begin at bit 32. Moves on them also take 14 bits, but are encoded as ``38 * start + end``, where ``end`` is
+the target's file if the move stays on its row, and the target's rank plus 19 otherwise. Kernels are compiled separately
+for the two layouts, which they distinguish by the type of the lines.
 
-Functions that take tables and a board are inlined into kernels. They take flat tables
-(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves`
-and `captured_cells` are meant to be called from Python.
+Functions that take tables and a board are inlined into kernels. These functions take flat tables
+(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and `captured_cells`
+are meant to be called from Python.
 """
 
 from __future__ import annotations

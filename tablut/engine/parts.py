@@ -2,11 +2,11 @@
 
 A part is compiled only as far as linking requires.
 
-numba assumes that Python may call any function. It therefore wraps each function for Python and for C, optimises it
-fully and generates machine code, even if the function is only ever linked into another one, where all of this is
-repeated. Here, compiling a part produces a linked module on which only the cheap passes have run. The expensive passes
-and the generation of machine code are left to the kernel that contains the part. This halves the compilation time.
-Parts are cached on disk too, because kernels share most of them.
+numba assumes that Python may call any function. Therefore numba wraps each function for Python and for C, optimises it
+fully and generates machine code, even if the function is only ever linked into another function, for which all of this
+is repeated. Here, compiling a part produces a linked module on which only the cheap passes have run. The expensive
+passes and the generation of machine code are left to the kernel that contains the part. This approach halves the
+compilation time. Parts are cached on disk too, because kernels share most of them.
 
 numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
 and typing context. Functions of other packages are compiled as if this module did not exist. A pass before lowering
@@ -124,7 +124,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """Code generator of a part. It cannot set numba's environments, because a part has no machine code yet."""
+    """Code generator of a part, which does not set numba's environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -189,7 +189,10 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class PartContext:
-    """Target context for parts that are read from a cache file. It creates libraries that are used only for linking."""
+    """Target context for parts that are read from a cache file.
+
+    The context creates libraries that are used only for linking.
+    """
 
     def __init__(self, context: Any) -> None:
         self._context = context

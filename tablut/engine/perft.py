@@ -123,7 +123,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
 
-    In this case the cheap test `may_part` can show that a ply of black does not encircle white.
+    If so, the cheap test `may_part` can show that a ply of black does not encircle white.
     """
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 

@@ -1,9 +1,9 @@
 """Conversion of records of arrays for kernels, based only on the field declarations of the records.
 
-A record is a NamedTuple of integers, arrays and further records. Its declaration is the only list of its fields: `flat`
-turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers and addresses,
-and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields of the same
-type cannot be swapped by mistake.
+A record is a NamedTuple of integers, arrays and further records. The declaration of a record is the only list of its
+fields: `flat` turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers
+and addresses, and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields
+of the same type cannot be swapped by mistake.
 
 The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
 by item, millions of times during a compilation, and includes all items in the name of every function that takes such

@@ -1,6 +1,6 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not read the fields of a variant. They take the rules from tables instead. The tables state which slides
+Kernels do not read the fields of a variant. Instead, they take the rules from tables. The tables state which slides
 exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
 which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
 that look beyond a piece's neighbours.

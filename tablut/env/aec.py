@@ -1,6 +1,6 @@
 """PettingZoo environment of a single game.
 
-Two agents move alternately. They observe planes and a mask of legal actions.
+Two agents move alternately. Each agent observes planes and a mask of legal actions.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board in the form that the render mode requires. In the mode ``human``, print it as text."""
+        """Return the board in the form that the render mode requires. In the mode ``human``, print the board."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")

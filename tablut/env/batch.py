@@ -25,7 +25,7 @@ _ROOM = 128
 
 
 class Batch:
-    """A batch of games of one rule set. Each game behaves like a `tablut.Board`.
+    """A batch of games under one rule set. Each game behaves like a `tablut.Board`.
 
     Copies and unpickled batches have separate games and random number generators. A batch must not be shared between
     threads.
@@ -228,7 +228,7 @@ class Batch:
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
         """Apply the symmetries of the start position to planes or to arrays of values for each action.
 
-        This is useful for data augmentation.
+        The images can be used for data augmentation.
 
         Parameters
         ----------

@@ -160,7 +160,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game in progress, and return -1.
 
-    All actions are checked first. If one is illegal, no ply is made and the number of its game is returned.
+    All actions are checked first. If an action is illegal, no ply is made and the number of its game is returned.
     """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)

@@ -1,11 +1,11 @@
 """Exact bijections (rank and unrank) between integers and placements, both undecided and final.
 
-The undecided placements are those that the bound without endgames counts. They do not include the side to move. A tier
-is the set of all placements with the same material (attackers, defenders). The placements are ordered by tier, within a
-tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king is placed, n
-camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place d defenders and a attackers:
-choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations are ranked
-in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
+The undecided placements are those that the bound without endgames counts. A placement does not include the side to
+move. A tier is the set of all placements with the same material (attackers, defenders). The placements are ordered by
+tier, within a tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king
+is placed, n camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place d defenders and a
+attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
+are ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
 Ranks are Python integers, because on 9x9 they have up to 90 bits.
 """
@@ -143,7 +143,7 @@ class PlacementIndex:
         return sum(tier.size for tier in self.tiers.values())
 
     def ways(self, king: int, attackers: int, defenders: int) -> int:
-        """Return the number of placements with a given material and a given cell of the king.
+        """Return the number of placements with a given material and the king on a given cell.
 
         Parameters
         ----------
@@ -412,7 +412,7 @@ class EndingIndex:
 
     @cached_property
     def sizes(self) -> dict[Ending, int]:
-        """Number of final placements for each ending. It is 0 for endings that the rules exclude."""
+        """Number of final placements for each ending. The number is 0 for endings that the rules exclude."""
         sizes: dict[Ending, int] = dict.fromkeys(ENDINGS, 0)
         for group in self._groups:
             sizes[group.ending] += self._size(group)

@@ -1,8 +1,8 @@
 """The tables that kernels use to index tiers up to symmetry and to read stored values.
 
-They contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also defines
-rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of several
-tiers, because captures lead from one tier to another.
+The tables contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also
+defines rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of
+several tiers, because captures lead from one tier to another.
 """
 
 from __future__ import annotations
@@ -120,10 +120,10 @@ class TierNumbers(NamedTuple):
 class RowTables(NamedTuple):
     """The rows of all tiers, in two pairs of arrays.
 
-    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. They contain the
-    row of the combination's class (or -1), and the element that maps the combination to its representative.
-    ``combination`` and ``residual`` are indexed by row. They contain the representative, and the set of elements that
-    fix it.
+    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. These arrays
+    contain the row of the combination's class (or -1), and the element that maps the combination to its representative.
+    ``combination`` and ``residual`` are indexed by row. These arrays contain the representative, and the set of
+    elements that fix it.
     """
 
     number: NDArray[np.int32]

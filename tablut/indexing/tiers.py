@@ -1,7 +1,7 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
-A tier is the set of all undecided placements with the same material. Its index is built like the index of
-`tablut.indexing.placements`, but numbers classes:
+A tier is the set of all undecided placements with the same material. The index of a tier is built like the index of
+`tablut.indexing.placements`, but it numbers classes:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
   that fix this cell (its stabiliser) are then applied to the soldiers.
@@ -15,8 +15,8 @@ An *entry* is a number that stands for a row and a column. If the soldiers of a 
 *residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the
 class. The other entries are *aliases*: `rank` never returns them. All other classes have exactly one entry.
 
-This module is the plain version, written with Python integers and numpy. It is used to probe single positions.
-`tablut.indexing.tier_kernels` is the compiled version.
+This module is the plain version, written with Python integers and numpy. This version is used to probe single
+positions. `tablut.indexing.tier_kernels` is the compiled version.
 """
 
 from __future__ import annotations

@@ -10,9 +10,9 @@ item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d +
 =========  ===============================  ================  =====================  ==================
 
 d is the distance in plies to the end of the game under best play. The distance is at least 1 for a win, and 0 for a
-loss in which the side to move has no legal move. A position is *unforced* if neither side can force a win. It is then a
-draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open* until the
-solver has found its value. `MISSING` is the value of a position that no table covers.
+loss in which the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
+position is a draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open*
+until the solver has found its value. `MISSING` is the value of a position that no table covers.
 
 The functions for codes and items accept numbers or arrays, and do not need numba. `tablut.indexing.tier_tables`
 compiles these functions for use in kernels.

@@ -1,8 +1,8 @@
 """Plain Python implementation of the rules on a dictionary of cells, slow but easy to read.
 
 Tests compare the compiled engine with this module. The module therefore uses neither the engine's tables nor the
-derived regions. It reads the terrain diagram, the start diagram and the rule fields of a variant, and implements each
-rule once, close to its wording.
+derived regions. This module reads the terrain diagram, the start diagram and the rule fields of a variant, and
+implements each rule once, close to its wording.
 
 Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
 ``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
@@ -512,7 +512,7 @@ class NaiveGame:
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a move captures by a shieldwall. An unarmed king does not take part in this."""
+        """Return the soldiers that a move captures by a shieldwall. An unarmed king takes no part in it."""
         wall = self.rules.shieldwall
         if wall is None:
             return set()

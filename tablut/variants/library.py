@@ -134,7 +134,7 @@ def shipped_variant(name: str) -> Variant:
 
 
 def load_variant(name: str) -> Variant:
-    """Load a variant by its shipped name or from a TOML file.
+    """Load a shipped variant by its name, or a variant from a TOML file.
 
     Parameters
     ----------

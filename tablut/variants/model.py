@@ -81,9 +81,9 @@ class Variant:
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the square that preserve the rules.
 
-        They preserve every kind of cell, the partition of the camp cells into camps, the
-        list of inert camp cells, and the cells where each kind of piece may stand. The
-        start position matters only for the cells where pieces may stand.
+        These symmetries preserve every kind of cell, the partition of the camp cells into camps, the list of inert camp
+        cells, and the cells where each kind of piece may stand. The start position matters only for the cells where
+        pieces may stand.
 
         Returns
         -------
@@ -539,7 +539,7 @@ class Regions:
 
     @property
     def castles(self) -> frozenset[int]:
-        """Set that contains the castle cell. It is empty on a board without a castle."""
+        """Set that contains the castle cell. The set is empty on a board without a castle."""
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
@@ -653,7 +653,7 @@ class _Ways(NamedTuple):
     ) -> frozenset[int] | None:
         """Return the soldier cells on the path from an escape cell to the nearest king cell, including the latter.
 
-        The result is None if there is no such king cell in this direction, or if terrain blocks the path.
+        The result is None if there is no king cell in this direction, or if terrain blocks the path.
         """
         way = set()
         for cell in ray(escape, direction, self.size):

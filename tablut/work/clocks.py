@@ -44,7 +44,7 @@ _of_thread = threading.local()
 
 
 def compile_seconds() -> float:
-    """Return the wall-clock seconds that this process has spent on compiling kernels and loading compiled ones."""
+    """Return the wall-clock time in seconds that this process has spent on compiling and loading kernels."""
     return _counters.spent[0]
 
 
@@ -78,12 +78,12 @@ def wall_clock() -> float:
 
 
 def cpu_clock() -> float:
-    """Return the processor seconds that this process has used, excluding those spent on compiling."""
+    """Return the processor time in seconds that this process has used, excluding the time spent on compiling."""
     return time.process_time() - _counters.cpu
 
 
 def thread_clock() -> float:
-    """Return the processor seconds that this thread has used, excluding those spent on compiling."""
+    """Return the processor time in seconds that this thread has used, excluding the time spent on compiling."""
     return time.thread_time() - getattr(_of_thread, "cpu", 0.0)
 
 
@@ -127,7 +127,7 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Record that compiling or loading a kernel begins. The caller holds numba's lock and calls `end` afterwards."""
+    """Record that compiling or loading a kernel begins. The caller must hold numba's lock and call `end` afterwards."""
     _counters.depth += 1
     if _counters.depth > 1:
         return

@@ -172,7 +172,7 @@ def check_output(target: Path) -> None:
     else:
         folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
         if not folder.is_dir():
-            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the same error as from `mkdir`
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the error of `mkdir`
         elif not os.access(folder, os.W_OK | os.X_OK):
             code = errno.EACCES
     if code:

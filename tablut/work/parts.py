@@ -102,7 +102,7 @@ class PartSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartFile(Generic[Stats]):
-    """An open part. Its header has been checked; its blocks are checked when they are read."""
+    """An open part. The header has already been checked; blocks are checked when they are read."""
 
     path: Path
     digest: str

@@ -1,7 +1,8 @@
 """Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
 
-A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how all long work
-resumes after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. In this way, all long work
+can be resumed after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written
+again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
@@ -235,7 +236,7 @@ def _check_greeting(host: str, port: int) -> None:
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces them."""
+    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces the messages."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -254,7 +255,7 @@ def _first_line(error: BaseException) -> str:
 def ending_orderly() -> Iterator[None]:
     """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
 
-    Only programs should use this. A library must not change how the process handles signals.
+    Only programs should use this function. A library must not change how the process handles signals.
     """
 
     def leave(number: int, _: object) -> None:
@@ -340,7 +341,7 @@ _TRIES: Final = 3
 
 
 class Mending:
-    """The policy for damage: a damaged file is reported and removed, and the work goes on and writes it again."""
+    """The policy for damage: a damaged file is reported and removed, and the work continues and writes it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
