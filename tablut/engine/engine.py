@@ -204,7 +204,10 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return, for each legal move, the number of sequences that begin with it. Their sum is equal to `perft`."""
+        """Return, for each legal move, the number of sequences that begin with it.
+
+        The sum of these numbers is the result of `perft`.
+        """
         moves = self.legal_moves(board)
         children = self._children(board)
 

@@ -8,10 +8,10 @@ is repeated. Here, compiling a part produces a linked module on which only the c
 passes and the generation of machine code are left to the kernel that contains the part. This approach halves the
 compilation time. Parts are cached on disk too, because kernels share most of them.
 
-numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
-and typing context. Functions of other packages are compiled as if this module did not exist. A pass before lowering
-chooses the library that receives the code. numba repeats some work whose result is the same for every function; here
-this work is done only once.
+numba itself is not modified. Kernels and parts are compiled with subclasses of numba's dispatcher, compiler, code
+libraries and typing context. Functions of other packages are compiled as if this module did not exist. A pass before
+lowering chooses the library that receives the code. numba repeats some work whose result is the same for every
+function; here this work is done only once.
 """
 
 from __future__ import annotations

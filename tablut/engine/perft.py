@@ -55,7 +55,7 @@ LEAF_COUNTERS = 10
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies. Their last plies are counted but not made.
+    """Return the number of sequences of ``depth`` >= 1 plies. The last plies are counted but not made.
 
     Notes
     -----

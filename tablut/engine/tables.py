@@ -1,6 +1,6 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not read the fields of a variant. Instead, they take the rules from tables. The tables state which slides
+Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
 exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
 which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
 that look beyond a piece's neighbours.
@@ -100,7 +100,7 @@ class DistantTables(NamedTuple):
 
 
 class NearTables(DistantTables):
-    """Tables with the same fields, for a rule set without rules about distant cells.
+    """Tables with the fields of `DistantTables`, for a rule set without rules about distant cells.
 
     Kernels recognise the type of these tables and are compiled without the code for such rules.
     """

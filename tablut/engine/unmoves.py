@@ -6,9 +6,9 @@ that lead to a *counted* placement (`tablut.indexing`), in which every piece sta
 no side has more soldiers than at the start.
 
 A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing that is
-still on the board. The path along which it came must be empty now. Any soldiers that it captured stood next to its
-target, on cells that are now empty and do not lie on its path. The cells from which a piece can have come are looked up
-by line, place and occupancy, like slides.
+still on the board. The path along which it came must be empty now. Any soldiers that the piece captured stood next to
+its target, on cells that are now empty and do not lie on its path. The cells from which a piece can have come are
+looked up by line, place and occupancy, like slides.
 
 There are two limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
 predecessor need not be reachable from the start position.

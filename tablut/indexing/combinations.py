@@ -2,7 +2,7 @@
 
 `tablut.indexing.placements.rank_combination` and `unrank_combination` are the plain Python versions. Lists of places
 are in ascending order. The functions for lists read the binomial coefficient C(n, k) from a table at index ``n * most +
-k``. The functions for sets read it at index ``k * stride + n``.
+k``. The functions for sets read the coefficient at index ``k * stride + n``.
 """
 
 from __future__ import annotations

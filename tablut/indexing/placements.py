@@ -506,7 +506,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_EndingGroup]:
-        """Yield the groups for one cell of the king.
+        """Yield the groups in which the king stands on a given cell.
 
         There is one group for every way to fill the deciding cells that ``admits`` accepts.
         """

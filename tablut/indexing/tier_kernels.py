@@ -120,7 +120,7 @@ def row_of(
     The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
     the row soldiers to the row's representative. The images of the row soldiers under this element are left in
     ``scratch``. The third result is the set of nontrivial elements that fix the representative. Composed with the
-    second result, they give all other elements that lead to the representative.
+    second result, these elements give all other elements that lead to the representative.
     """
     square = index.square
     at = row_at(index, tier, king, row_cells, scratch)

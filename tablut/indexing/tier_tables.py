@@ -74,7 +74,7 @@ class SquareTables(NamedTuple):
 
 
 class TierNumbers(NamedTuple):
-    """Sizes and offsets of T tiers, and of their parts for the K orbits of the king.
+    """Sizes and offsets of T tiers, and of their parts for the K orbits of the king's cells.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 """The rules of a variant in words, derived from all rule fields together.
 
-A claim consists of a sentence and of the same answer as data.
+Each claim gives its answer both as a sentence and as data.
 
 A single field often does not determine what happens in play. For example, whether two attackers capture the king
 beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one

@@ -512,7 +512,10 @@ class NaiveGame:
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a move captures by a shieldwall. An unarmed king takes no part in it."""
+        """Return the soldiers that a move captures by a shieldwall.
+
+        An unarmed king takes no part in shieldwalls.
+        """
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -692,7 +695,10 @@ class NaiveGame:
         return comes
 
     def _lets_pass(self, cell: Cell) -> bool:
-        """Return whether black may pass a cell. Corners are barred, and the castle too unless everyone may pass it."""
+        """Return whether black may pass a cell.
+
+        Black may not pass a corner, and may pass the castle only if everyone may.
+        """
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"
         return self.terrain[cell] != "X"

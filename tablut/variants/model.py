@@ -18,7 +18,7 @@ from tablut.work.records import digest_of, fields_of
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """A rule set. It is immutable, hashable, and compared by content.
+    """A rule set that is immutable, hashable, and compared by content.
 
     Attributes
     ----------
@@ -634,7 +634,10 @@ class _Ways(NamedTuple):
     def back_from(
         self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> tuple[frozenset[int], ...]:
-        """Return the paths from an escape cell back to the nearest king cell in each direction that has one."""
+        """Return the paths from an escape cell back to the nearest king cell in each direction.
+
+        Directions without a king cell are left out.
+        """
         found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
         return tuple(way for way in found if way is not None)
 

@@ -1,8 +1,8 @@
 """Time spent on compiling kernels: counters, a message to the user, and clocks that exclude this time.
 
-Kernels are compiled when they are first called, often in the middle of a measurement. Every time in a result is
-therefore taken from a clock in this module, which excludes the time spent on compiling kernels and on loading compiled
-ones.
+Kernels are compiled when they are first called, often in the middle of a measurement. Every duration in a result is
+therefore measured with a clock from this module, which excludes the time spent on compiling kernels and on loading
+compiled ones.
 
 This module does not import numba. Instead, the engine calls `begin` and `end`. For a command that needs no kernels, all
 counters are zero.
@@ -127,7 +127,7 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Record that compiling or loading a kernel begins. The caller must hold numba's lock and call `end` afterwards."""
+    """Record the start of compiling or loading a kernel. The caller must hold numba's lock and call `end` afterwards."""
     _counters.depth += 1
     if _counters.depth > 1:
         return

@@ -166,7 +166,10 @@ class PartFile(Generic[Stats]):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Convert read errors raised within the context. A file that is missing or ends early counts as damaged."""
+    """Convert read errors raised within the context to errors that name the file.
+
+    A file that is missing or ends early counts as damaged.
+    """
     try:
         yield
     except EOFError as error:

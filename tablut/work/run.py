@@ -1,8 +1,7 @@
 """Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
 
-A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. In this way, all long work
-can be resumed after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written
-again.
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
+can therefore be resumed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
@@ -253,7 +252,7 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def ending_orderly() -> Iterator[None]:
-    """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
+    """Convert signals that end the process to `SystemExit` within the context, so that temporary files are removed.
 
     Only programs should use this function. A library must not change how the process handles signals.
     """
@@ -341,7 +340,7 @@ _TRIES: Final = 3
 
 
 class Mending:
-    """The policy for damage: a damaged file is reported and removed, and the work continues and writes it again."""
+    """The policy for damage: a damaged file is reported and removed, and the work then writes it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
@@ -350,8 +349,8 @@ class Mending:
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
         """Handle damage that is found within the context, in which a step of the work is run.
 
-        After damage, ``resume`` is called. This function must find out which files still exist. The caller then writes
-        the missing files.
+        If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
+        writes the missing files.
         """
         try:
             yield
