@@ -38,7 +38,7 @@ class Symmetry:
         ``mirror_files`` (a↔i), ``mirror_ranks`` (1↔9), ``transpose`` (the diagonal
         a1-i9 is fixed) or ``antitranspose`` (the diagonal a9-i1 is fixed).
     table : tuple of int
-        ``table[cell]`` is the image of ``cell``; length N².
+        Table with N² entries; ``table[cell]`` is the image of ``cell``.
 
     Examples
     --------
@@ -148,7 +148,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     Raises
     ------
     ValueError
-        If ``size`` is below 2, where the eight maps are not distinct.
+        If ``size`` is below 2. The eight symmetries are not distinct on such small boards.
 
     Notes
     -----

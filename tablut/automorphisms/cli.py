@@ -61,7 +61,7 @@ class _SymmetryReport(Result):
 @rules_option
 @whole("--samples", default=2000, least=10, help="Number of random placements, and of positions from random play.")
 @whole("--seed", default=1, least=0, help="Seed of the random positions.")
-@whole("--most", least=1, help="Maximum number of positions near the start, which are all tested.")
+@whole("--most", least=1, help="Maximum number of positions near the start. All of them are tested.")
 def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
     """Test, on samples of positions, whether the symmetries of the rules act as automorphisms of the game.
 
@@ -141,8 +141,8 @@ def _difference(variant: Variant, element: Symmetry) -> str:
 
 def _show_verified(console: PeopleConsole, result: _SymmetryReport) -> None:
     what = (
-        f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
-        f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
+        f": of the 8 symmetries of the square, {result.group_order} preserve the rules "
+        f"and {result.start_group_order} preserve the start; {result.orbits_of_cells} orbits of cells"
     )
     console.print(Text.assemble((result.variant, "bold"), what))
     for element in result.elements:

@@ -356,7 +356,7 @@ class Engine(BoardEngine):
 
         Notes
         -----
-        The time is proportional to the number of children. The memory for all of them is allocated in one step.
+        The time is proportional to the number of children. The memory for all children is allocated in one step.
 
         Examples
         --------

@@ -57,8 +57,8 @@ class Games(NamedTuple):
     earlier : ndarray of uint64, shape (G, room)
         Keys of the positions since the last capture. Older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
-        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. This
-        rules out most positions that have not occurred.
+        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
+        filter rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
         Number of earlier positions since the last capture, and number of plies of the game.
     values : ndarray of int8, shape (G,)

@@ -51,7 +51,7 @@ class SquareTables(NamedTuple):
     king : ndarray of int16, shape (C,)
         For each cell, the number of its orbit, or -1 if the king of an undecided position cannot stand on the cell.
     to_king : ndarray of uint8, shape (C,)
-        For each king's cell, the element that maps it to the representative of its orbit.
+        For each cell of the king, the element that maps the cell to the representative of its orbit.
     representative : ndarray of uint8, shape (K,)
         The representative cell of each orbit.
     king_place : ndarray of int16, shape (K,)

@@ -139,8 +139,8 @@ def load_variant(name: str) -> Variant:
     Parameters
     ----------
     name : str
-        One of `variant_names`, in upper or lower case, or a path. A text that ends in
-        ``.toml`` or contains a path separator is treated as a path.
+        One of `variant_names`, in upper or lower case, or a path. A string that ends in ``.toml`` or contains a path
+        separator is treated as a path.
 
     Returns
     -------
@@ -185,7 +185,7 @@ def as_variant(value: VariantLike) -> Variant:
     Parameters
     ----------
     value : Variant, str or path-like
-        A variant is returned unchanged. A text is interpreted by `load_variant`. A path object always means a file.
+        A variant is returned unchanged. A string is interpreted by `load_variant`. A path object always means a file.
 
     Returns
     -------

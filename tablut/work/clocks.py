@@ -127,7 +127,10 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Record the start of compiling or loading a kernel. The caller must hold numba's lock and call `end` afterwards."""
+    """Record the start of compiling or loading a kernel.
+
+    The caller must hold numba's lock, and must call `end` afterwards.
+    """
     _counters.depth += 1
     if _counters.depth > 1:
         return

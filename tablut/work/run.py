@@ -230,7 +230,7 @@ def _check_greeting(host: str, port: int) -> None:
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
-        raise ConnectionError(f"its first message is not that of a scheduler ({said.hex() or 'nothing'})")
+        raise ConnectionError(f"its first message does not come from a scheduler ({said.hex() or 'nothing'})")
 
 
 @contextmanager
