@@ -170,8 +170,9 @@ def imported_modules(source: str) -> list[str]:
 def _home(name: str) -> str:
     """Return the module that defines an imported name.
 
-    If the name is itself a module, it is returned. Otherwise the module before the last dot defines the name, unless it
-    is a package that re-exports the name. In that case the module from which the package takes the name is returned.
+    If the name is itself that of a module, this module is returned. Otherwise the module before the last dot defines
+    the name, unless that module is a package that re-exports the name. In that case, the module from which the package
+    takes the name is returned.
     """
     if _path_of(name).name:
         return name
@@ -228,7 +229,7 @@ class KernelCache(FunctionCache):
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled version for the given argument types, or None if it is not cached.
 
-        In the latter case the version is locked, and the caller must compile it.
+        If the version is not cached, it is locked, and the caller must compile it.
         """
         found = self._found(sig, target_context)
         if found is None:
@@ -239,7 +240,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """Load a version from its file, or return None if that is impossible. The loading time is recorded."""
+        """Load a version from its file, or return None if it cannot be loaded. The loading time is recorded."""
         clocks.begin(loads=True)
         found = None
         try:

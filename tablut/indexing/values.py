@@ -105,7 +105,7 @@ def plies_of(code: Any) -> Any:
 
 
 def is_loss(code: Any) -> Any:
-    """Return whether a code or a decided item is a loss. Otherwise, it is a win or an unforced result."""
+    """Return whether a code or a decided item is a loss, rather than a win or an unforced result."""
     return code & 1 != 0
 
 

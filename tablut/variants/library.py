@@ -178,7 +178,7 @@ def load_variant(name: str) -> Variant:
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Convert a variant, a shipped name or the path of a file to a variant.
+    """Return the variant for a `Variant`, a shipped name or the path of a file.
 
     Every function of the toolkit that takes a rule set accepts these kinds of values.
 

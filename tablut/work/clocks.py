@@ -1,11 +1,11 @@
-"""Time spent on compiling kernels: counters, a message to the user, and clocks that exclude this time.
+"""Counters of the time spent on compiling kernels, a message to the user, and clocks that exclude this time.
 
 Kernels are compiled when they are first called, often in the middle of a measurement. Every duration in a result is
 therefore measured with a clock from this module, which excludes the time spent on compiling kernels and on loading
 compiled ones.
 
-This module does not import numba. Instead, the engine calls `begin` and `end`. For a command that needs no kernels, all
-counters are zero.
+This module does not import numba. Instead, the engine calls `begin` and `end` around each compilation. For a command
+that needs no kernels, all counters are zero.
 """
 
 from __future__ import annotations

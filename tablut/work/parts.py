@@ -70,7 +70,7 @@ class Block(Part):
 
 
 class Section(Part):
-    """A section of a part. ``packed`` is true if its blocks are compressed."""
+    """A section of a part. ``packed`` is true if the section's blocks are compressed."""
 
     dtype: Literal["uint8", "uint16", "uint32", "uint64", "int64"]
     items: Count
