@@ -8,13 +8,13 @@ row and in its column. A slide or a capture therefore needs only a few operation
 row or a column.
 
 A move is ``start | target << 7``. An undo record is the move combined with its captures, ``move | captures << 14``. The
-captures have one bit for each captured soldier: bits 0-3 stand for the directions from the target, bits 4-22 for the
-places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
+captures have one bit for each captured soldier. Bits 0-3 stand for the directions from the target. Bits 4-22 stand for
+the places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
 
 Boards larger than 11×11 are *wide*. Wide boards have type ``uint64[2N + 4]``, and in each of their lines, the defenders
-and the king begin at bit 32. Moves on them also take 14 bits, but are encoded as ``38 * start + end``, where ``end`` is
-the target's file if the move stays on its row, and the target's rank plus 19 otherwise. Kernels are compiled separately
-for the two layouts, which they distinguish by the type of the lines.
+and the king begin at bit 32. Moves on wide boards also take 14 bits, but are encoded as ``38 * start + end``. If the
+move stays on its row, ``end`` is the target's file. Otherwise, ``end`` is the target's rank plus 19. Kernels are
+compiled separately for the two layouts, which they distinguish by the type of the lines.
 
 Functions that take tables and a board are inlined into kernels. These functions take flat tables
 (`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and `captured_cells`

@@ -1,9 +1,9 @@
 """Packing of positions into words, unpacking, and expansion of whole arrays of positions.
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
-N² cells, the integer consists of the following bits, from the lowest: C bits for the attackers, C bits for the
-defenders, the number of the king's cell in as few bits as possible, and one bit that is set if black is to move. On a
-9×9 board this takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
+N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
+the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board this
+takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """

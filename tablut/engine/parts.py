@@ -3,10 +3,10 @@
 A part is compiled only as far as linking requires.
 
 numba assumes that Python may call any function. Therefore numba wraps each function for Python and for C, optimises it
-fully and generates machine code, even if the function is only ever linked into another function, for which all of this
-is repeated. Here, compiling a part produces a linked module on which only the cheap passes have run. The expensive
-passes and the generation of machine code are left to the kernel that contains the part. This approach halves the
-compilation time. Parts are cached on disk too, because kernels share most of them.
+fully and generates machine code, even if the function is only ever linked into another function. All of this is then
+repeated for the other function. Here, compiling a part produces a linked module on which only the cheap passes have
+run. The expensive passes and the generation of machine code are left to the kernel that contains the part. This
+approach halves the compilation time. Parts are cached on disk too, because kernels share most of them.
 
 numba itself is not modified. Kernels and parts are compiled with subclasses of numba's dispatcher, compiler, code
 libraries and typing context. Functions of other packages are compiled as if this module did not exist. A pass before

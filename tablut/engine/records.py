@@ -1,12 +1,12 @@
 """Conversion of records of arrays for kernels, based only on the field declarations of the records.
 
 A record is a NamedTuple of integers, arrays and further records. The declaration of a record is the only list of its
-fields: `flat` turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers
-and addresses, and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields
-of the same type cannot be swapped by mistake.
+fields. From the declaration, `flat` turns every array of any record into a bare pointer, `directory` converts a record
+to an array of numbers and addresses, and `record_at` reads this array back inside a kernel. No field is listed a second
+time, so two fields of the same type cannot be swapped by mistake.
 
 The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
-by item, millions of times during a compilation, and includes all items in the name of every function that takes such
+by item, millions of times during a compilation. It also includes all items in the name of every function that takes
 records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
 code is the same.
 """
@@ -56,8 +56,8 @@ def directory(record: tuple[Any, ...]) -> Any:
     """Convert a record to an array of numbers and addresses for `record_at`.
 
     The caller must keep the arrays of the record alive. The dtype of the result is int64, or uint64 if a nested record
-    is an instance of a subclass of its declared class, so that kernels can distinguish the two cases by type. A record
-    with the wider arrays of wide boards is returned unchanged.
+    is an instance of a subclass of its declared class. Kernels can therefore distinguish the two cases by type. A
+    record with the wider arrays of wide boards is returned unchanged.
     """
     if _is_wide(record):
         return record

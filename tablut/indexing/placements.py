@@ -3,8 +3,8 @@
 The undecided placements are those that the bound without endgames counts. A placement does not include the side to
 move. A tier is the set of all placements with the same material (attackers, defenders). The placements are ordered by
 tier, within a tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king
-is placed, n camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place d defenders and a
-attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
+is placed, n camp cells and m free cells remain. There are then C(m, d) · C(n + m − d, a) ways to place d defenders and
+a attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
 are ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
 Ranks are Python integers, because on 9x9 they have up to 90 bits.

@@ -319,8 +319,9 @@ def made_part(task: PartTask) -> PartFile[Any] | None:
 def run_part(task: PartTask) -> dict[str, Any]:
     """Run a task unless its part already exists; return a description of the part.
 
-    The result contains the ``number`` of the owner, the ``digest``, the length in ``bytes``, the ``stats``, the
-    processor seconds ``cpu``, whether the part was written ``now``, and the ``damage`` of an earlier part, if any.
+    The result contains the ``number`` of the owner, the ``digest`` and ``stats`` of the part, its length in ``bytes``,
+    and the processor time in seconds (``cpu``). It also states whether the part was written ``now``, and describes the
+    ``damage`` of an earlier part, if any.
     """
     began, damage, part = thread_clock(), "", None
     try:
