@@ -376,7 +376,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the `Insight` for a position in which the game is over, from the point of view of the side to move."""
+    """Return the `Insight` for a position in which the game is over, from the side to move's point of view."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -388,7 +388,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A best move costs nothing. If the scores before and after it differ, the difference is a search error.
+    # A best move costs nothing. If the scores before and after it differ, this is an error of the search.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -434,8 +434,8 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     for place in reversed(range(len(insights))):
         found, loser_moves = insights[place], movers[place] != winner
         if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
-            # If the winner had no win here, the winner's move cannot have won the game. So the error is the loser's next
-            # move.
+            # If the winner had no win here, the winner's move cannot have won the game. The error is then the loser's
+            # next move.
             erred = place if loser_moves else place + 1
             if erred >= len(plies):
                 return None
