@@ -92,7 +92,7 @@ class Analyst:
     proof_nodes : int
         Node limit for the proof search of each position, or 0 for no proof search.
     tablebase : Path or str, optional
-        Tablebase to probe. By default, the tables shipped with the packages.
+        Tablebase to probe. By default, the tables shipped with the packages are probed.
     hash_mib, table_mib : int
         Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
 
@@ -178,7 +178,7 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Smallest loss of expected points at which a move receives each grade."""
+"""Grades of moves, each with the smallest loss of expected points for which it is given."""
 
 OPEN: Final = GRADES[0][0]
 """Smallest number of expected points with which a game still counts as open for a side.
@@ -388,7 +388,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A best move costs nothing. If the scores before and after it differ, this is an error of the search.
+    # A best move costs nothing. If the scores before and after it differ, the difference is a search error.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -412,8 +412,8 @@ def _analysed(
 def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
     """Return the winner of a game, or None if there is none.
 
-    If the game ended under the rules, they decide. Otherwise the result claimed by the record decides, and if it claims
-    none, the proven value of the last position decides.
+    The winner is determined by the rules if they ended the game, otherwise by the result claimed in the record, and
+    otherwise by the proven value of the last position.
     """
     if outcome is not None:
         return outcome.winner
@@ -423,7 +423,7 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 
 
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
-    """Return the loser's last move made in a position in which the game was still open for the loser.
+    """Return the last move that the loser made while the game was still open for that side.
 
     If the winner is to move, only proven values count. An estimate would add nothing to the estimate of the position
     after the winner's move.
@@ -556,7 +556,7 @@ def analyse_command(
     annotate: str | None,
     picture: str | None,
 ) -> Reply:
-    """Analyse a game: the cost of each move, missed wins, the losing move, and accuracy.
+    """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
     Scores are given in centi-logits for the side to move, followed by the expected points as a percentage. Wins and
     losses are shown only if a tablebase, the proof search or the search proves them. Accuracy is the mean share of the
@@ -571,7 +571,7 @@ def analyse_command(
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
-        record_text(game, Path(annotate), record)  # rejects a format that cannot be written before the analysis begins
+        record_text(game, Path(annotate), record)  # reject a format that cannot be written now, not after the analysis
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
     analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib)
     with ExitStack() as held, progress("analyse") as observer:

@@ -1,4 +1,4 @@
-"""Options shared by the commands that use players: the player, its settings, and its limits for a move."""
+"""Options shared by the commands that use players: the player, its settings, and its limits for each move."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class LineProtocol(ABC):
         Parameters
         ----------
         line : str
-            Line without its end. Blanks around words are ignored.
+            Line without its line ending. Blanks around words are ignored.
 
         Returns
         -------
@@ -498,7 +498,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the move is not written yet. `EngineSession` clears this flag just before it writes the move."""
+        """Whether the move is still to be written. `EngineSession` clears this flag just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST

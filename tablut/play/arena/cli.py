@@ -138,7 +138,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # rejects, before the match, boards on which the search cannot score openings
+            engine_for(rules)  # reject a board on which openings cannot be scored now, not in the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -152,10 +152,10 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games lost by a fault of a player."""
+        """Write the table of games, if requested, and warn about games lost through a player's fault."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
-            warn(f"{len(faults):,} of {len(games):,} games were lost by a player's fault; the first fault: {faults[0]}")
+            warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
         if self.parquet is not None:
             write_games(Path(self.parquet), reports)
 
@@ -250,7 +250,7 @@ def tournament_command(players: tuple[str, ...], games: int, options: PairedOpti
 def measure_command(player: str, games: int, options: GameOptions) -> Reply:
     """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
-    The 95 % intervals reflect how much the games differ. The first plies are random, so that the games are different.
+    The 95 % intervals are based on the spread of the games. The first plies are random, so that the games differ.
     """
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")

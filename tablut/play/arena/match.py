@@ -97,9 +97,9 @@ class MatchSummary(Result):
     plies : float
         Mean length of a game in plies.
     faults : list of str
-        Descriptions of the first 20 crashes, illegal moves and time losses.
+        Descriptions of the first 20 crashes, illegal moves and losses on time.
     lost_by_fault : tuple of int
-        Number of games that each player lost by a fault. These games count in the score and in Elo like any other.
+        Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
     slowest : list of float
         Time in seconds of the slowest move of each player.
     nodes_a_second : list of float or None
@@ -430,7 +430,8 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 def match_faults(folder: Path) -> list[str]:
     """Return a list of the faults in the game records of a match folder or a tournament folder.
 
-    Whether the records belong to a given plan is not checked here, but when the match is continued.
+    The function does not check whether the records belong to a given plan. That check takes place when the match is
+    continued.
     """
     faults = []
     for path in sorted(folder.rglob("game-*.txt")):
@@ -513,7 +514,7 @@ class EndedGame(NamedTuple):
 
 
 _FAULTS: Final = ((TimeoutError, "time"), (UnreadableMoveError, "illegal"))
-"""Terminations for exceptions raised by a player. All other exceptions count as a crash."""
+"""Terminations for exceptions raised by a player. All other exceptions count as crashes."""
 
 
 def play_game(

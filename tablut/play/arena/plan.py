@@ -89,7 +89,9 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
         if rules := getattr(player, "unsupported", ()):
-            unsupported.append(f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match does")
+            unsupported.append(
+                f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match enforces them"
+            )
     return unsupported
 
 
@@ -106,7 +108,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     limits : SearchLimits
         Limits of the match. They apply if the text contains no limits.
     options : PlayerOptions, optional
-        Options of the match. They apply unless the text sets them.
+        Options of the match. An option applies unless the text sets it.
 
     Returns
     -------
@@ -272,7 +274,7 @@ def _searcher(variant: Variant) -> Searcher:
 
 
 class Pairing(NamedTuple):
-    """Data of a game before it is played: its number, its pair, the first player's colour, and both players' seeds."""
+    """Conditions of a game: its number, its pair, the first player's colour, and the seeds of both players."""
 
     number: int
     pair: int

@@ -216,7 +216,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 # ------------------------------------------------------------------------------------------
-# Measures of a game in play: branching factor, length, balance, and the size of the game tree
+# Measures of a game: branching factor, length, balance, and size of the game tree
 
 
 # The size of a game tree is estimated in two ways. The literature uses ``b ** d`` with the mean branching factor

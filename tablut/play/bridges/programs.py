@@ -42,7 +42,7 @@ _LEAVE: Final = 1.0
 """Time in seconds within which a program must exit after it has been asked to."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""Kind of answer with which a program refuses a request. It can come instead of any other answer."""
+"""Kind of answer with which a program refuses a request. It can be sent instead of any other answer."""
 
 
 class ProgramError(MachineError):
@@ -168,10 +168,10 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules for a program that plays only one variant: Copenhagen, or the one named in ``variant``.
+    """Return the rules for a program that plays only one variant.
 
-    ``variant`` is one of the settings ``own``. Raise InputError if the variants differ in rules other than those about
-    the history of the game, which the match itself enforces.
+    This variant is Copenhagen unless the settings ``own`` name another one. Raise InputError if the two variants differ
+    in any rules except those about the history of the game, which the match itself enforces.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsupported = unlike(variant, plays)

@@ -36,7 +36,7 @@ def go(limits: SearchLimits) -> str:
     """Return the ``go`` line that requests a move within the given limits."""
     words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
     if limits.movetime is not None:
-        # At least 1 ms, because a time of 0 is refused.
+        # Send at least 1 ms, because a time of 0 is refused.
         words.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
     return f"go {' '.join(words)}"
 
@@ -63,7 +63,7 @@ class UciWords(Words):
         )
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. If it is an answer, return its keyword."""
+        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text
@@ -236,7 +236,7 @@ class TaflZeroFront(Front):
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session checks its length and records it if it is refused."""
+        """Execute a line. The engine session checks the length of the line and records it if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

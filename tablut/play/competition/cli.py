@@ -125,14 +125,14 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # A command may be longer than a name may be. If the server refused the name, the other side would wait in
-            # vain.
+            # A command may be longer than the maximum length of a name. If the server refused the name, the other side
+            # would wait in vain.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, settings.timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
-            # Finished games count, even if a later one is interrupted or fails.
+            # Finished games count, even if a later game is interrupted or fails.
             played.extend(referee.play(last=number == games - 1) for number in range(games))
         except KeyboardInterrupt as stop:
             if referee.match is not None and len(played) < games:

@@ -376,7 +376,7 @@ class Referee(OneCaller):
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Maximum number of unsent bytes, about forty states. Beyond it, the player does not read, so it is disconnected."""
+"""Maximum number of unsent bytes (about forty states). A player that leaves more unread is disconnected."""
 
 
 class Connection:
@@ -483,7 +483,7 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations that a player causes and that the rules of the game do not define, with descriptions for users."""
+"""Terminations that are caused by a player and not defined by the rules, with descriptions for users."""
 
 
 class Ruling(NamedTuple):

@@ -1,4 +1,4 @@
-"""Base class of the players from the literature, and the budget of moves and time that compiled players spend."""
+"""Base class of the players from the literature, and the budget of moves and time for compiled players."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ class ReproducedPlayer(OneCaller):
 
     @abstractmethod
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
-        """Return one of the legal moves. The time for the move has been running since ``began``."""
+        """Return one of the legal moves. The clock for this move started at ``began``."""
 
 
 # -- the budget for choosing a move: a number of moves made, and time on a clock that kernels read
 
 
 NODES: Final = 0
-"""Index of the number of moves made."""
+"""Index, in a budget, of the number of moves made."""
 STOPPED: Final = 1
 _NODE_LIMIT: Final = 2
 _NEXT_LOOK: Final = 3

@@ -89,7 +89,7 @@ class Evaluation(NamedTuple):
 
 
 class MinimaxState(NamedTuple):
-    """Working memory of a minimax search. N is the size of the board, C its number of cells, and P is `MOST_DEPTH`.
+    """Working memory of a minimax search. N is the size of the board, C is its number of cells, and P is `MOST_DEPTH`.
 
     Attributes
     ----------

@@ -97,7 +97,8 @@ class Tree(NamedTuple):
     keys : ndarray of uint64, shape (M,)
         Zobrist keys of the stored states, or 0 in empty slots.
     visits, wins, losses : ndarray of int32, shape (M,)
-        Number of visits to each state, and numbers of these visits that the side that moved into the state won or lost.
+        Numbers of visits to each state, and of the wins and losses among them. Wins and losses are counted for the side
+        that moved into the state.
     taken : ndarray of int64, shape (M,)
         Occupied slots, in the order in which they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
@@ -302,7 +303,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Run playouts until ``most`` have been run or the budget is used up."""
+    """Run playouts until their number reaches ``most`` or the budget is used up."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):

@@ -76,12 +76,12 @@ if TYPE_CHECKING:
 """Indices of the terms in `POSITION_TERMS` and of their weights."""
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _MOST_PATHS = 4
-"""Maximum number of moves by which the king threatens to escape that are counted. Further moves are ignored."""
+"""Maximum number of king moves that are counted as threats to escape. Further threats are ignored."""
 
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return the number of sides of a place, from 0 to 2, on which there are targets."""
+    """Return on how many sides of a place, from 0 to 2, there are targets."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 

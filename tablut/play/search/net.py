@@ -1,9 +1,9 @@
 """Small neural network whose score is added to the terms and patterns of the evaluation.
 
-It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up one weight for each man, which
-depends on the man's cell, a further weight for the king's cell, and a weight for the side to move. The sum is clipped
-to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit is applied to the
-board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
+It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up one weight for each man on its
+cell, a further weight for the king's cell, and a weight for the side to move. The sum is clipped to the range from 0 to
+`FULL`. The score is the weighted sum of the outputs of the units. Every unit is applied to the board in each of its
+eight symmetries with the same weights, so symmetric positions have equal scores.
 
 All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
 numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
@@ -44,7 +44,7 @@ UNITS: Final = 8
 _LANES: Final = 8 * UNITS
 """Number of sums that are computed in parallel: one for each unit and each symmetry of the square."""
 _MORE: Final = 3
-"""Number of rows after those of the cells, which are white to move, black to move, and the units' output weights."""
+"""Number of rows after the rows for cells: white to move, black to move, and the output weights of the units."""
 _RANKS: Final = 3
 """Number of ranks packed into one word. Each rank has `_HALF` bits for attackers and `_HALF` bits for white men."""
 _HALF: Final = 10

@@ -128,7 +128,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound for the value of a move: `INFINITE`, or the score of a recurrence.
+    """Return an upper bound on the value of a move, which is `INFINITE` or the score of a recurrence.
 
     The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
     repetition rule. The position is still searched like any other, because the opponent may choose a better move this
@@ -151,9 +151,9 @@ def parries(
     """Write the moves of a position. Return their number, and the number of moves omitted because the king escapes.
 
     If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
-    recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies.
-    (If the rules end the game when a ply leaves either side without a move, it loses in at most two plies.) In all
-    other positions, every legal move is written.
+    recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies, or
+    sooner if the rules end the game when a ply leaves either side without a move. In all other positions, every legal
+    move is written.
     """
     board = state.board
     count = generate(rules, board, moves)
@@ -416,7 +416,7 @@ def may_end_early(rules: Tables, state: SearchState, node: SearchNode) -> bool:
 
 @inlined
 def trusts_estimate(node: SearchNode) -> bool:
-    """Return whether the estimate exceeds beta by so much that it cuts off the node."""
+    """Return whether the estimate exceeds beta by enough to cut off the node."""
     return node.depth <= _TRUST_DEPTH and node.stand - _TRUST_MARGIN * node.depth >= node.beta
 
 

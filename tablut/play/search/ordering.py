@@ -77,7 +77,7 @@ def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool
 
 @inlined
 def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write those moves of the side to move that may capture, and return their number."""
+    """Write the moves with which the side to move may capture, and return their number."""
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
     count = 0
@@ -134,7 +134,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write those killer moves of a node that are legal and cannot capture, and return their number."""
+    """Write the legal killer moves of a node that cannot capture, and return their number."""
     count = 0
     for number in range(2):
         move = I64(state.killers[2 * node.ply + number])

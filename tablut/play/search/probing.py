@@ -130,7 +130,7 @@ def _can_be_spoiled(board: Board) -> bool:
 
 
 class _Probed(NamedTuple):
-    """Contents of a directory, which are the tiers, their values, and working memory."""
+    """Data to which a directory points: the tiers, their values, and working memory."""
 
     tiers: TierTables
     places: NDArray[np.int64]

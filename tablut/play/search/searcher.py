@@ -70,7 +70,7 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin, which is how many seconds before the end of its move time a search stops.
+    """Return the margin in seconds. A search stops this long before the end of its move time.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes well below a millisecond. On a busy machine, it takes several periods of
@@ -247,7 +247,7 @@ class Searcher(Stoppable):
     def value(self, board: Board, depth: int) -> int:
         """Search a position to a fixed depth with the full window, and return its value.
 
-        Tests compare this value with that of a simple search written in Python.
+        Tests compare this value with the result of a simple search written in Python.
 
         Parameters
         ----------
@@ -437,9 +437,9 @@ class Searcher(Stoppable):
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
         """Set up the search of the first thread with its deadline, and return the settings for the other threads."""
         state, rules = self._state, self.variant.rules
-        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different part,
-        # one 255th of the table, so that no entry survives until its number repeats. Clearing the whole table at once
-        # would take too much time from a single move.
+        # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
+        # of the table, so that no entry survives until its number repeats. Clearing the whole table at once would take
+        # too much time from a single move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -496,7 +496,7 @@ def reversible_keys(board: Board) -> list[int]:
 
 
 class Crew:
-    """Helper threads of one searcher, of which there may be none."""
+    """Helper threads of one searcher. The number of helpers may be 0."""
 
     def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
         self._workers = [make() for _ in range(helpers)]

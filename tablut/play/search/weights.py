@@ -33,14 +33,14 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside have no weight (the baseline)."""
+"""Number of distances from the edge with separate weights. Cells further inside, the baseline, have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
 
 The first three count the moves of the soldiers and the cells from which the way to an escape is free. The other two
-count ends of lines that contain white pieces. From the ends in ``ends_closed``, the first piece seen is an attacker,
-and from the ends in ``ends_open``, it is a white piece. If white is surrounded, all ends are closed.
+count the ends of lines that contain white pieces. ``ends_closed`` counts the ends from which the first piece seen is an
+attacker, and ``ends_open`` counts the ends from which it is a white piece. If white is surrounded, all ends are closed.
 """
 
 CELL_TERMS: Final = (
