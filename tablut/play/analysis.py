@@ -81,7 +81,7 @@ class Insight(NamedTuple):
 
 
 class Analyst:
-    """Analyser of the positions of one variant, which uses search, a tablebase and proof search.
+    """Analyser that examines the positions of one variant with a search, a tablebase and a proof search.
 
     Parameters
     ----------
@@ -425,8 +425,8 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
     """Return the last move that the loser made while the game was still open for that side.
 
-    If the winner is to move, only proven values count. An estimate would add nothing to the estimate of the position
-    after the winner's move.
+    If the winner is to move, only proven values count, because the estimate after the winner's move already contains
+    the information in an estimate before it.
     """
     if winner not in ("white", "black"):
         return None

@@ -194,7 +194,7 @@ paired_options = bundle(
     metavar="ELO0 ELO1",
     help="Two Elo differences. The match ends when one of them is clearly more likely.",
 )
-@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of the test.")
+@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of the --sprt test.")
 def match_command(
     first: str,
     second: str,

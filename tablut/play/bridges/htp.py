@@ -42,7 +42,7 @@ def _read_play(text: str, size: int) -> tuple[SideName, Move]:
 
 
 def _write_square(cell: int, size: int) -> str:
-    """Return the name of a square. On a 13×13 board, it is in upper case."""
+    """Return the name of a square. On a 13×13 board, the name is in upper case."""
     name = square_name(cell, size)
     return name.upper() if size == 13 else name
 

@@ -131,7 +131,7 @@ class Words(ABC):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError if the protocol cannot express the limits or a start position other than the variant's."""
+        """Raise InputError if the protocol cannot express the limits, or a start position that is not the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"
@@ -258,7 +258,7 @@ class Process:
     # -- requests ----------------------------------------------------------------------
 
     def send(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, the lines are lost and the next `request` reports this."""
+        """Write lines to the program. If it has exited, the lines are lost and the next `request` fails."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())

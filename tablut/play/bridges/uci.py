@@ -1,4 +1,4 @@
-"""The engine's UCI-like protocol and TaflZero's variant of it, for external programs, and fronts for our engine.
+"""The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for fronts.
 
 A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front implements another protocol for
 our engine. It translates the client's lines for an `EngineSession`, and translates the responses back. TaflZero's

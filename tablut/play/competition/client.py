@@ -404,7 +404,7 @@ def move_margin(timeout: float) -> float:
     """Return the margin in seconds: the part of the server's time for a move that the client does not use.
 
     The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
-    the network and for the load of other programs on the machine.
+    the network and for other programs running on the machine.
     """
     return min(0.1 + timeout / 10, 2, timeout / 2)
 

@@ -299,7 +299,7 @@ class Referee(OneCaller):
         seats.pop(side).close()
 
     async def _refuse(self, side: Side) -> None:
-        """Turn away all further players of a side."""
+        """Turn away all further players that connect to a side's port."""
         while True:
             connection = await self._accept(side)
             self._tell(f"{SIDE_NAMES[side]}: a second player was rejected, because the seat is taken")
@@ -443,7 +443,7 @@ class Connection:
 
 @asynccontextmanager
 async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run coroutines concurrently with the context, and cancel them when the context ends."""
+    """Run coroutines concurrently with the body of the context, and cancel them when it ends."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         yield

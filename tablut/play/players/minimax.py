@@ -185,7 +185,7 @@ def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
 def _negamax(
     t: Tables, evaluation: Evaluation, state: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> int:
-    """Return the value, for the side to move, of a position below the root that the last move did not decide."""
+    """Return the value of a position below the root, for the side to move. The last move has not ended the game."""
     board = state.board
     side, chooser = side_of(t, board), I64(state.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)

@@ -81,7 +81,7 @@ _MOST_PATHS = 4
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return on how many sides of a place, from 0 to 2, there are targets."""
+    """Return the number of directions (0 to 2) in which there are targets, as seen from a place."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
@@ -501,9 +501,9 @@ def _with_patterns(
     """Add patterns to the scores of lines.
 
     ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
-    returns two arrays. The first contains the combined scores, with one block for each pair of a term block and a
-    pattern table that occurs. The second contains the number of the block to use for each cell of the king and each
-    line.
+    returns two arrays. The first array contains the combined scores, with one block for each pair of a term block and a
+    pattern table that occurs. The second array contains the number of the block to use for each cell of the king and
+    each line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:

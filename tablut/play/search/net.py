@@ -7,8 +7,8 @@ eight symmetries with the same weights, so symmetric positions have equal scores
 
 All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
 numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
-sums incrementally. Here, they are computed from scratch for each position, because a board has few men, and adding a
-row takes only one or two instructions.
+sums incrementally. Here, the sums are computed from scratch for each position, because a board has few men, and adding
+a row takes only one or two instructions.
 
 References
 ----------

@@ -155,7 +155,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove moves that earlier stages have already tried from the moves of a node, and return the new length."""
+    """Remove the moves of a node that earlier stages have already tried, and return the new number of moves."""
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
@@ -203,7 +203,10 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best of the moves from ``index`` on to this index, and return it. If ranks are equal, take the first."""
+    """Swap the best of the remaining moves to position ``index``, and return it.
+
+    The remaining moves begin at ``index``. If several have the same rank, the first is taken.
+    """
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -301,7 +304,7 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best of the moves from ``index`` on to this index, and return it.
+    """Swap the best of the remaining moves, which begin at ``index``, to this position, and return it.
 
     ``stage`` is the stage after the one to which these moves belong.
     """

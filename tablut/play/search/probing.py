@@ -153,7 +153,7 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Load as many of a prober's values as fit into the given memory in bytes, and return their directory.
+    """Load as many of a prober's values as fit into ``memory`` bytes, and return their directory.
 
     The result is None if the prober is not a `tablut.prober.TierProber`, or if no values fit. It is also None if the
     board is larger than 11×11, because directories do not support such boards.
@@ -180,7 +180,10 @@ def beside(directory: Directory | None) -> Directory | None:
 
 @inlined
 def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> int:
-    """Return the value of an undecided position, encoded as for `tablut.indexing.values.verdict_of`, or `MISSING`."""
+    """Return the value of an undecided position, or `MISSING` if no table contains it.
+
+    The function `tablut.indexing.values.verdict_of` decodes the value.
+    """
     desk = record_at(items, _Probed)
     tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0 or desk.places[4 * tier + ADDRESS] == 0:

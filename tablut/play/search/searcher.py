@@ -1,9 +1,9 @@
 """The class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
 
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops a short time before the deadline (the margin), so that enough time remains to acquire the lock and
-read the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may
-also search (`tablut.play.search.worker`), but only the first thread watches the time and supplies the result.
+every node. It stops before the deadline by a margin that leaves enough time to acquire the lock and read the result. On
+systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also search
+(`tablut.play.search.worker`), but only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin in seconds. A search stops this long before the end of its move time.
+    """Return the margin: the number of seconds by which a search stops before the end of its move time.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes well below a millisecond. On a busy machine, it takes several periods of
@@ -435,7 +435,7 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up the search of the first thread with its deadline, and return the settings for the other threads."""
+        """Set up the first thread's search, including the deadline, and return the settings for the other threads."""
         state, rules = self._state, self.variant.rules
         # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
         # of the table, so that no entry survives until its number repeats. Clearing the whole table at once would take
@@ -511,7 +511,7 @@ class Crew:
         return nodes - each * len(self._workers), each
 
     def start(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Start the search of all helpers."""
+        """Start the searches of all helpers."""
         self.wait()
         self._busy = self._workers if nodes else ()
         for number, worker in enumerate(self._busy, 1):
