@@ -70,7 +70,7 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
     if said := said_score(result.score, result.mate):
         console.print(f"score  {said}")
     if result.depth:
-        hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
+        hits = f", {result.tbhits:,} in a tablebase" if result.tbhits else ""
         played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
         console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
     if len(result.pv) > 1:
@@ -127,7 +127,7 @@ class _Seat(NamedTuple):
             problem = "expected white or black, the side to play on the server"
             raise InputError(problem, subject=f"--role {self.role or '(none)'}")
         if self.timeout is None:
-            remedy = "give the seconds for a move, such as --timeout 60"
+            remedy = "give the server's time for a move in seconds, such as --timeout 60"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
         limits = limits or SearchLimits()
@@ -225,7 +225,9 @@ def _in_terminal(
 
     if position == "-" and side != "none":
         raise InputError(
-            "standard input provides the moves", subject="--position -", remedy="give a file or the text itself"
+            "standard input is already used for the moves",
+            subject="--position -",
+            remedy="give a file or the text itself",
         )
     board = Board(rules, read_position(position, rules))
     board.outcome()  # rejects invalid positions

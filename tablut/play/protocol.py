@@ -316,7 +316,7 @@ class EngineSession(LineProtocol):
             if name == "player":
                 kind += "".join(f" var {player}" for player in player_names())
             self._write(one_line(f"option name {name} {kind} default {value}"))
-        self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; now {self._variant.name}")
+        self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; current: {self._variant.name}")
         self._write("uciok")
 
     def _get_ready(self) -> None:

@@ -324,8 +324,8 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
         console.print(f"fault: {fault}", style="red")
     if (test := summary.sprt) is not None:
         said = {
-            "accepted": f"accepted: {test.elo1:g} Elo is the likelier difference",
-            "rejected": f"rejected: {test.elo0:g} Elo is the likelier difference",
+            "accepted": f"accepted: {test.elo1:g} Elo is the more likely difference",
+            "rejected": f"rejected: {test.elo0:g} Elo is the more likely difference",
             "running": "not decided yet",
         }
         console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
@@ -339,10 +339,10 @@ def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
     console.print(f"{plural(found.games, 'game')}{cut}")
     table = Table(label("measure"), number("mean"), label("95 %"))
     for name, value in (
-        ("legal moves of a position", found.branching),
-        ("plies of a game", found.plies),
-        ("log10 of the game tree", found.log10_tree),
-        ("plies that repeat a position", found.repeated),
+        ("legal moves per position", found.branching),
+        ("plies per game", found.plies),
+        ("log10 of the size of the game tree", found.log10_tree),
+        ("repetitions per game", found.repeated),
     ):
         table.add(name, f"{value.mean:.2f}", f"{value.low:.2f} to {value.high:.2f}")
     console.print(table)

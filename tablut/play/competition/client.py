@@ -250,7 +250,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
                 time.sleep(_RETRY)
                 continue
             raise MachineError(
-                "refuses the connection", subject=where, remedy="start the server first, or wait longer for it"
+                "refuses the connection", subject=where, remedy="start the server first, or wait longer for it to start"
             ) from error
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)

@@ -523,7 +523,7 @@ class Crew:
             try:
                 thread.start()
             except RuntimeError as error:
-                raise MachineError(f"the machine starts no more than {number}: {error}", subject="threads") from error
+                raise MachineError(f"helper thread {number} cannot be started: {error}", subject="threads") from error
             self._threads.append(thread)
 
     def dismiss(self) -> None:
