@@ -422,7 +422,10 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input. Cut a line just after the maximum length, so that the engine refuses it."""
+    """Yield the lines of standard input.
+
+    If a line is longer than allowed, yield only a part of it that is long enough for the engine to refuse it.
+    """
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

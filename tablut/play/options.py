@@ -39,7 +39,7 @@ def hash_option(default: int = 64) -> Decorator:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits on the choice of a move, as given on the command line."""
+    """Limits for choosing a move, as given on the command line."""
 
     movetime: float | None
     nodes: int | None

@@ -162,7 +162,7 @@ class LineProtocol(ABC):
 
 
 class EngineSession(LineProtocol):
-    """Session of the engine, which executes lines of the UCI-like protocol and writes its responses.
+    """Session of the engine, which executes lines of the UCI-like protocol and writes the responses.
 
     Parameters
     ----------

@@ -96,7 +96,7 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
-    """Parse a contestant.
+    """Parse the text that describes a contestant.
 
     Parameters
     ----------

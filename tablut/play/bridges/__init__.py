@@ -62,10 +62,11 @@ def make_any(
 
 @contextmanager
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player from the registry or an external program, such as ``program:COMMAND``, and close it afterwards.
+    """Yield the player with the given name, and close it afterwards.
 
-    If ``ready`` is true, the player's kernels are compiled or loaded first. The name can start an arbitrary program, so
-    it must come from a user of this machine and never from the network.
+    The name is in the registry or describes an external program, as in ``program:COMMAND``. If ``ready`` is true, the
+    player's kernels are compiled or loaded first. The name can start an arbitrary program, so it must come from a user
+    of this machine and never from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:

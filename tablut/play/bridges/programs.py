@@ -46,15 +46,15 @@ REFUSAL: Final = "refusal"
 
 
 class ProgramError(MachineError):
-    """Error for a program that has exited or violated its protocol. It counts as a failure of the machine."""
+    """Error raised when a program has exited or violated its protocol. It counts as a failure of the machine."""
 
 
 class LateError(ProgramError, TimeoutError):
-    """Error for a program that has not answered within its time limit."""
+    """Error raised when a program has not answered within its time limit."""
 
 
 class UnreadableMoveError(InputError):
-    """Error for a player's answer that cannot be parsed as a move. It counts as an illegal move."""
+    """Error raised when a player's answer cannot be parsed as a move. The answer counts as an illegal move."""
 
 
 class ProgramAnswer(NamedTuple):
@@ -184,7 +184,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
 
 
 class Process:
-    """Running external program, with its unread answers."""
+    """Process of an external program, with the answers that have not been read yet."""
 
     def __init__(self, command: str, words: Words) -> None:
         self.words = words

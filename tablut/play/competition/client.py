@@ -115,7 +115,7 @@ class ServerGame(NamedTuple):
 
 
 class _ServerFailure(Exception):  # noqa: N818
-    """A network failure, or an invalid state sent by the server."""
+    """Error raised for a network failure or an invalid state sent by the server."""
 
 
 class _Line:

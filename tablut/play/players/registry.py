@@ -48,7 +48,7 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
 
 
 class Player(Protocol):
-    """Protocol of a player of one variant.
+    """Protocol that every player implements. A player plays one variant.
 
     A player may keep results of its search from move to move. It need not be notified of a new game, because the
     board passed to `choose` contains the whole history.

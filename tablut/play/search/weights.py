@@ -50,7 +50,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted by cell. The terms for defenders include the king, because lines do not distinguish it from them."""
+"""Terms counted on every cell. Those for defenders include the king, because lines do not distinguish it from them."""
 
 POSITION_TERMS: Final = (
     "attackers",
