@@ -205,9 +205,9 @@ def score_moves(
 # - It has one way to an escape, which only a single soldier can enter, on the cell beside the corner. The king can
 #   capture this soldier there.
 #
-# The paper says that victory paths guarantee the win. This is not true beside a hostile corner, where a king may be
-# captured between the corner and one soldier. So a king that can be captured immediately is not considered to stand on
-# a victory path.
+# According to the paper, victory paths guarantee the win. This is not true beside a hostile corner, where a king may be
+# captured between the corner and one soldier. Therefore a king that can be captured immediately does not count as
+# standing on a victory path.
 
 
 class PathTables(NamedTuple):

@@ -267,7 +267,7 @@ def next_moves(
     """Write the moves of a stage.
 
     Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
-    the best value so far, including the omitted moves.
+    the best value so far. This value takes the omitted moves into account.
     """
     board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
     count, omitted = I64(0), I64(0)

@@ -6,8 +6,8 @@ weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/w
 
 There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
 escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, in which either two or
-four soldiers capture the king. Boards without camps whose moves have distant effects (rings, forts, shieldwalls) have
-separate sets.
+four soldiers capture the king. Boards that have no camps and whose moves have distant effects (rings, forts,
+shieldwalls) have separate sets.
 """
 
 from __future__ import annotations
