@@ -112,7 +112,7 @@ class OtepWords(Words):
 
 
 class OtepFront(Front):
-    """Front for OpenTafl. If the client sends a position that differs from the moves, the engine adopts it."""
+    """Front for OpenTafl. If a position sent by the client contradicts the moves, the engine adopts that position."""
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {

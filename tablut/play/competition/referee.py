@@ -494,7 +494,7 @@ class Ruling(NamedTuple):
 
 
 class Match:
-    """State of a refereed game. It processes the players' messages and provides the state to send to them."""
+    """Refereed game. It processes the players' messages and provides the state to send to them."""
 
     def __init__(
         self,

@@ -465,11 +465,11 @@ class ExpandedPlayer(MonteCarloPlayer):
     A simulation ends with a win for white if there is a victory path, and with a win for black if the king can be
     captured.
 
-    According to the paper, this player as black treats the ability to kill the king as a win "before actually killing
-    the king", and loses every game to the greedy player. This happens only if the definitions ignore whose turn it is
-    and the danger to the king is checked first. With this interpretation (``turn=blind``), the player does lose these
-    games, so this is the default here. ``turn=aware`` considers only the possibilities of the side to move.
-    ``expanded=white`` uses the definitions only when the player is white, as in table V.
+    According to the paper, when playing black, this player treats the ability to kill the king as a win "before
+    actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
+    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
+    does lose these games, so this is the default here. ``turn=aware`` considers only the possibilities of the side to
+    move. ``expanded=white`` uses the definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"

@@ -404,7 +404,7 @@ class MoveScores:
 class HeuristicPlayer(ReproducedPlayer):
     """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
-    The legal moves are scored by the table of section III-B (see `tablut.play.players.simple`), and one of the moves
+    The legal moves are scored with the table of section III-B (see `tablut.play.players.simple`), and one of the moves
     with the best score is chosen at random (section VI-A).
 
     The table gives white no points for winning, but section III-A says that a victory path "should be taken". With

@@ -498,7 +498,7 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
-    """Add patterns to the scores of lines.
+    """Add the scores of patterns to the scores of lines.
 
     ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
     returns two arrays. The first array contains the combined scores, with one block for each pair of a term block and a

@@ -40,7 +40,7 @@ def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its deadline has been reached.
 
     The search reserves time for the `WAITS` waits that are still to come. For each of them, it reserves the length of
-    the longest wait so far. Even a late search searches a few nodes, because moves played without any search lose
+    the longest wait so far. Even a late search examines a few nodes, because moves played without any search lose
     games.
     """
     counters = state.counters
