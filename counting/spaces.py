@@ -131,10 +131,10 @@ DESCRIPTIONS = {
     "escaped": "king escaped, attackers left",
     "escaped_last": "king escaped and took the last attacker",
     "king_captured": "king captured, each placement once",
-    "excluded_no_end": "undecided, king besieged on the castle that it never left",
-    "excluded_all_captured": "all attackers captured, by a king that is alone and cannot have captured",
-    "excluded_escaped": "king escaped, beside an attacker that its arrival captures",
-    "excluded_escaped_last": "king escaped, but no last attacker stood where its arrival captures",
+    "excluded_no_end": "undecided, with the king besieged on the castle that it has never left",
+    "excluded_all_captured": "all attackers captured, with a lone king that cannot have captured the last one",
+    "excluded_escaped": "king escaped, next to an attacker that its arrival captures",
+    "excluded_escaped_last": "king escaped, with no attacker left although its arrival cannot have captured one",
 }
 """A description of each space, by id. The ``excluded`` spaces are parts of the others."""
 
