@@ -1,4 +1,4 @@
-"""The commands ``tablut prove``, ``puzzle solve`` and ``puzzle check``: prove values and claims, and check proofs."""
+"""The commands ``tablut prove``, ``puzzle solve`` and ``puzzle check``, which prove claims and check proofs."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Minimum duration of a check, in seconds, for its speed to be printed."""
+"""Duration of a check, in seconds, above which its speed is printed."""
 
 
 def nodes_option(default: int) -> Decorator:
     """Return a decorator that adds the option ``--nodes`` to a search command."""
-    words = "Maximum number of moves made in the search, for each position."
+    words = "Maximum number of moves made in the search for each position."
     return whole("--nodes", least=1, most=10**15, default=default, help=words)
 
 
@@ -82,7 +82,7 @@ def _limits(nodes: int, seconds: float | None, memory: int, positions: int) -> P
 
 
 def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of puzzle files and puzzles that begin with a prefix, or only of files if it is empty."""
+    """Return the puzzle files and puzzle ids that begin with a prefix, or only the files if the prefix is empty."""
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -95,7 +95,7 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     shell_complete=_sources,
     help="A puzzle file, a shipped one (collection, ashton, mcgill …), or a puzzle's id.",
 )
-@variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, else ashton]")
+@variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, or ashton]")
 @position_option
 @bundle(
     "limits",
@@ -108,14 +108,14 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
         least=0,
         most=10**9,
         default=250_000,
-        help="Maximum positions of an exhaustive listing, to prove a draw; 0 for none.",
+        help="Maximum number of positions listed to prove a draw; 0 to list none.",
     ),
 )
 @_tablebase_option
-@whole("--plies-left", least=0, most=10**6, help="Plies before a draw. [default: the move limit of the rules]")
-@flag("--all-wins", help="Also look for moves that win later.")
+@whole("--plies-left", least=0, most=10**6, help="Plies left before a draw. [default: the move limit of the rules]")
+@flag("--all-wins", help="Also look for moves that win more slowly.")
 @file_option("--save-proof", help="File for the winner's complete strategy.")
-@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions of a saved strategy.")
+@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions in a saved strategy.")
 @file_option("--svg", help="File for an SVG drawing of the line as a strip of boards.")
 def solve_command(
     file: str | None,
@@ -129,11 +129,10 @@ def solve_command(
     proof_positions: int,
     svg: Path | None,
 ) -> Reply:
-    """Solve a position or the puzzles of a file.
+    """Solve a position, or check the stipulations of the puzzles in a file.
 
-    For a position, a win, a loss or a draw is proved; for puzzles, their stipulations are checked.
-    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
-    the limits were reached before a proof.
+    A position is proved to be a win, a loss or a draw. After an interrupt, the results so far are
+    printed. Exit code 1: a stipulation is refuted; 3: the limits were reached before a proof.
     """
     from retrograde.proofs.solver import Solver
 
@@ -144,7 +143,7 @@ def solve_command(
         return _solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # It must be possible to check a saved proof by the rules alone, so no tablebase is used.
+    # A saved proof must be checkable with nothing but the rules, so no tablebase is used for it.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -361,7 +360,7 @@ class _CheckedStrategy(CheckedProof):
 @flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")
 @threads_option("Number of processes that check in parallel.")
 def check_command(file: str, variant: str | None, plies: int, tablebase: str | None, deep: bool, threads: int) -> Reply:
-    """Check a saved proof by the rules alone, in plain Python.
+    """Check a saved proof using only the rules, in plain Python.
 
     docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
@@ -461,11 +460,12 @@ def prove_command(
     memory: int,
     work: LongWork,
 ) -> Reply:
-    """Prove that a side wins from a position, never loses, or that it is a draw.
+    """Prove that a side wins from a position, that a side does not win, or that neither side wins.
 
     The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat the
-    command with the same --store. The workers of --scheduler execute code from this program. Exit
-    code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
+    command with the same --store. The workers of the --scheduler cluster execute code that this
+    program sends them. Exit code 1: the claim is refuted; 3: the time limit was reached before the
+    claim was settled.
     """
     check_memory("memory", memory)
     for text in moves.split():

@@ -1,4 +1,4 @@
-"""``tablut puzzle`` with ``list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
+"""The commands ``tablut puzzle list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class _ShownPuzzle(PuzzleFacts):
 def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wanted: Any) -> Reply:
     """List puzzles, without their solutions.
 
-    With filters, only matching puzzles are listed; an empty list is no error.
+    With filters, only matching puzzles are listed. An empty list is not an error.
     """
     check_range(wanted["shortest"], wanted["longest"])
     # Shipped files name their rules; other files need not.
@@ -118,7 +118,7 @@ _one_puzzle: Decorator = bundle(
 @flag("--solution", help="Print the solution as well.")
 @nodes_option(50_000_000)
 def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
-    """Draw a puzzle with its task, without the solution."""
+    """Draw a puzzle and state its task, without giving the solution."""
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
@@ -201,7 +201,7 @@ def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
-    """Return a function that supplies lines of input: first those given on the command line, then those typed."""
+    """Return a function that supplies lines of input, first from the command line and then from the keyboard."""
     reader = LineReader(live)
 
     def ask(prompt: str) -> str | None:

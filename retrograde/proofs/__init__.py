@@ -1,4 +1,4 @@
-"""Proofs that a position is won, drawn or lost, the strategies behind them, and a checker of strategies.
+"""Proofs that a position is won, drawn or lost, the strategies behind these proofs, and a checker for strategies.
 
 `solve` solves one position, and a `Solver` solves many, one after the other. Both return a `Solution` and stay within
 `ProofLimits`. `retrograde.proofs.checker` verifies saved proofs with the rules alone.
