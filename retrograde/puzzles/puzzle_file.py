@@ -1,6 +1,6 @@
-"""Puzzle files: text with one position on each line, followed by tags, including the stipulation to prove.
+"""Puzzle files: text files with a position on each line, followed by tags such as the stipulation to prove.
 
-Each line contains a position in the one-line text format, then tags, each after a semicolon::
+Each line contains a position in the one-line text format and then tags, each preceded by a semicolon::
 
     7/7/2bb3/b2Kw1w/6w/7/1b1b3 w; id=b-07; variant=brandubh; stipulation=white wins in 7; first=e4-e1
 
@@ -9,8 +9,8 @@ are ignored.
 
 The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
 ``first`` (all first moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``tempting``, ``source``,
-``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because a puzzle
-with a misspelt tag would silently make no claim.
+``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because
+otherwise a puzzle with a misspelt tag would silently make no claim.
 The stipulations are ``white wins in N`` and ``black wins in N`` (N plies, the shortest win),
 ``white wins``, ``black wins`` and ``draw``.
 """
@@ -49,7 +49,7 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """Claim to prove about a position: the side that wins and the number of plies, or, without a winner, a draw."""
+    """A claim to prove about a position: a win for ``winner`` (in ``plies`` plies, if given), or a draw."""
 
     winner: SideName | None
     plies: int | None = None
@@ -82,13 +82,13 @@ class Puzzle:
     position : Position
         The position.
     variant : str
-        Name of the rule set, or the path of the rule file that was given to the function that read the puzzle.
+        Name of the rule set, or the path of the rule file that was passed to the function that read the puzzle.
     stipulation : Stipulation or None
         The claim to prove; None if the puzzle makes none.
     id : str
         Name of the puzzle, unique within its file.
     first : tuple of Move or None
-        All first moves that are claimed to attain the distance; None if the puzzle makes no such claim.
+        All first moves that attain the distance, according to the puzzle; None if it makes no such claim.
     tags : mapping of str to str
         All other tags.
     game : str
@@ -180,7 +180,7 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 
 
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
-    """Return the name and the rule set of a line, after checking them against the rule set given by the caller."""
+    """Return the name and the rule set of a line, after comparing them with the rule set that the caller has given."""
     if "variant" in tags and "game" in tags:
         raise InputError(
             "has both 'variant' and 'game'", remedy="use the name of a shipped rule set or the digest of your own rules"
@@ -214,7 +214,7 @@ def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:
-    """Compare a puzzle's claims with a solution. The result is ``none`` if the puzzle makes no claims.
+    """Compare a puzzle's claims with a solution, and return the verdict. It is ``none`` if the puzzle makes no claims.
 
     A claim is refuted if any proved fact contradicts it, even if the solution is incomplete.
     """
@@ -299,7 +299,7 @@ def read_puzzle_text(source: str) -> str:
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Read the puzzles of a source, which `read_puzzle_text` explains, and parse them with `parse_puzzles`."""
+    """Read puzzles from a source that `read_puzzle_text` accepts, and parse them with `parse_puzzles`."""
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 
@@ -311,7 +311,7 @@ def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):
-        # The name is too long or has a character that a file name cannot contain, so there is no such file.
+        # The name is too long or contains a character that a file name cannot contain, so there is no such file.
         return False
 
 
@@ -322,7 +322,7 @@ _FEW_MEN: Final = 5
 
 
 class PuzzleFacts(Result):
-    """Data about a puzzle for use in a list. They contain no part of its solution."""
+    """Data about a puzzle for use in a list, without any part of its solution."""
 
     id: str
     variant: str
