@@ -1,11 +1,12 @@
-"""Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint follows each step.
+"""Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint is written after each step.
 
 A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and writes
 damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The values are
 the same in every case.
 
-The files of the last two checkpoints are kept. If a file of the newest one is damaged or lost, the missing part of its
-step is run again from the previous checkpoint. The program computes all file names, and never reads them from a file.
+The files of the last two checkpoints are kept. If a file of the newest checkpoint is damaged or lost, the missing part
+of its step is run again from the previous checkpoint. The program computes all file names, and never reads them from a
+file.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SLICE: Final = re.compile(r"\d{5}-\d{6}\.slice")
 
 
 class SliceState(Part):
-    """A slice at a checkpoint: the step that wrote its file, and the file's digest and counts."""
+    """The state of a slice at a checkpoint: the step that wrote its file, and the digest and counts of the file."""
 
     step: Number
     digest: Digest
@@ -51,7 +52,10 @@ class SliceState(Part):
 
 
 class Checkpoint(Record):
-    """State of all slices after a step, and cost of the build so far. ``read`` and ``written`` are numbers of bytes."""
+    """The state of all slices after a step, and the cost of the build so far.
+
+    ``read`` and ``written`` are numbers of bytes.
+    """
 
     FORMAT = "tablut-checkpoint-of-slices"
     VERSION = 2
@@ -80,7 +84,7 @@ class SliceFolder:
         return PartSource(self.path(state.step, number), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Create the folder if it is missing, and return the checkpoint from which to continue; see `resume`."""
+        """Create the folder if it is missing, and return the checkpoint from which to continue (see `resume`)."""
         shown = f"tablebase folder {str(self.folder)!r}"
         if self.folder.is_symlink():
             raise TablebaseError("is a link", subject=shown, remedy="remove it")
@@ -148,12 +152,12 @@ class SliceFolder:
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
-    """Return the scratch folder for the slices of a tier while it is built."""
+    """Return the scratch folder for the slices of a tier during its build."""
     return Path(root) / f".{tier_name(material)}.slices"
 
 
 class SliceBuild:
-    """The build of one tier in slices. All tiers that captures lead to must be in the store."""
+    """The build of one tier in slices. All tiers to which captures lead must be in the store."""
 
     def __init__(
         self,
@@ -183,7 +187,7 @@ class SliceBuild:
         self._done: Checkpoint | None = None
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Divide the tier into slices, for as many parallel tasks in a process as fit into memory."""
+        """Divide the tier into slices, such that as many tasks as possible can run in parallel within the memory."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):
@@ -204,7 +208,7 @@ class SliceBuild:
     # -- the passes --------------------------------------------------------------------
 
     def solve(self) -> tuple[PackedItems, PackedItems, Checkpoint]:
-        """Run all remaining steps; return the codes with white and with black to move, and the last checkpoint."""
+        """Run all remaining steps. Return the codes with white and with black to move, and the last checkpoint."""
         done = self._done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: resuming {self.count} slices after step {done.step}")
@@ -222,7 +226,7 @@ class SliceBuild:
         self._done = self.folder.resume()
 
     def _finished(self, done: Checkpoint) -> bool:
-        """Return whether the tier is solved at a checkpoint, because no later step can find a new value."""
+        """Return whether the tier is solved at a checkpoint, that is, whether no later step can find a new value."""
         longest = max(
             (
                 int(code) >> 1
@@ -287,13 +291,13 @@ class SliceBuild:
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values that a round propagates, within the slice or to other slices."""
+        """Return whether a slice has values that a round propagates within the slice or to other slices."""
         found = {WHITE: state.stats.white, BLACK: state.stats.black}
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
 
     def remove(self) -> None:
-        """Remove the scratch files and the tables shared by this process's tasks, once the tier is stored."""
+        """Remove the scratch files, and the tables that the tasks of this process share. The tier must be stored."""
         forget_tier()
         self.folder.remove()
 
@@ -304,12 +308,12 @@ class SliceBuild:
 _PART = 1 << 16
 """Number of items that are converted to codes together.
 
-It is small enough for the temporary arrays to fit into the cache.
+The number is small enough for the temporary arrays to fit into the cache.
 """
 
 
 def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Convert a solver's items to codes for storage, in place, and return them; see `tablut.indexing.values`."""
+    """Convert a solver's items in place to codes for storage, and return them (see `tablut.indexing.values`)."""
     for start in range(0, len(items), _PART):
         part = items[start : start + _PART]
         codes = code_of(part)
@@ -319,7 +323,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """Compressed codes of a sliced tier with one side to move. Indexing it with a range unpacks these codes."""
+    """The compressed codes of a sliced tier with one side to move. Indexing with a range unpacks the codes in it."""
 
     def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
