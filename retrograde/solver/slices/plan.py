@@ -290,7 +290,7 @@ def gather(
     read: Callable[..., Iterator[tuple[int, Any]]],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy runs from a range of a tier. The range is read block by block, and blocks without run entries are skipped."""
+    """Copy runs from a range of a tier. The range is read block by block, skipping blocks without entries of a run."""
     edges = np.minimum(np.arange(start, stop + block, block), stop)
     first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
     last = np.searchsorted(runs.starts, edges[1:], side="left")
