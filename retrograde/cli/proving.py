@@ -69,7 +69,7 @@ def nodes_option(default: int) -> Decorator:
 
 
 _tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the built-in one, if any]"
 )
 
 
@@ -93,9 +93,9 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     required=False,
     metavar="[FILE]",
     shell_complete=_sources,
-    help="A puzzle file, a shipped one (collection, ashton, mcgill …), or a puzzle's id.",
+    help="A puzzle file, a built-in one (collection, ashton, mcgill …), or a puzzle's id.",
 )
-@variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, or ashton]")
+@variant_option("Name of a built-in rule set, or a TOML file. [default: that of the puzzles, or ashton]")
 @position_option
 @bundle(
     "limits",
@@ -354,7 +354,7 @@ class _CheckedStrategy(CheckedProof):
 
 @command()
 @argument("file", metavar="FILE", help="Proof file, written by --save-proof.")
-@variant_option("Name of a shipped rule set, or a TOML file. [default: as named in the proof]")
+@variant_option("Name of a built-in rule set, or a TOML file. [default: as named in the proof]")
 @whole("--plies", default=20_000, least=0, most=10**12, help="Plies made to search for a shorter win; 0 for no search.")
 @_tablebase_option
 @flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")

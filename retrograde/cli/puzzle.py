@@ -58,7 +58,7 @@ class _ShownPuzzle(PuzzleFacts):
     "file",
     default="collection",
     metavar="[FILE]",
-    help="Puzzle file, or a shipped one (ashton, mcgill …). [default: collection]",
+    help="Puzzle file, or a built-in one (ashton, mcgill …). [default: collection]",
 )
 @variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
 @choice("--side", words=("white", "black"), help="Side to move.")
@@ -73,7 +73,7 @@ def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wante
     With filters, only matching puzzles are listed. An empty list is not an error.
     """
     check_range(wanted["shortest"], wanted["longest"])
-    # Shipped files name their rules; other files need not.
+    # Built-in files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
     filters = Filter(variant if shipped else None, grades=grade, **wanted)
@@ -107,7 +107,7 @@ _one_puzzle: Decorator = bundle(
     "puzzle",
     _read_one,
     argument("puzzle", metavar="ID", shell_complete=beginning(shipped_ids), help="A puzzle's id."),
-    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a shipped one."),
+    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a built-in one."),
     variant_option("Rule set for files that do not name one."),
 )
 

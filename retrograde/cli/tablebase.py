@@ -256,7 +256,7 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 
 
 @command(table=True)
-@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a shipped one]")
+@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a built-in one]")
 @position_option
 @variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
 def probe_command(store: str | None, position: str | None, variant: str | None) -> Reply:
@@ -302,7 +302,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            "has no shipped tablebase",
+            "has no built-in tablebase",
             subject=f"variant {game.name!r}",
             remedy=f"make one and give its folder: {_making(game, name or game.name)}",
         )

@@ -15,7 +15,7 @@ header states the claim: the game, the position, the plies left, the winner and 
 wins, and the digests of the tables in which the strategy may end. docs/proofs.md explains the fields. A file whose name
 ends in ``.gz`` is compressed. Files are written and read in blocks, so memory does not limit their length.
 
-A file identifies its game by a shipped name and `Variant.digest`, or by the digest alone if the rules are custom. It
+A file identifies its game by a built-in name and `Variant.digest`, or by the digest alone if the rules are custom. It
 never contains a path.
 """
 
@@ -253,19 +253,19 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the shipped one that it names, or the given one. The digest must match."""
+    """Return the rule set of a certificate: the built-in one that it names, or the given one. The digest must match."""
     what = f"proof {excerpt(name)}"
     named = None
     if proof.variant is not None:
         if proof.variant not in variant_names():
-            raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not shipped", subject=what)
+            raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not built in", subject=what)
         named = load_variant(proof.variant)
         if proof.game != named.digest:
             raise InputError(f"names the rules {named.name}, but was made under others", subject=what, remedy=_AGAIN)
     rules = given or named
     if rules is None:
         remedy = "give the file of its rules as `variant`"
-        raise InputError("was made under rules that are not shipped", subject=what, remedy=remedy)
+        raise InputError("was made under rules that are not built in", subject=what, remedy=remedy)
     if proof.game != rules.digest:
         remedy = f"use {named.name}, which it names" if named is not None else "give the rules of the proof"
         raise InputError(f"was made under other rules than {excerpt(rules.name)}", subject=what, remedy=remedy)

@@ -7,7 +7,7 @@ Each line contains a position in the one-line text format and then tags, each pr
 A value may contain spaces, but no semicolons. Empty lines and lines that begin with ``#``
 are ignored.
 
-The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
+The tags are ``id``, ``variant`` (a built-in name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
 ``first`` (all first moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``tempting``, ``source``,
 ``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because
 otherwise a puzzle with a misspelt tag would silently make no claim.
@@ -92,7 +92,7 @@ class Puzzle:
     tags : mapping of str to str
         All other tags.
     game : str
-        `Variant.digest` of custom rules; empty for rules that ship with the program.
+        `Variant.digest` of custom rules; empty for built-in rules.
     """
 
     position: Position
@@ -183,13 +183,13 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     """Return the name and the rule set of a line, after comparing them with the rule set that the caller has given."""
     if "variant" in tags and "game" in tags:
         raise InputError(
-            "has both 'variant' and 'game'", remedy="use the name of a shipped rule set or the digest of your own rules"
+            "has both 'variant' and 'game'", remedy="use a built-in rule set or the digest of your own rules"
         )
     if "game" in tags:
         if _DIGEST.fullmatch(tags["game"]) is None:
             raise InputError(f"must be 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
         if variant is None or given is None:
-            raise InputError("is under rules that are not shipped", remedy="give the file of its rules as `variant`")
+            raise InputError("is under rules that are not built in", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
             raise InputError(
                 f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`"
@@ -200,7 +200,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     name = tags.get("variant", _DEFAULT).lower()
     if name not in variant_names():
         hint = did_you_mean(name, variant_names(), "list them with `tablut variants`")
-        raise InputError(f"{excerpt(tags['variant'])} is not a shipped rule set", subject="tag 'variant'", remedy=hint)
+        raise InputError(f"{excerpt(tags['variant'])} is not a built-in rule set", subject="tag 'variant'", remedy=hint)
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
         raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="omit `variant`")
@@ -251,15 +251,15 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     return "holds" if within == plies and bounds.no_win_within == plies - 1 else "unknown"
 
 
-# -- the shipped puzzles and their names -------------------------------------------------
+# -- the built-in puzzles and their names ------------------------------------------------
 
 
 COLLECTION: Final = "collection"
-"""Name that stands for all shipped puzzles together."""
+"""Name that stands for all built-in puzzles together."""
 
 
 def collection_names() -> list[str]:
-    """Return the names of the shipped puzzle files."""
+    """Return the names of the built-in puzzle files."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -272,18 +272,18 @@ def _shipped_text(name: str) -> str:
 
 @cache
 def _lines() -> dict[str, str]:
-    """Return the lines of all shipped puzzles, by id."""
+    """Return the lines of all built-in puzzles, by id."""
     puzzles = parse_puzzles(COLLECTION, _shipped_text(COLLECTION))
     return {puzzle.id: f"{puzzle}\n" for puzzle in puzzles}
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the shipped puzzles."""
+    """Return the ids of the built-in puzzles."""
     return tuple(_lines())
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return puzzles as text, given the path of a file, the name of a shipped file, or the id of a shipped puzzle."""
+    """Return puzzles as text, given the path of a file, the name of a built-in file, or the id of a built-in puzzle."""
     if _is_file(source):
         return read_text(Path(source), "puzzle file", MOST_BYTES)
     name, names = source.lower(), [COLLECTION, *collection_names()]
@@ -294,7 +294,7 @@ def read_puzzle_text(source: str) -> str:
         return lines[name]
     if _exists(source):  # a folder or a device: `read_text` raises a suitable error
         return read_text(Path(source), "puzzle file", MOST_BYTES)
-    hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a shipped puzzle")
+    hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a built-in puzzle")
     raise InputError("does not exist", subject=f"puzzle file {excerpt(source)}", remedy=hint)
 
 

@@ -488,7 +488,7 @@ def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
 
 
 def shipped_store(variant: VariantLike) -> Path | None:
-    """Return the folder of the shipped tablebase for a variant's game, or None if there is none."""
+    """Return the folder of the built-in tablebase for a variant's game, or None if there is none."""
     variant = as_variant(variant)
     data = Path(str(resources.files("retrograde"))) / "data"
     return next((folder for folder, game in _shipped(data) if game.same_game(variant)), None)
@@ -511,9 +511,9 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant from a given store, or the shipped one by default.
+    """Return the tablebase of a variant from a given store, or the built-in one by default.
 
-    The result is None if no store is given and no tablebase is shipped for the variant. A later call returns the same
+    The result is None if no store is given and no tablebase is built in for the variant. A later call returns the same
     object, with all data that it has read, unless the store has changed in the meantime. The tablebase may be used from
     several threads.
     """

@@ -257,7 +257,7 @@ class Store:
         return self._tiers.setdefault(material, StoredTier(self._folder(material), self.variant, material))
 
     def check_not_deleted(self, material: tuple[int, int]) -> None:
-        """Raise an error if a planned tier has been deleted: it is missing, but a tier that was built from it exists."""
+        """Raise an error if a planned tier has been deleted: it is missing, but a tier built from it exists."""
         attackers, defenders = material
         above = [tier for tier in ((attackers + 1, defenders), (attackers, defenders + 1)) if self.has(*tier)]
         if material in self.planned and above:
@@ -307,10 +307,10 @@ class Store:
 
 
 def _hint(named: Path) -> str:
-    """Return a hint for a missing folder: the shipped tablebase of this name, or tablebases with similar names."""
+    """Return a hint for a missing folder: the built-in tablebase of this name, or tablebases with similar names."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
+        return f"it is built in: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
     return did_you_mean(named.name, stores)
 
