@@ -1,4 +1,4 @@
-"""Table of this package's commands: solving, tablebases and puzzles."""
+"""Table of this package's commands for solving games, tablebases and puzzles."""
 
 from tablut.cli.shell import command_table
 

@@ -132,7 +132,8 @@ def solve_command(
     """Solve a position, or check the stipulations of the puzzles in a file.
 
     A position is proved to be a win, a loss or a draw. After an interrupt, the results so far are
-    printed. Exit code 1: a stipulation is refuted; 3: the limits were reached before a proof.
+    printed. Exit code 1: a stipulation is refuted; 3: the limits were reached before a proof was
+    found.
     """
     from retrograde.proofs.solver import Solver
 
@@ -193,7 +194,9 @@ def _verdict(solution: Solution) -> str:
     """Return a description of the proved result."""
     if solution.winner is not None:
         return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
-    return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
+    return {"draw": "a draw", "unresolved": "unresolved: the result depends on the history"}.get(
+        solution.wdl or "", "unknown"
+    )
 
 
 def _proven_bounds(solution: Solution) -> list[str]:
@@ -242,7 +245,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 
 
 def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
-    """Check the stipulations of a puzzle file; after an interrupt, return the results so far."""
+    """Check the stipulations of a puzzle file. After an interrupt, return the results so far."""
     from retrograde.proofs.solver import Solver
 
     if file == "-":
@@ -429,7 +432,7 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
     elif result.distance is not None:
         say(f"no shorter win within {plural(result.excluded, 'ply')}; longer ones are beyond the limit of this check")
     if result.in_tables:
-        played = "played out by their moves" if result.deep else "with the values of the tables; --deep plays them out"
+        played = "whose moves were played out" if result.deep else "with the stored values; --deep plays them out"
         say(f"{plural(result.in_tables, 'position')} in tables ({', '.join(result.tables)}), {played}")
     if result.seconds > _LONG:
         say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")

@@ -186,8 +186,8 @@ class _PlayedPuzzle(Result):
 def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     """Solve a puzzle interactively in the terminal.
 
-    Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
-    unsolved; 3: the limits were reached before a move was judged.
+    Type your moves. The defence replies to correct moves, and wrong moves are refuted. Exit code 1:
+    the puzzle was left unsolved; 3: the limits were reached before a move was judged.
     """
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import open_puzzle

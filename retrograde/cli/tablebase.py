@@ -304,7 +304,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
         raise InputError(
             "has no built-in tablebase",
             subject=f"variant {game.name!r}",
-            remedy=f"make one and give its folder: {_making(game, name or game.name)}",
+            remedy=f"build one and give its folder: {_making(game, name or game.name)}",
         )
     return tablebase
 

@@ -104,7 +104,10 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 
 
 class ProofCertificate(_Claim):
-    """A strategy with which a side wins or never loses: a mapping, a `PackedStrategy` or the lines of a file."""
+    """A strategy with which a side wins or never loses.
+
+    It is given as a mapping, as a `PackedStrategy`, or as the lines of a file.
+    """
 
     strategy: Any = Field(exclude=True)
 
@@ -123,7 +126,7 @@ class ProofCertificate(_Claim):
             number += len(block)
 
     def content(self) -> Iterator[bytes]:
-        """Yield the content of the file in blocks, uncompressed."""
+        """Yield the uncompressed content of the file in blocks."""
         yield json.dumps({**fields_of(self, without={"strategy"}), "positions": len(self.strategy)}).encode() + b"\n"
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
@@ -253,7 +256,10 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the built-in one that it names, or the given one. The digest must match."""
+    """Return the rule set of a certificate: the built-in one that it names, or the given one.
+
+    Raise `InputError` if the digest of the rule set differs from that in the certificate.
+    """
     what = f"proof {excerpt(name)}"
     named = None
     if proof.variant is not None:
@@ -261,7 +267,7 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
             raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not built in", subject=what)
         named = load_variant(proof.variant)
         if proof.game != named.digest:
-            raise InputError(f"names the rules {named.name}, but was made under others", subject=what, remedy=_AGAIN)
+            raise InputError(f"names {named.name}, but was made under other rules", subject=what, remedy=_AGAIN)
     rules = given or named
     if rules is None:
         remedy = "give the file of its rules as `variant`"

@@ -1,10 +1,10 @@
-"""An independent checker for proofs, in plain Python. It uses the rules of `tablut.rules.naive`, and no search code.
+"""An independent checker for proofs, in plain Python. It uses `tablut.rules.naive`, and none of the search code.
 
 The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
 that leads to a win against every reply of the loser. After the reply, either the winner has a move that wins
 immediately, or the strategy contains the position (or an image of it under the symmetries of the rules) with no more
 plies than are left. Since the number of plies falls with every ply, every game ends and none repeats a position, so
-rules on repetition do not matter. Since the first number is at most the number of plies left in the game, the move
+rules on repetition do not matter. The number in the header is at most the number of plies left in the game, so the move
 limit does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the exact
 definition.
 
@@ -83,7 +83,7 @@ class CheckedProof(Result):
 
 
 class _SpentError(Exception):
-    """Raised when the moves allowed for the lower bound are used up."""
+    """Raised when the search for the lower bound has used up its moves."""
 
 
 class _Open(NamedTuple):
@@ -194,8 +194,9 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # For the key of each position with the loser to move: the least number of plies that a win takes from there,
-        # and the keys of the next positions. Each next position must have a line in the strategy or an immediate win.
+        # The keys are those of positions with the loser to move. The values are the least number of plies that a win
+        # takes from there, and the keys of the next positions. Each next position must have a line in the strategy or
+        # an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
         """For each line, the key and plies of its position, and the value of `_after` for the position after its move.
@@ -228,7 +229,7 @@ class _BlockCheck:
         self.ways.append((key, plies, *after))
 
     def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
-        """Record and return the positions after the loser's moves that the strategy must contain.
+        """Record and return the positions that the strategy must contain because the loser can move to them.
 
         If the loser has no legal move, the game is won.
         """
@@ -466,7 +467,7 @@ class StrategyCheck:
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
-        """Look up missing positions in the tables. In a deep check, also play their moves and check the results."""
+        """Look up missing positions in the tables. In a deep check, also play and check the moves of the tables."""
         self.positions += result["positions"]
         self.unused += result["unused"]
         waiting = result["missing"]
@@ -538,7 +539,7 @@ class StrategyCheck:
                 value = self._opened(result.position, top.left - 1)
 
     def _opened(self, position: NaivePosition, plies: int) -> bool | _Open:
-        """Return whether the winner wins if this is clear before any move, and otherwise the position to search."""
+        """Return whether the winner wins if this is clear without a search, and otherwise the position to search."""
         moves = self.game.legal_moves(position)
         mine = position.side == self.winner[0]
         if not moves:

@@ -20,7 +20,7 @@ initial numbers of a position are multiplied by a factor that depends on its eva
 still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
 
 Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a tablebase covers the
-material of some positions, the search pauses to look up the values of many of them together.
+material of some positions, the search pauses to look up the values of many such positions together.
 
 References
 ----------
@@ -292,7 +292,8 @@ def _enter(
                 moves[index], moves[0] = moves[0], moves[index]
     numbers = work.pns if proving else work.dns
     under = I64(LONGEST) if shared else left - 1
-    # Make the first move alone, because it is often enough. Then make several moves at a time to prefetch entries.
+    # Make the first move alone, because it often settles the position. Then make several moves at a time to prefetch
+    # their entries.
     made = I64(0)
     for index in range(count):
         if index == made:
@@ -541,7 +542,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 results[index, 0], results[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table contains no win for this position, so search for a short one without the table.
+            # The table contains no win for this position, so search for a short win without the table.
             p.counters[PENDING] = 0
             _enter(t, e, directory, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)

@@ -333,7 +333,7 @@ class ProofRun:
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
         if self.tree.root.mine == self.holds and any(one and one.winner != self.winner for one in ends):
-            return  # a reply ends the game without a win for the winner, so the other runs cannot prove the claim
+            return  # a reply ends the game without a win for the claim's side, so the other runs cannot prove the claim
         below = below_of(self.engine, own)
         numbers, strategies = [(1, 1, -1, 0)] * (1 + len(below)), []
         for at, words in enumerate(map(bytes, below), 1):
@@ -453,7 +453,7 @@ class ProofRun:
     def _wrong(self, fault: str) -> Exception:
         """Return the error for answers that contradict the rules.
 
-        Without a store, such answers are a defect of the program.
+        Without a store, such answers show that the program has a defect.
         """
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
@@ -604,7 +604,7 @@ class DrawRun:
 
 
 def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
-    """Combine the numbers and statuses of two results. The combination is proved only if both are."""
+    """Combine the numbers and statuses of two results. The combination is proved only if both are proved."""
     proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
     states = {one.status for one in ones}
     status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"

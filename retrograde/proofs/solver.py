@@ -2,17 +2,17 @@
 
 The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
 next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
-because all smaller bounds have been disproved. Before the next bound of a side, the solver may search for a win of any
-length, for at most as long as the side's search has taken so far. In this way, a long win can be found before all
+because all smaller bounds have been disproved. Before it tries a side's next bound, the solver may search for a win of
+any length, for at most as long as the side's search has taken so far. In this way, a long win can be found before all
 shorter wins are excluded, and the search for the other side's win can stop.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
-limit of the variant if neither side wins within the plies left. Under rules by which a repetition loses, the value is
-``unresolved`` instead.
+limit of the variant if neither side wins within the plies left. Under rules by which a player loses by repeating a
+position, the value is ``unresolved`` instead.
 
 Values ignore history: a position is valued as if the game began with it. Under rules by which a repetition is a draw or
-has no effect, this is the true value. Under rules by which a player loses by repeating a position, the wins and losses
-proved here remain valid, and everything else is ``unresolved``.
+has no effect, this is the true value. Under rules by which a repetition loses, the wins and losses proved here remain
+valid, and everything else is ``unresolved``.
 
 The side to move wins after an odd number of plies, and the other side after an even number. The exception is that some
 rules let a player lose by a ply that leaves the player's own side without a move (``either_after_ply``). Only bounds of
@@ -61,7 +61,7 @@ if TYPE_CHECKING:
 _LIST_AFTER = 100_000
 """Number of moves without a result after which the solver lists all reachable positions."""
 _LOOK_AHEAD_AFTER = 30_000
-"""Number of moves searched for a side after which a search for a win of any length may precede its next bound."""
+"""Number of moves after which the search for a side's win may also look for a win of any length."""
 
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -299,7 +299,7 @@ class _Question:
         self.cap = MOST_PLIES if limit is None else min(limit, MOST_PLIES)
         self.sides: dict[int, _Side] = {}
 
-    # -- the methods of solving --------------------------------------------------------
+    # -- ways to solve a position ------------------------------------------------------
 
     def solve(self) -> Solution:
         if self.stuck:
@@ -365,7 +365,7 @@ class _Question:
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search one more bound for one side; return False if the limits were reached."""
+        """Search for one side's win under its next bound. Return False if the limits were reached."""
         winning = next((side for side in self.sides.values() if side.win_within is not None), None)
         # Only one side can win. Once a win has been found, only its exact distance remains to be determined.
         side = winning or min(

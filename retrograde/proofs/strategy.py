@@ -137,7 +137,7 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
     """Yield batches of the undecided positions after a strategy's moves, with the number of plies left in each.
 
-    Moves of a win within three plies are skipped, because after each reply to them some move wins immediately.
+    Positions that are won within three plies are skipped, because after each reply some move wins immediately.
     """
     strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _EXPANDED):

@@ -4,7 +4,7 @@
 whether the side wins in any number of plies. Both return True or False, or None if the limits were reached first. All
 proved results stay in the table, where later searches from any position can use them.
 
-If only few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
+If only a few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """
 
 from __future__ import annotations

@@ -135,7 +135,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move for the duration of a context. Its value is the winner, ``draw``, or None if the game continues."""
+    """Make a move for the duration of a context. Yield the winner, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()

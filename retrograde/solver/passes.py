@@ -127,7 +127,7 @@ class TierPasses:
     def run(self, step: int) -> None:
         """Run one step."""
         if step == START:
-            # Each kernel takes seconds to compile once. Start compiling now, while the first pass is running.
+            # Each kernel has to be compiled once, which takes seconds. Start now, while the first pass is running.
             ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
             ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)

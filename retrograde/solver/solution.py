@@ -2,7 +2,7 @@
 
 First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
 that captures only mark positions of tiers that are processed later. Classes are formed under the symmetries of the
-start, not those of the board. Either all positions of an orbit are then reachable or none of them, so the sizes of the
+start, not those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the
 reachable orbits add up to the number of reachable positions without symmetry.
 
 A move limit is applied only when values are read. Every position is valued as if the game began with it, so a win or
@@ -114,9 +114,9 @@ class SolvedGame:
     counts : dict of (attackers, defenders, side) to ValueCounts
         Numbers of reachable positions, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
-        Numbers of mutual zugzwangs, up to symmetry, that are reachable with either side to move. In the ``full`` ones,
-        whichever side is to move loses. In the ``half`` ones, one side loses if it is to move, and neither side can
-        force a win if the other side is to move.
+        Numbers of mutual zugzwangs, up to symmetry, that are reachable with either side to move. In a ``full`` mutual
+        zugzwang, whichever side is to move loses. In a ``half`` mutual zugzwang, one side loses if it is to move, and
+        neither side can force a win if the other side is to move.
     """
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
@@ -174,7 +174,7 @@ class SolvedGame:
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position of the game, reachable or not.
+        """Return the value of an undecided position of the game, whether or not it is reachable.
 
         Parameters
         ----------

@@ -93,8 +93,8 @@ def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int
 
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""Estimated number of classes that one processor solves per second. Measurements gave 7 to 12 million in memory, and
-fewer in slices (docs/notes/solving.md)."""
+"""Estimated number of classes that one processor solves per second. Measurements gave 7 to 12 million for builds in
+memory, and fewer for builds in slices (docs/notes/solving.md)."""
 _STORED_BYTES: Final = 0.012
 """Bytes per class on disk, measured for the tiers of ashton with up to six men."""
 _ITEM_BYTES: Final = 2
@@ -143,7 +143,8 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # Count the rows to which white's moves or black's captures lead. Without defenders, count all rows of a king.
+        # Count the rows to which white's moves or black's captures lead. In a tier without defenders, count all rows of
+        # a king.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)

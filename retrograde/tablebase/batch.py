@@ -148,7 +148,7 @@ def look_up(
     results: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position of an index's first tier, or ``missing`` if the position has no entry."""
+    """Write the values of positions in the first tier of an index, or ``missing`` for positions without an entry."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)

@@ -16,7 +16,7 @@ won nor lost is a draw, or it is unresolved if a player who repeats a position l
 value is returned for a win or loss that takes more plies than a move limit leaves. A `Board` records the number of
 plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies left.
 Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances without
-the move limit, and this module applies it.
+the move limit, and this module applies the limit.
 
 A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply``, a
 position in which the other side has no legal move also counts as undecided, here and in the index. The side to move
@@ -97,14 +97,14 @@ class Tablebase:
     Parameters
     ----------
     store : Store
-        The files.
+        The files of the tablebase.
     cache_bytes : int
         Maximum memory for unpacked chunks, in bytes. A larger chunk is not cached.
 
     Attributes
     ----------
     store : Store
-        The files.
+        The files of the tablebase.
     variant : Variant
         The game.
     """
@@ -297,7 +297,7 @@ class Tablebase:
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
-            raise InputError(f"is not one of {self.variant.name} with one king", subject=f"position '{position}'")
+            raise InputError(f"is not a {self.variant.name} position with one king", subject=f"position '{position}'")
         material = (cells.count("b"), cells.count("w"))
         if not material[0]:
             raise InputError("is decided: black has no soldier left", subject=f"position '{position}'")

@@ -118,7 +118,10 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
-        """Return the number of matching positions, and the first of them. Tables are read only to find these."""
+        """Return the number of matching positions, and the first of them.
+
+        Tables are read only to find the positions to be listed.
+        """
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
@@ -198,7 +201,7 @@ class _Reader:
             yield number, tier
 
     def _sides(self) -> list[int]:
-        """Return the numbers of the sides to move that the query asks for."""
+        """Return the numbers of the sides to move that match the query."""
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:

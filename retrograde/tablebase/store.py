@@ -499,7 +499,7 @@ def _refuse_links(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
             raise TablebaseError(
-                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="replace it by the folder itself"
+                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="replace it with the folder itself"
             )
 
 

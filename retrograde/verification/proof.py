@@ -381,7 +381,7 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
-    """Return whether both sides certainly have a legal move after any ply of a side without captures.
+    """Return whether both sides certainly have a legal move after any ply with which a side captures nothing.
 
     A piece that arrives on a cell can block the rank or the file of another man, but not both. A piece that leaves a
     cell blocks nothing.

@@ -82,8 +82,8 @@ class Verification(Result):
     positions_checked : int
         Number of values proved. Each value belongs to a class of positions with one side to move.
     verified_before : dict of str to int
-        Tiers that were not proved again, because the record lists them and they are unchanged. The values are their
-        numbers of values.
+        Tiers that were not proved again, because the record lists them and they are unchanged. Each name maps to the
+        number of values in the tier.
     files_checked : int
         Number of files whose content was compared with its digest.
     published : dict of str to list of str
@@ -153,7 +153,7 @@ def verify(
     path : Path or str
         Folder of the tablebase.
     quick : bool
-        Whether to compare only files and values with their digests, without a proof.
+        Whether to compare files and values only with their digests, without a proof.
     sample : int
         Number of positions (wins, draws and losses) to play out with the naive rules after the proof.
     seed : int

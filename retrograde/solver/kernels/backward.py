@@ -143,7 +143,10 @@ def _lose(context: Context, task: Pass, distance: int, parent: int, before: int)
 
 @inlined
 def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves: int) -> None:
-    """Subtract moves to wins in ``distance`` plies from a parent's counter. At zero, mark the parent as a loss."""
+    """Subtract moves to wins in ``distance`` plies from a parent's counter.
+
+    If the counter reaches zero, mark the parent as a loss.
+    """
     before = fetch_subtract(advance(task.mine, parent), moves)
     left = (before & COUNTER) - moves
     if left < 0:
@@ -176,7 +179,7 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether the parent in which a man stands on ``start`` instead of its current cell is symmetric."""
+    """Return whether a parent has a symmetry. In the parent, a man stands on ``start`` instead of its current cell."""
     index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
@@ -269,7 +272,7 @@ def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, firs
     index, cursor = context.tiers, context.cursor
     messages = task.messages
     column_men, wanted = index.tier.column_men[task.tier], np.uint16(item)
-    # Leave space for all messages of one position: at most 2 * size for each of white's men.
+    # Leave space for all messages that one position can cause: at most 2 * size for each of white's men.
     full = messages.room - 2 * context.rules.size * (index.tier.defenders[task.tier] + 1)
     cursor.head[ERRORS] = 0
     for orbit in range(index.square.kings):

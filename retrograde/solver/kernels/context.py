@@ -162,7 +162,7 @@ def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
 
 
 class Pass(NamedTuple):
-    """Parameters of one pass over a tier, which writes the items of one side and reads those of the other.
+    """Parameters of one pass over a tier. The pass writes the items of one side and reads those of the other side.
 
     Attributes
     ----------

@@ -49,7 +49,7 @@ _STRIDE = 8
 
 @inlined
 def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return the rows of a range whose king is in the given orbit.
+    """Return the rows of a range in which the king is in a given orbit.
 
     The results are the first of these rows, the row after the last of them, the first entry of the first row, and the
     number of columns of each row.
@@ -127,7 +127,7 @@ def number_cells(context: Context, row_men: int) -> None:
 
 @called
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
-    """Make a row the current row by changing ``before``, the current row of the same king (-1 if there is none).
+    """Make a row the current row. ``before`` is the row that is current now if it has the same king, otherwise -1.
 
     Without column soldiers, a row is a single position. The next row differs little from it, so only a few soldiers
     have to be moved.

@@ -338,7 +338,10 @@ class MoveSummary(NamedTuple):
 
 @inlined
 def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
-    """Return, as a cross, the places in line with a cell that lie on the king's ways from `blocking_places`."""
+    """Return, as a cross, the places in line with a cell at which a soldier would block the king's only way to escape.
+
+    ``rank_way`` and ``file_way`` are the masks that `blocking_places` returns.
+    """
     (rank, file), (king_rank, king_file) = coordinates(rules, cell), coordinates(rules, king)
     row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
     return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))

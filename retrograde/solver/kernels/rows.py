@@ -43,7 +43,8 @@ PENDING = 1
 """Value that replaces an item if the moves of the position must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Kinds of target cells. After the move, white has no win within the limit, or a soldier or the king is captured."""
+"""Kinds of target cells. After a move to such a cell, white has no win within the limit, or the move captures a soldier
+or the king."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 """Bits of a mark. A bit is set if a move leads to a cell of the corresponding kind."""
 
@@ -285,7 +286,7 @@ def evaluate_row(
 
 @called
 def set_king(context: Context, task: Pass, orbit: int) -> None:
-    """Put a king alone on the board, in O(cells) time."""
+    """Put only a king on the board, in O(cells) time."""
     index = context.tiers
     set_row(context, task.tier, index.tier.first_row[task.tier * index.square.kings + orbit], task.side)
     clear_column(context, index.tier.row_men[task.tier])
@@ -294,7 +295,7 @@ def set_king(context: Context, task: Pass, orbit: int) -> None:
 
 @inlined
 def has_merged_choices(context: Context, task: Pass) -> bool:
-    """Return whether symmetries leave the current king fewer rows than there are choices of cells."""
+    """Return whether the current king has fewer rows than there are choices of cells, because of symmetries."""
     index = context.tiers
     rows = index.tier.row_count[task.tier * index.square.kings + context.cursor.head[ORBIT]]
     return rows != columns_of_row(context, index.tier.row_men[task.tier])
@@ -302,7 +303,10 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
-    """Return the index of a cell among all cells for attackers, given its index when the king's cell is left out."""
+    """Return the index of a cell among all cells on which attackers may stand.
+
+    ``number`` is its index when the king's cell is left out.
+    """
     king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 

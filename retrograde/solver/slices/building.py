@@ -178,7 +178,7 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # The plan covers everything that the values in a slice's file depend on, apart from its input files.
+        # The plan covers everything on which the values in a slice's file depend, apart from the input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
         self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)
@@ -269,7 +269,7 @@ class SliceBuild:
         return checkpoint
 
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
-        """Return the task of a slice in a step, or None if the step does not concern it."""
+        """Return the task of a slice in a step, or None if the step does not concern the slice."""
         own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
@@ -297,7 +297,10 @@ class SliceBuild:
         return any(code_of(item) in found[side] for side, item in values)
 
     def remove(self) -> None:
-        """Remove the scratch files, and the tables that the tasks of this process share. The tier must be stored."""
+        """Remove the scratch files, and the tables that the tasks of this process share.
+
+        The tier must already be stored.
+        """
         forget_tier()
         self.folder.remove()
 
@@ -323,7 +326,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The compressed codes of a sliced tier with one side to move. Indexing with a range unpacks the codes in it."""
+    """The compressed codes of a sliced tier with one side to move. Indexing with a range unpacks its codes."""
 
     def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts
