@@ -229,7 +229,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
         say(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
     if result.other_winning_moves is not None:
-        say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
+        say(f"moves that win more slowly: {', '.join(result.other_winning_moves) or 'none found'}")
     if result.open_moves:
         say(f"unsettled moves: {', '.join(result.open_moves)}")
     say(f"by {result.source}; {plural(result.nodes, 'node')}, {result.seconds:.2f} s", style="dim")
@@ -446,8 +446,8 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
 @board_options
 @option("--moves", default="", metavar="MOVES", help="Moves to play first, separated by spaces.")
 @_tablebase_option
-@real("--hours", least=0, metavar="HOURS", help="Time limit, after which no new task starts.")
-@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Number of moves made by each task.")
+@real("--hours", least=0, metavar="HOURS", help="Time limit in hours, after which no new task starts.")
+@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Maximum number of moves made by each task.")
 @whole("--memory", default=256, least=1, most=1 << 24, metavar="MIB", help="Memory for each worker's table.")
 @long_work(
     "Number of threads for each task; they share one table.",

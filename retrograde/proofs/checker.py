@@ -252,7 +252,7 @@ class _BlockCheck:
             self._after[own] = self._ply * (bool(moves) + continues), keys
         takes, after = self._after[own]
         if left < takes:
-            self.failures.append(f"'{self.game.write(position)}': the loser is to move, and {left} plies are left")
+            self.failures.append(f"'{self.game.write(position)}': the loser is to move, but only {left} plies are left")
         needs, least = self.needs, left - self._ply
         for key in after:
             if least < needs.get(key, left + 1):

@@ -474,7 +474,7 @@ class ProofRun:
         claims = [side] if self.holds else [other, f"not-{side}"]
         self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
         if not self.checked and self._attempt(self.claim):
-            raise self._wrong(f"its answers refute {self.claim}, which is proved")
+            raise self._wrong(f"its answers refute {self.claim}, which has been proved")
 
     def _attempt(self, claim: Any) -> bool:
         """Return whether a short search without the store proves a claim and the naive rules confirm it."""
@@ -527,7 +527,7 @@ class ProofRun:
             disproof=_finite(disproof),
             within=within,
             dtm=self.dtm,
-            repetition=f"it holds for any effect of repetitions in a game of {self.variant.name}: {repeats}",
+            repetition=f"it holds whatever the effect of a repetition is in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),

@@ -287,7 +287,7 @@ class TreeStore:
     def _read(self, number: int) -> NDArray[Any]:
         part = open_part(path := self._path(number), AnswerStats)
         if part.header.owner != Owner(plan=self._plan, step=0, number=number):
-            raise damaged(path, "it belongs to another search or place")
+            raise damaged(path, "it belongs to another search or to another place in the search")
         content = part.array("rows")
         if not len(content) == part.header.stats.rows * self._kind.itemsize > 0:
             raise damaged(path, "it does not contain a whole number of rows")

@@ -222,7 +222,7 @@ def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = M
     if game.board.turn != game.winner:
         defence = game.defence()
         if defence is None:
-            raise _unknown(puzzle, "the limits ran out")
+            raise _unknown(puzzle, "the limits were reached")
         opening, taken = str(defence), _takes(game.board, defence)
         game.defend(defence)
     numbers: dict[Position, int] = {game.board.position: 0}
@@ -256,7 +256,7 @@ def _node(
     for move in list(board.legal_moves):
         judged = game.judge(move)
         if judged.right is None or (judged.reply is None and not judged.over):
-            raise _unknown(puzzle, "the limits ran out")
+            raise _unknown(puzzle, "the limits were reached")
         takes, to = _takes(board, move), None
         reply_takes: tuple[str, ...] = ()
         if judged.reply is not None:

@@ -270,7 +270,7 @@ class Tablebase:
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
-                    f"belongs to {position.variant.name}, but the tablebase to another game, {self.variant.name}",
+                    f"belongs to {position.variant.name}, but the tablebase is of another game, {self.variant.name}",
                     subject=f"position '{position.position}'",
                 )
             place, plies = position.position, position.ply

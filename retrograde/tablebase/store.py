@@ -88,7 +88,7 @@ class RulesRecord(Part):
         for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
             size = len(self.terrain)
             if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
-                raise ValueError(f"a diagram is not a square with an odd side from 3 to {WIDEST}")
+                raise ValueError(f"a diagram is not a square with an odd side length from 3 to {WIDEST}")
             if unknown := {letter for row in rows for letter in row} - set(letters):
                 raise ValueError(f"a diagram contains the unknown letter {min(unknown)!r}")
         if "".join(self.start).count("K") != 1:
@@ -118,7 +118,7 @@ class RootRecord(Record):
     @model_validator(mode="after")
     def _tiers_of_the_game(self) -> RootRecord:
         if list(self.tiers) != sorted(set(self.tiers)):
-            raise ValueError("the tiers are not in ascending order without repetition")
+            raise ValueError("the tiers are not in strictly ascending order")
         soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
         for attackers, defenders in self.tiers:
             if attackers > soldiers[0] or defenders > soldiers[1]:

@@ -579,7 +579,7 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
         for entry in entries.tolist():
             if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
-    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, unlike in its record")
+    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, which its record counts")
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
