@@ -492,8 +492,8 @@ class StrategyCheck:
     def _value(self, text: str) -> int | None:
         """Return the number of plies of a win according to a table that the file names.
 
-        If the number of plies need not fall, it is enough that the position is not lost, and the result is 0. The
-        result is None if no table proves what is needed.
+        If the number of plies need not fall, it is enough that the position is not lost, and the result is 0. If no
+        table proves the win, or that the position is not lost, the result is None.
         """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:

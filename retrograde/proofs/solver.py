@@ -236,7 +236,7 @@ class Solver(Stoppable):
         plies_left : int, optional
             Number of plies left before the game is drawn; by default, the variant's move limit.
         all_wins : bool
-            Whether to search also for moves that win more slowly.
+            Whether to search for moves that win more slowly as well.
 
         Returns
         -------
@@ -541,7 +541,7 @@ def solve(
     plies_left : int, optional
         Number of plies left before the game is drawn; by default, the variant's move limit.
     all_wins : bool
-        Whether to search also for moves that win more slowly.
+        Whether to search for moves that win more slowly as well.
 
     Returns
     -------

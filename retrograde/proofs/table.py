@@ -325,7 +325,7 @@ def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return the workspace with space for at least ``plies`` plies. If its stack is too small, it gets a new one."""
+    """Return the workspace with space for at least ``plies`` plies. If the stack is too small, it is replaced."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace

@@ -15,7 +15,7 @@ first move that does not lose, and the search for a win ends at the first move t
 positions are examined once. After that, new values are propagated to parents, either backward, from each new value, or
 forward, by examining each parent whose value is not final. The direction with fewer positions is chosen.
 
-A tier that is solved as a whole is a single slice. If there are several slices, each keeps in memory only the
+A tier that is solved as a whole is a single slice. If there are several slices, each slice keeps in memory only the
 white-to-move positions of its own rows. New values of black-to-move positions are then sent to other slices as messages
 (`retrograde.solver.slices.tasks`), instead of being propagated directly to white-to-move positions.
 

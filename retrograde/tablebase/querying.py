@@ -59,7 +59,7 @@ class Listed(NamedTuple):
 
 @brief
 class QueryResult(NamedTuple):
-    """Result of a query: the number of positions found, and a list of the first ones."""
+    """Result of a query: the number of positions found, and the positions to be listed."""
 
     found: int
     positions: list[Listed]
@@ -205,7 +205,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values that occur in a tier with a side to move, and the number of classes of each."""
+        """Return the matching values in a tier with a side to move, with the number of classes that have each value."""
         record = self._store.tier(*self._materials[number]).record
         counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():

@@ -102,7 +102,7 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
 
 @called
 def _longest_capture(context: Context, task: Pass, parent: int) -> int:
-    """Return the number of plies that the slowest losing capture takes. Every move of the position must lose."""
+    """Return the number of plies in which the slowest capture loses. All moves of the position must lose."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
     board, worst = context.spare.board, I64(0)

@@ -127,7 +127,7 @@ def number_cells(context: Context, row_men: int) -> None:
 
 @called
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
-    """Make a row the current row. ``before`` is the row that is current now if it has the same king, otherwise -1.
+    """Make a row the current row. ``before`` is the previous current row, or -1 if there is none with the same king.
 
     Without column soldiers, a row is a single position. The next row differs little from it, so only a few soldiers
     have to be moved.

@@ -6,7 +6,7 @@ soldier alone determines whether the soldier blocks the king's way to an escape,
 can shut the soldier in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
-Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
+Quiet moves stay in the tier, where the values with the other side to move may be known only in part.
 """
 
 from __future__ import annotations
