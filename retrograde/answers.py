@@ -57,7 +57,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return the counts of a tier of a variant. Each position is valued as if a game began with it."""
+    """Return the counts of a tier of a variant. Each position is valued as if a game began with this position."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,

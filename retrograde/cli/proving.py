@@ -291,7 +291,7 @@ def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: 
 def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
     """Raise an error for puzzles that cannot be solved, before the search begins.
 
-    Otherwise a mistake in the last line of a file would be reported only after hours.
+    Without this check, a mistake in the last line of a file would be reported only after hours.
     """
     from retrograde.proofs.solver import is_lost_at_once
 

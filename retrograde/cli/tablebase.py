@@ -74,7 +74,7 @@ def build_command(
 
     All positions with up to --men men, or with the material given, are solved and stored with their
     values and distances to the end. Stored tiers are kept, so an interrupted build resumes, and a
-    build with more men or other material adds to them. A long build first prints its cost and the
+    build with more men or other material adds tiers. A long build first prints its cost and the
     tiers that it builds in slices. The workers of the --scheduler cluster execute code that this
     program sends them, so use only a cluster that you trust.
     """
@@ -263,7 +263,7 @@ def probe_command(store: str | None, position: str | None, variant: str | None) 
     """Look up a position and each of its moves in a tablebase.
 
     A value is a win, a loss or a draw. Wins and losses have a distance to the end, in plies. The
-    position is valued as if a game began with it, so all plies of a move limit are left.
+    position is valued as if a game began with this position, so all plies of a move limit are left.
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
@@ -310,7 +310,7 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return a command that builds a tablebase: of the whole game if it fits into memory, otherwise of endings."""
+    """Return a command that builds a tablebase of the whole game, or of endings if that does not fit into memory."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()
@@ -379,9 +379,9 @@ def _query(shortest: int | None, longest: int | None, material: tuple[str, ...],
 def query_command(store: str, query: TableQuery, most: int) -> Reply:
     """List positions of a tablebase that have given values.
 
-    Examples are the longest wins, the draws with a certain material, and mutual zugzwangs. All
-    matching classes of positions under the symmetries of the board are counted, and one position
-    of each class is listed.
+    Examples are the longest wins, the draws with a certain material, and mutual zugzwangs.
+    Positions that are images of each other under the symmetries of the board form a class. All
+    matching classes are counted, and one position of each class is listed.
     """
     from retrograde.tablebase.querying import list_positions
     from retrograde.tablebase.store import open_store
@@ -420,8 +420,8 @@ def _show_found(console: PeopleConsole, found: _ListedPositions) -> None:
 def solve_command(rules: Variant, store: str | None, threads: int, memory: int | None) -> Reply:
     """Solve a small board completely: find the value of every position reachable from the start.
 
-    Each position is valued as if a game began with it, so under a move limit a win must end within
-    the limit. Distances are in plies to the end under best play.
+    Each position is valued as if a game began with this position. Under a move limit, a win must
+    therefore end within the limit. Distances are in plies to the end under best play.
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed

@@ -15,8 +15,8 @@ header states the claim: the game, the position, the plies left, the winner and 
 wins, and the digests of the tables in which the strategy may end. docs/proofs.md explains the fields. A file whose name
 ends in ``.gz`` is compressed. Files are written and read in blocks, so memory does not limit their length.
 
-A file identifies its game by a built-in name and `Variant.digest`, or by the digest alone if the rules are custom. It
-never contains a path.
+A file identifies its game by a built-in name and `Variant.digest`, or by the digest alone if the rules are custom. A
+file never contains a path.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 class ProofCertificate(_Claim):
     """A strategy with which a side wins or never loses.
 
-    It is given as a mapping, as a `PackedStrategy`, or as the lines of a file.
+    The strategy is given as a mapping, as a `PackedStrategy`, or as the lines of a file.
     """
 
     strategy: Any = Field(exclude=True)
@@ -138,7 +138,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. It contains no time stamp, so the same proof always gives the same bytes."""
+    """Yield the compressed content. There is no time stamp in it, so the same proof always gives the same bytes."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -230,7 +230,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read a certificate from a file or from the content of a file. Its lines are parsed later, by `entries_of`."""
+    """Read a certificate from a file or from the content of a file. The lines are parsed later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -243,7 +243,8 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
     """Yield the entries of a block of lines. ``number`` is the number of the first line.
 
-    The numbers of plies must be positive in a proof of a win, for which ``falls`` is true. Otherwise they must be 0.
+    The numbers of plies must be positive in a proof of a win, for which ``falls`` is true. In any other proof, all
+    numbers of plies must be 0.
     """
     for at, line in enumerate(block, number):
         try:

@@ -9,7 +9,7 @@ limit does not matter either. An accepted file is a proof, whatever program wrot
 definition.
 
 A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
-shares are then processed one after the other: each needed position must be among those that the share contains. The
+shares are then processed one after the other: each needed position must be among the positions in the share. The
 check therefore needs memory only for one block and one share at a time, and several processes can check blocks. A
 position without a line in the file may belong to a tablebase table that the file names. In this case the table is
 consulted. In a deep check, the moves of the table are also played, and are checked like lines.
@@ -17,10 +17,10 @@ consulted. In a deep check, the moves of the table are also played, and are chec
 A claim that a side never loses is checked in the same way, except that the number of plies does not fall. Play that
 follows the strategy may therefore go on forever. The rules on repetition then matter, and must not make that side lose.
 
-This check shows *within* how many plies the side wins. The header and the lines give upper bounds. They may be far too
+The check shows *within* how many plies the side wins. The upper bounds in the header and the lines may be far too
 large, because a search records the number of plies that is known when it finds a move. While the checker reads the
-lines, it therefore computes the length of the longest game that follows the strategy. This is possible because lines
-with fewer plies come first, so the lengths of the games from all positions that the loser can reach are already known.
+lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
+first, so the lengths of the games from all positions that the loser can reach are already known.
 
 A strategy cannot show that there is no shorter win. For this lower bound on the length, the checker tries an exhaustive
 search, also in plain Python, up to a maximum number of moves.
@@ -55,7 +55,7 @@ _SHARE = 250_000
 _SPOOL = 16 << 20
 """Number of bytes of a share that are kept in memory before the share is written to a temporary file."""
 _COUNTED = 2_000_000
-"""Maximum number of positions of a strategy whose longest game is computed. Each takes about 150 bytes of memory."""
+"""Maximum number of positions of a strategy whose longest game is computed. A position takes about 150 bytes."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
 """The contents of the four cells that a byte encodes, for each value of the byte."""
@@ -96,7 +96,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy, or that checks whether a share contains the positions that it needs."""
+    """A task that checks lines of a strategy, or that checks whether a share contains all the positions needed."""
 
     variant: Variant
     winner: str
@@ -183,7 +183,7 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _BlockCheck:
-    """The check of one block: the failures found, the positions that the block contains, and those that it needs.
+    """The check of one block: the failures found, and the positions that the block contains and needs.
 
     ``falls`` is True if the number of plies must fall, as in a proof of a win.
     """
@@ -194,9 +194,9 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # The keys are those of positions with the loser to move. The values are the least number of plies that a win
-        # takes from there, and the keys of the next positions. Each next position must have a line in the strategy or
-        # an immediate win.
+        # By the key of each position with the loser to move: the least number of plies that a win takes from this
+        # position, and the keys of the next positions. Each next position must have a line in the strategy or an
+        # immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
         """For each line, the key and plies of its position, and the value of `_after` for the position after its move.
@@ -267,7 +267,7 @@ class _BlockCheck:
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check a block of lines, or check that a share contains all the positions that it needs."""
+    """Check a block of lines, or check that a share contains all the positions needed."""
     block = _BlockCheck(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -389,7 +389,7 @@ class StrategyCheck:
                         break
                     self.excluded = fewer
             except _SpentError:
-                # This is not an error: the result claims a lower bound only as far as the search went.
+                # Exceeding the limit is not an error: the result claims a lower bound only as far as the search went.
                 pass
         self.finished = True
         return self.result()

@@ -1,15 +1,15 @@
 """Compiled depth-first proof-number search (df-pn) for a win within a bounded number of plies.
 
 Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the root. df-pn [2]_ does this
-depth first, with thresholds and a transposition table. It leaves a child only when the child's number exceeds the next
-best number by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
+depth first, with thresholds and a transposition table. The search leaves a child only when the child's number exceeds
+the next best number by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
 
 The state is a position together with the number of plies left. The graph of states therefore has no cycles, even if the
 game repeats positions. History causes no errors either, whereas unbounded df-pn may disprove a position on one path and
 wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any play, and a
-disproof means that the prover does not. Neither depends on how the position was reached. The bound excludes no wins: if
-a win takes at least n plies, the distance falls with every ply of best play, so no position repeats. The least bound
-under which the search finds a proof is the exact distance.
+disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was reached. The
+bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, so no position
+repeats. The least bound under which the search finds a proof is the exact distance.
 
 This method is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
 searched once for each of them. An alternative is to let all bounds share the numbers of *open* positions, which are
@@ -157,7 +157,8 @@ def _first_numbers(
 ) -> tuple[int, int, int]:
     """Return the initial numbers of an open position.
 
-    These are the given numbers. If all bounds share them, they are weighted by the evaluation of the position.
+    The initial numbers are the given numbers. If all bounds share the numbers, they are weighted by the evaluation of
+    the position.
     """
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
@@ -278,7 +279,7 @@ def _enter(
 ) -> None:
     """Write the moves of a position and the initial numbers after each move. Stop at a move that settles the position.
 
-    Such a move wins for the prover, or prevents the win.
+    A move settles the position if it wins for the prover, or if it is the opponent's and prevents the win.
     """
     work = record_at(directory, ProofWorkspace)
     at = ply * work.width
@@ -464,7 +465,8 @@ def prove(
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
     pack(t, board, p.words)
-    # With shared numbers, the proof number stays just below infinity if all lines repeat positions, so stop there.
+    # With shared numbers, the proof number stays just below infinity if all lines repeat positions. Stop at this
+    # number.
     p.pn_limits[0], p.dn_limits[0] = I64(INFINITE) - I64(shared), I64(INFINITE)
     ply = I64(0)
     entering = True
@@ -515,7 +517,7 @@ def read_proofs(
 ) -> None:
     """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
 
-    The positions have shape (n, W). The prover is to move in all of them, with ``lefts`` plies left. The board is
+    The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
     scratch memory.
     """
     t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
@@ -562,7 +564,8 @@ def read_proofs(
 #   six lines can still move after it.
 # * A ply closes at most one of the directions in which the king can move.
 #
-# Tests compare all results with those of trying every move. The *prover* is the side whose win is searched for, and the
+# Tests compare all results with the results of trying every move. The *prover* is the side whose win is searched for,
+# and the
 # *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the number
 # of cells.
 
@@ -717,8 +720,8 @@ def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Number
 def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
     """Return a number of plies within which the prover wins. The prover is to move.
 
-    The number is 1 if the prover can win in one ply, and otherwise the length of the first win found. It is -1 if there
-    is no win within ``left`` plies (0 to 3). ``scratch`` has space for 12C moves.
+    The number is 1 if the prover can win in one ply, and otherwise the length of the first win found. If there is no
+    win within ``left`` plies (0 to 3), the number is -1. ``scratch`` has space for 12C moves.
     """
     if left == 0:
         return -1

@@ -99,8 +99,8 @@ class Proving(Result):
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
 
-    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). Otherwise the result
-    relies on the search and on the contents of the store. The same applies to the status of each first move.
+    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). If it is False, the
+    result relies on the search and on the contents of the store. The same applies to the status of each first move.
 
     The result for a draw has two ``halves``, each with its own certificate: that white does not win, and that black
     does not win.
@@ -156,7 +156,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search object for a task. Its table keeps the results of the thread's earlier tasks."""
+    """Return this thread's search object for a task, with a table that keeps the results of earlier tasks."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -366,7 +366,7 @@ class ProofRun:
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
-        """Return whether a task could have produced an answer. This does not verify that the answer is correct."""
+        """Return whether a task could have produced an answer. The answer may still be wrong."""
         kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
         numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
         numbers = numbers[: len(answer) if kind == TASK else 1]
@@ -493,7 +493,7 @@ class ProofRun:
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Join the tree's own moves with the strategies of all leaves. One strategy may depend on the others."""
+        """Join the tree's own moves with the strategies of all leaves, because one strategy may depend on another."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:

@@ -7,12 +7,11 @@ any length, for at most as long as the side's search has taken so far. In this w
 shorter wins are excluded, and the search for the other side's win can stop.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
-limit of the variant if neither side wins within the plies left. Under rules by which a player loses by repeating a
-position, the value is ``unresolved`` instead.
+limit of the variant if neither side wins within the plies left.
 
-Values ignore history: a position is valued as if the game began with it. Under rules by which a repetition is a draw or
-has no effect, this is the true value. Under rules by which a repetition loses, the wins and losses proved here remain
-valid, and everything else is ``unresolved``.
+Values ignore history: a position is valued as if the game began with this position. If a repetition is a draw or has no
+effect under the rules, this is the true value. If a player loses by repeating a position, the wins and losses proved
+here remain valid, and every other value is ``unresolved`` instead of a draw.
 
 The side to move wins after an odd number of plies, and the other side after an even number. The exception is that some
 rules let a player lose by a ply that leaves the player's own side without a move (``either_after_ply``). Only bounds of
@@ -72,7 +71,7 @@ class Bounds:
     """Proved bounds on a side's win.
 
     The side wins within ``win_within`` plies (None if no win is known), but not within ``no_win_within`` plies. It
-    never wins if ``never`` is true.
+    never wins if ``never`` is True.
     """
 
     win_within: int | None = None
@@ -358,7 +357,7 @@ class _Question:
                 return self.unknown("the limits were reached")
 
     def unknown(self, reason: str) -> Solution:
-        """Return a solution without a proved distance. It contains both sides' bounds, and the winner if known."""
+        """Return a solution that contains both sides' bounds and the winner, if known, but no proved distance."""
         sides = list(self.sides.items())
         winner = next((number for number, side in sides if side.win_within is not None), None)
         verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
@@ -585,5 +584,5 @@ class _ProofSearch:
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:
-    """Return a proof search for a variant. It makes at most ``nodes`` moves for each position."""
+    """Return a proof search for a variant. The search makes at most ``nodes`` moves for each position."""
     return _ProofSearch(variant, nodes)

@@ -5,9 +5,9 @@ all legal moves. After the search, `strategy_of` reads the winner's moves from t
 selects the positions that play can reach.
 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of
-plies. It is a set of positions in which that side, the *holder*, is to move. Each position has a move after which the
-other side has not won. Every reply to this move leads back into the set or ends the game without a loss for the holder.
-Play that follows these moves may go on forever.
+plies. Such a proof is a set of positions in which that side, the *holder*, is to move. Each position has a move after
+which the other side has not won. Every reply to this move leads back into the set or ends the game without a loss for
+the holder. Play that follows these moves may go on forever.
 
 `HoldingSearch` grows such a set from a given position. Each position gets the move that requires the fewest positions
 outside the set, provided that a short search after the move finds no win for the other side. A position without such a
@@ -88,7 +88,7 @@ class PackedStrategy(NamedTuple):
         return _StrategyIndex(position_keys(self.words), self.plies)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a proof file. Those with the fewest plies come first."""
+        """Yield the lines of a proof file. Lines with the fewest plies come first."""
         size = self.engine.variant.size
         order = np.argsort(self.plies, kind="stable")
         for start in range(0, len(self), _LINES):
@@ -177,7 +177,7 @@ class _StrategyIndex(NamedTuple):
 
 
 def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, others: Parts = ()) -> PackedStrategy:
-    """Return the strategy behind a proof. It may contain positions that are not needed.
+    """Return the strategy behind a proof. The strategy may contain positions that are not needed.
 
     Positions that a tablebase or another strategy covers are left out, as are positions with a move that wins
     immediately. Raise `TablutError` if more than ``most`` positions remain.
@@ -186,8 +186,8 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     # The table of the search contains the positions that were reached, not their canonical forms.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
-    # Merge new positions into the small part. When the small part has grown, merge it into the large part. This keeps
-    # sorting cheap.
+    # To keep sorting cheap, merge new positions into the small part. When the small part has grown, merge it into the
+    # large part.
     older = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:
@@ -282,7 +282,7 @@ class HoldingSearch:
         self.made = 0
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
-        """Return a closed set for play from a given position, with a move for each position of the set.
+        """Find a closed set of positions for play from a given position, and return a move for each position in it.
 
         Return None if the position is lost or the limits are exceeded.
         """

@@ -9,9 +9,9 @@ words. If a reader gets words from two different entries, they match no position
 
 There are two kinds of entries. A *settled* entry stores a proved fact: that the prover wins within a number of plies,
 or that it does not win within a number of plies. The first fact is also true for every larger bound, and the second for
-every smaller bound. Neither depends on the path that led to the position. An *open* entry stores the proof numbers of a
-position under one bound; a position may have several such entries. An open entry under the bound `LONGEST` stores the
-numbers of a search in which all bounds share them.
+every smaller bound. Neither fact depends on the path that led to the position. An *open* entry stores the proof numbers
+of a position under one bound; a position may have several open entries. An open entry under the bound `LONGEST` stores
+the numbers of a search in which all bounds share them.
 
 A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn << 32``, then
 ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the entry that took the least effort
@@ -122,8 +122,8 @@ def _write(entry: Words, words: Words, width: int, numbers: np.uint64, state: np
 def find(table: Words, buckets: int, words: Words, width: int, left: int, under: int) -> tuple[int, int, int]:
     """Return the proof number, disproof number and distance (-1 unless proved) of a position with ``left`` plies left.
 
-    The numbers of an open position are those stored for the bound ``under``. The result is (-1, -1, -1) if nothing is
-    known.
+    For an open position, the numbers stored for the bound ``under`` are returned. If nothing is known, the result is
+    (-1, -1, -1).
     """
     first = bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)

@@ -53,8 +53,8 @@ _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
 """Kinds of rows. A `TASK` row describes a leaf that was searched. If the leaf is still open, `CHILD` rows for its
-children follow. A `LEAF` row describes a settled leaf. It is followed by `ENTRY` rows for the strategy of the leaf. The
-moves of these rows are in the column ``nodes``."""
+children follow. A `LEAF` row describes a settled leaf. `ENTRY` rows for the strategy of the leaf follow. The moves of
+`ENTRY` rows are in the column ``nodes``."""
 
 
 def row_type(width: int) -> np.dtype[Any]:
@@ -253,7 +253,7 @@ class AnswerStats(Part):
 
 
 class TreeStore:
-    """The folder of a proof search. The caller must have claimed it."""
+    """The folder of a proof search. The caller must have claimed the folder."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
         self._root, self._kind, self._plan, self._count = root, kind, digest_of(head), 0

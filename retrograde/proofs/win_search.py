@@ -1,7 +1,7 @@
 """Two ways to find the value of a position: a search for one side's win, and a list of all reachable positions.
 
 `WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` uses another method to decide
-whether the side wins in any number of plies. Both return True or False, or None if the limits were reached first. All
+whether the side wins in any number of plies. Both methods return None if the limits were reached first. All
 proved results stay in the table, where later searches from any position can use them.
 
 If only a few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
@@ -53,7 +53,7 @@ class ProofLimits:
     nodes : int
         Maximum number of moves made on the board.
     seconds : float or None
-        Maximum wall time in seconds; None for no limit. It is checked about every quarter of a second.
+        Maximum wall time in seconds; None for no limit. The time is checked about every quarter of a second.
     memory_bytes : int
         Memory of the transposition tables, in bytes.
     positions : int
@@ -267,7 +267,7 @@ class ReachableValues:
         return False
 
     def probe(self, position: Position) -> Verdict:
-        """Return the value of a position of the closure."""
+        """Return the value of a position in the closure."""
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
@@ -293,10 +293,10 @@ def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> 
 
 
 def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
-    """Return whether it is worth trying to list the positions reachable from a given one.
+    """Return whether it is worthwhile to try to list the positions reachable from a given one.
 
-    The listing fails if it exceeds ``most`` positions. It is worth trying if at most eight times ``most`` undecided
-    positions have the same material or less, whatever the side to move.
+    The listing fails if it exceeds ``most`` positions. The attempt is worthwhile if at most eight times ``most``
+    undecided positions have the same material or less, whatever the side to move.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()

@@ -208,13 +208,15 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return the content of a puzzle file. This is the inverse of `parse_puzzles`."""
+    r"""Return the content of a puzzle file. This function is the inverse of `parse_puzzles`."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:
-    """Compare a puzzle's claims with a solution, and return the verdict. It is ``none`` if the puzzle makes no claims.
+    """Compare a puzzle's claims with a solution, and return the verdict.
+
+    The verdict is ``none`` if the puzzle makes no claims.
 
     A claim is refuted if any proved fact contradicts it, even if the solution is incomplete.
     """

@@ -61,7 +61,7 @@ def build_tablebase(
     scheduler: str | Scheduler | None = None,
     observer: Observer | None = None,
 ) -> Store:
-    """Build the requested tiers that a store lacks, and rebuild those that are damaged.
+    """Build the requested tiers that a store lacks, and rebuild damaged tiers.
 
     Parameters
     ----------
@@ -70,8 +70,8 @@ def build_tablebase(
     variant : Variant, str or path-like
         The game.
     men : int or None
-        Maximum number of men, including the king. If it is None, all tiers are built, or only those in ``materials`` if
-        that is not empty.
+        Maximum number of men, including the king. If ``men`` is None, only the tiers in ``materials`` are built, or all
+        tiers if ``materials`` is empty.
     materials : sequence of (attackers, defenders)
         Additional tiers to build. All tiers to which captures lead from these tiers are built as well.
     threads : int

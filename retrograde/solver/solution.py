@@ -5,9 +5,9 @@ that captures only mark positions of tiers that are processed later. Classes are
 start, not those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the
 reachable orbits add up to the number of reachable positions without symmetry.
 
-A move limit is applied only when values are read. Every position is valued as if the game began with it, so a win or
-loss that takes more plies than the limit is not forced. The reachable positions are those that a game can reach within
-the limit.
+A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
+a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
+reach within the limit.
 """
 
 from __future__ import annotations
@@ -97,8 +97,8 @@ class ValueCounts:
 class SolvedGame:
     """A variant with the value of every position reachable from its start.
 
-    Each position is valued as if the game began with it. Under a move limit, a win or loss that takes longer than the
-    limit is therefore not forced.
+    Each position is valued as if the game began with this position. Under a move limit, a win or loss that takes longer
+    than the limit is therefore not forced.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ class SolvedGame:
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """Symmetries under which classes are formed, namely those that preserve the start."""
+        """Symmetries that preserve the start. Classes are formed under these symmetries."""
         return self._solver.group
 
     @property

@@ -119,7 +119,7 @@ _INDEXED: Final = 1 << 31
 def tier_bytes(variant: Variant, material: Material) -> int:
     """Return the number of bytes needed to solve a tier in memory.
 
-    This includes the arrays of the tier, the arrays of the tiers below it, and the index.
+    The memory holds the arrays of the tier, the arrays of the tiers below it, and the index.
     """
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
@@ -208,7 +208,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of building some tiers, except those that are already ``built``."""
+    """Estimate the cost of building some tiers, without the tiers that are already ``built``."""
     graph = tier_graph(variant, men, materials)
     classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]

@@ -11,7 +11,7 @@
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
 [('c5-c1', 'win', 1)]
 
-Values are exact, and ignore history: each position is valued as if the game began with it. A position that is neither
+Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither
 won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. The same
 value is returned for a win or loss that takes more plies than a move limit leaves. A `Board` records the number of
 plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies left.
@@ -139,7 +139,7 @@ class Tablebase:
         Raises
         ------
         DamagedTableError
-            If the tier has been deleted. This is noticed if a tier that was built from it is stored.
+            If the tier has been deleted, and a tier that was built from it is still stored.
         """
         if self.store.has(attackers, defenders):
             return True

@@ -70,7 +70,7 @@ def list_positions(
 ) -> QueryResult:
     """Return the number of positions that match a query, and the first ``most`` of them except the first ``skip``.
 
-    This takes time proportional to the number of entries in the tiers that contain the positions returned.
+    The query takes time proportional to the number of entries in the tiers that contain the positions returned.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -102,7 +102,7 @@ class _Match(NamedTuple):
 
 
 class _Reader:
-    """Reader for the tiers that a query needs. It reads them range by range."""
+    """Reader for the tiers that a query needs. The tiers are read range by range."""
 
     def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
         self._store, self._materials, self._query = store, materials, query

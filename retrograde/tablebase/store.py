@@ -57,7 +57,7 @@ PARTS: Final[tuple[TierPart, ...]] = ("white", "black", "representatives")
 """Names of the arrays of a tier."""
 
 _VERSION: Final = 4
-"""Version of the layout. It is increased whenever an older program would misread a store."""
+"""Version of the layout, which is increased whenever an older program would misread a store."""
 _SIZES: Final = range(3, WIDEST + 1, 2)
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
@@ -97,11 +97,11 @@ class RulesRecord(Part):
 
     @classmethod
     def of(cls, variant: Variant) -> RulesRecord:
-        """Return the record of a variant."""
+        """Return the record that describes a variant."""
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
     def variant(self) -> Variant:
-        """Return the variant of the record."""
+        """Return the variant that the record describes."""
         return Variant(**{name: getattr(self, name) for name in type(self).model_fields})
 
 

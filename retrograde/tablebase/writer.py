@@ -2,8 +2,8 @@
 
 Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If all codes of an array fit into one
 byte, each code takes one byte. The alternatives all compress worse: other orders, differences between neighbours, and
-predicting the codes of one side to move from those of the other (see ``docs/notes/tablebases.md``). An alias is an
-entry to which no position is ranked. It repeats the previous code, which takes almost no space.
+predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``). An alias is an
+entry to which no position is ranked. Each alias repeats the previous code, which takes almost no space.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Verification of tablebases: deriving every stored value from those of the successors, and playing out positions.
+"""Verification of tablebases, by deriving every value from the values of the successors and playing out positions.
 
 `verify` is the public entry point. Verification shares only the following with the solver (`retrograde.solver`):
 
@@ -9,10 +9,10 @@
   orbits must add up to the number of placements.
 * **The meaning of value codes** (`tablut.indexing.values`).
 
-It does not share passes, counters, reverse moves or arrays with the solver, and it enumerates the placements of a tier
-independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the naive rules,
-which have nothing in common with the compiled ones. It looks up stored values with the plain Python index,
-and uses them only to decide which move to try first.
+Verification does not share passes, counters, reverse moves or arrays with the solver, and it enumerates the placements
+of a tier independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the naive
+rules, which have nothing in common with the compiled ones. It looks up stored values with the plain Python index, and
+uses them only to decide which move to try first.
 """
 
 import lazy_loader

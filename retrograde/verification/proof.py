@@ -274,7 +274,7 @@ _SYMMETRIC: Final = -3
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position. This function calls `tablut.indexing.tier_kernels.entry_of` without inlining."""
+    """Return the entry of a position. The call of `tablut.indexing.tier_kernels.entry_of` is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
@@ -296,7 +296,7 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the current men, or -1 if there is none. Their row was reached by the given change."""
+    """Return the entry of the current men, or -1 if there is none. The given change has led to the men's row."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)

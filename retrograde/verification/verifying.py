@@ -5,13 +5,13 @@ every value follows from the values of the position's successors by three rules.
 won in one ply more than the shortest such loss. If all successors are won, the position is lost in one ply more than
 the longest of these wins. Otherwise the position is not forced. Then, by induction on d, every stored win or loss is
 correct, and takes exactly d plies. In a position that is stored as not forced, the side to move always has a move to
-another such position, and no move to a position that is lost for the opponent. It can therefore avoid losing forever,
-but cannot force a win. Hence all values are correct if each of them agrees with the values of the successors.
+another such position, and no move to a position that is lost for the opponent. This side can therefore avoid losing
+forever, but cannot force a win. Hence all values are correct if each of them agrees with the values of the successors.
 `retrograde.verification.proof` tests this.
 
 **The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must be ranked
-to its entry, and the sizes of all orbits must add up to the number of placements of the material. This shows that every
-position of the tier has been visited.
+to its entry, and the sizes of all orbits must add up to the number of placements of the material. Then every position
+of the tier has been visited.
 """
 
 from __future__ import annotations
@@ -372,7 +372,7 @@ class _VerifiedRecord(Record):
 def proof_digest(values: str, below: Iterable[str]) -> str:
     """Return a digest of everything on which a tier's proof depends.
 
-    This includes the values of the tier, the values of the tiers to which captures lead, and the program.
+    The digest covers the values of the tier, the values of the tiers to which captures lead, and the program.
     """
     from tablut.engine.kernel_cache import source_digest
 

@@ -1,4 +1,4 @@
-"""The solver's compiled passes. They work only on arrays and tables, not on files or names.
+"""The solver's compiled passes. The passes work only on arrays and tables, not on files or names.
 
 A *tier* is the set of all undecided positions with given numbers of attackers and defenders. `tablut.indexing.tiers`
 numbers its positions up to symmetry. The following terms are used in all modules of this package:

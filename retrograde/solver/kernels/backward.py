@@ -3,11 +3,11 @@
 A lost position makes each of its parents a win. A won position decrements each parent's counter of moves, and when the
 counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move of the parent
 that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called an
-*un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. This can
-happen only in rows with a nontrivial residual group. In these rows, the moves of the parent that lead to the successor
-are counted one by one.
+*un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only positions
+in rows with a nontrivial residual group can have a symmetry. In these rows, the moves of the parent that lead to the
+successor are counted one by one.
 
-Several threads work on one tier. This is safe because all wins of a round have the same value, counters are decremented
+Several threads can safely work on one tier, because all wins of a round have the same value, counters are decremented
 atomically, and wins and losses are propagated in separate rounds.
 
 In a tier that is solved in slices, white's moves may lead to other slices. A pass then writes messages instead of
@@ -87,7 +87,7 @@ def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
 
 @called
 def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
-    """Make all quiet moves of a parent, and return the number of those that lead to the class of a successor."""
+    """Make all quiet moves of a parent, and return the number of moves that lead to the class of a successor."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
     board, count = context.spare.board, I64(0)

@@ -276,7 +276,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
     """Prepare `entry_after` for the moves of one attacker by writing the other attackers' terms of the rank.
 
     If j of the other attackers have lower numbers than the moved attacker, they contribute ``others[ROOM + j]`` to the
-    rank, and those with higher numbers contribute ``others[2 * ROOM + j]``. This takes O(men) time.
+    rank, and those with higher numbers contribute ``others[2 * ROOM + j]``. The preparation takes O(men) time.
     """
     others, binomial, most = context.others, context.tiers.square.binomial, context.tiers.square.most
     for k in range(men - 1):
@@ -435,7 +435,7 @@ def count_men(index: TierTables, tier: int, side: int) -> int:
 
 @called
 def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board. Either is -1 if it does not exist."""
+    """Return the tier and the entry of the position on a board. A tier or entry that does not exist is -1."""
     rules = context.rules
     tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:

@@ -194,7 +194,7 @@ _QUIET, _ENDED_LOST = -2, -3
 def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
     """Return the places on a piece's lines to which a move is tactical, as a cross (`tablut.engine.layout.cross_of`).
 
-    These are the places next to an enemy and, if the piece is the king (``royal``), the escapes.
+    A move is tactical if it leads to a place next to an enemy or, if the piece is the king (``royal``), to an escape.
     """
     rank, file = coordinates(rules, cell)
     row, column = beside(rules, board, rank, side ^ 1), beside(rules, board, rules.size + file, side ^ 1)

@@ -305,7 +305,7 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 def _place_of_number(context: Context, number: int) -> int:
     """Return the index of a cell among all cells on which attackers may stand.
 
-    ``number`` is its index when the king's cell is left out.
+    ``number`` is the index of the cell when the king's cell is left out.
     """
     king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)

@@ -1,8 +1,8 @@
 """Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint is written after each step.
 
-A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and writes
-damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The values are
-the same in every case.
+A build that was killed resumes from the last checkpoint. The intact files of the interrupted step are kept, and damaged
+or lost files are written again. If nothing can be recovered, the tier is solved again from the first step. The values
+are the same in every case.
 
 The files of the last two checkpoints are kept. If a file of the newest checkpoint is damaged or lost, the missing part
 of its step is run again from the previous checkpoint. The program computes all file names, and never reads them from a

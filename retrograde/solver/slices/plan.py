@@ -249,7 +249,7 @@ def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> T
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # The number -1 stands for a row that does not exist. It selects the last element, which is also -1.
+            # The number -1 stands for a row that does not exist, and selects the last element, which is also -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(index.tier.rows_at[tier] + king * index.tier.row_space[tier])
             part = slice(at, at + int(index.tier.row_space[tier]))

@@ -230,7 +230,7 @@ class _Slice(TierPasses):
     # -- messages ----------------------------------------------------------------------
 
     def pass_on(self, item: int) -> None:
-        """Write messages about all black-to-move positions with a given value. They are sorted by receiving slice."""
+        """Write messages about all black-to-move positions with a given value, and sort them by receiving slice."""
         if not self.found[BLACK, code_of(item)]:
             return
         kind = "losses" if is_loss(item) else "wins"
