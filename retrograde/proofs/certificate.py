@@ -138,7 +138,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. There is no time stamp in it, so the same proof always gives the same bytes."""
+    """Yield the compressed content. The same proof always gives the same bytes, because there is no time stamp."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)

@@ -102,8 +102,8 @@ class Proving(Result):
     ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). If it is False, the
     result relies on the search and on the contents of the store. The same applies to the status of each first move.
 
-    The result for a draw has two ``halves``, each with its own certificate: that white does not win, and that black
-    does not win.
+    The result for a draw has two ``halves``, each with its own certificate. One proves that white does not win, and the
+    other proves that black does not win.
     """
 
     variant: str

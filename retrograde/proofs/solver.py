@@ -428,12 +428,12 @@ class _Question:
         return successors
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
-        """Return the first moves that attain the distance, and the first moves for which this is still unknown."""
+        """Return the first moves that attain the distance, and the first moves that may attain it."""
         attains = {move: search.attains(child, winner, distance) for move, child, winner in self._children(self.board)}
         return [move for move in attains if attains[move]], [move for move in attains if attains[move] is None]
 
     def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
-        """Return the moves that win more slowly than the best move, and the moves for which this is unknown."""
+        """Return the moves that win, but more slowly than the best move, and the moves that may do so."""
         later, unsettled = [], []
         rest = [entry for entry in self._children(self.board) if entry[0] not in settled]
         for number, (move, child, winner) in enumerate(rest):

@@ -66,7 +66,7 @@ def row_type(width: int) -> np.dtype[Any]:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A position of the tree.
+    """A position in the tree.
 
     ``mine`` is True if the prover is to move, and ``below`` is the number of running tasks below the node.
     """

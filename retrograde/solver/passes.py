@@ -87,7 +87,7 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
 
 
 def is_last(step: int, stride: int, longest: int) -> bool:
-    """Return whether a step was the last step, because no further value can follow from the values known after it."""
+    """Return whether a step is the last step. No new values can then follow from the values found so far."""
     return step >= MOVES and distance_of(step, stride) + stride > longest
 
 
@@ -259,7 +259,7 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether a forward pass takes less work than a backward pass, given the number of positions for each.
+    """Return whether a forward pass takes less work than a backward pass, given the number of positions to examine.
 
     Both directions give the same values.
     """

@@ -343,7 +343,7 @@ def solve_game(
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     """Return the items of stored tiers in the order of a solver's index.
 
-    A store indexes its tiers under all symmetries of the rules. The solver may use only those of the start.
+    A store indexes its tiers under all symmetries of the rules. The solver may use only the symmetries of the start.
     """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
-"""Default limit on the memory for unpacked chunks, in bytes. All tiers of ashton up to five men take 170 MiB."""
+"""Default limit on the memory for unpacked chunks, in bytes. The ashton tiers of up to five men take 170 MiB."""
 
 Default = TypeVar("Default")
 Value = TypeVar("Value")
@@ -190,7 +190,7 @@ class Tablebase:
         Returns
         -------
         str
-            One of the four words.
+            The value.
         """
         return self.probe(position).wdl
 
@@ -224,7 +224,7 @@ class Tablebase:
         Returns
         -------
         str or object
-            One of the four words, or the default.
+            The value, or the default.
         """
         return self._get(self.probe_wdl, position, default)
 
@@ -418,7 +418,7 @@ class Tablebase:
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
     """Return the legal moves of a board with their values for the mover.
 
-    ``value`` is a function that returns the value of the position on an undecided board for the side to move.
+    ``value`` is a function that returns the value of an undecided board's position for the side to move.
     """
     board, word = board.copy(), unforced(board.variant)
     rated = []

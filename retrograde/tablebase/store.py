@@ -387,7 +387,7 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # The metadata files define how the data are read. They are small, so compare their contents now.
+            # Compare the contents of the metadata files now, because these define how data are read and are small.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:

@@ -134,7 +134,7 @@ def write_tier(
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Write this file before the tier. If a build is killed in between, it then writes both again.
+                # Write this file before the tier. A build that is killed in between writes both when it resumes.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)

@@ -4,7 +4,7 @@
 soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
 and a row has only one column.
 
-`entry_after` avoids ranking the position after a move from its list of cells. A move of an attacker changes only one
+`entry_after` finds the entry after a move without ranking the new list of cells. A move of an attacker changes only one
 term of the column's rank. A move of a defender or the king leads to another row, in which all cells are numbered
 differently. These numbers depend only on the row, so they are computed once for each row.
 """

@@ -349,7 +349,7 @@ def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_wa
 
 @inlined
 def _sort_targets(context: Context, task: Pass, men: int) -> bool:
-    """Write the targets of each man's tactical moves and of its quiet moves, as crosses.
+    """Write the targets of each man's tactical and quiet moves as crosses.
 
     While the king threatens to escape, any quiet move of black that does not block the king's way lets the king escape.
     Such moves are left out, because their value is known. Return whether any moves have been left out.
