@@ -380,7 +380,7 @@ def check_command(file: str, variant: str | None, plies: int, tablebase: str | N
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        # Errors about the file itself already name it.
+        # Errors about the file itself already name the file.
         if not error.subject.startswith(named):
             error.within(named)
         raise

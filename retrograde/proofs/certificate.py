@@ -2,9 +2,9 @@
 
 A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
 all legal moves. Many positions occur in the tree repeatedly, directly or as images under the symmetries of the rules.
-Therefore only the strategy is saved. For each position of the tree in which the winner is to move, up to symmetry, it
-contains the move and the number of plies within which the winner wins. Most of these positions have a move that wins
-immediately, and are left out. The rest of the tree follows from the rules, and the checker
+Therefore only the strategy is saved. For each position of the tree in which the winner is to move, up to symmetry, the
+strategy contains the move and the number of plies within which the winner wins. Most of these positions have a move
+that wins immediately, and are left out. The rest of the tree follows from the rules, and the checker
 (`retrograde.proofs.checker`) regenerates it.
 
 A proof that a side never loses is saved in the same way, with a move for each position in which that side is to move.

@@ -1,4 +1,4 @@
-"""An independent checker for proofs, in plain Python. It uses `tablut.rules.naive`, and none of the search code.
+"""An independent checker for proofs, in plain Python. The checker uses `tablut.rules.naive`, and no search code.
 
 The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
 that leads to a win against every reply of the loser. After the reply, either the winner has a move that wins
@@ -9,7 +9,7 @@ limit does not matter either. An accepted file is a proof, whatever program wrot
 definition.
 
 A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
-shares are then processed one after the other: each needed position must be among the positions in the share. The
+shares are then processed one after the other. A share must contain every position that is needed in it. The
 check therefore needs memory only for one block and one share at a time, and several processes can check blocks. A
 position without a line in the file may belong to a tablebase table that the file names. In this case the table is
 consulted. In a deep check, the moves of the table are also played, and are checked like lines.
@@ -194,9 +194,8 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # By the key of each position with the loser to move: the least number of plies that a win takes from this
-        # position, and the keys of the next positions. Each next position must have a line in the strategy or an
-        # immediate win.
+        # Results for positions with the loser to move, by key: the least number of plies that a win takes, and the keys
+        # of the next positions. Each next position must have a line in the strategy or an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
         """For each line, the key and plies of its position, and the value of `_after` for the position after its move.

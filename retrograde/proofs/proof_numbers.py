@@ -368,7 +368,7 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
 
 @inlined
 def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
-    """Return the number from which the slots of a node's moves are counted."""
+    """Return the number of a node from which `_slot` computes the slots of the node's moves."""
     return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
 
 

@@ -68,7 +68,7 @@ _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Size of the table, in bytes, for the search for a shorter win, which makes at most `_EXACT` moves."""
 _CHECKED: Final = 10_000
-"""Maximum size of a strategy that is always checked with the naive rules, which takes seconds."""
+"""Maximum size of a strategy that is always checked with the naive rules. Such a check takes only seconds."""
 _REFUTING: Final = 3_000_000
 """Maximum number of moves in the search that repeats a refutation, so that the naive rules can check it."""
 _MOST: Final = 40_000_000
@@ -99,11 +99,11 @@ class Proving(Result):
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
 
-    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). If it is False, the
-    result relies on the search and on the contents of the store. The same applies to the status of each first move.
+    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
+    relies on the search and on the contents of the store. The same applies to the status of each first move.
 
-    The result for a draw has two ``halves``, each with its own certificate. One proves that white does not win, and the
-    other proves that black does not win.
+    The result for a draw has two ``halves``, each with its own certificate. One half proves that white does not win,
+    and the other half proves that black does not win.
     """
 
     variant: str
@@ -327,7 +327,7 @@ class ProofRun:
     def adopt(self, others: Iterable[ProofRun]) -> None:
         """Use other runs as if they were tasks of this run.
 
-        The other runs search the same claim from the positions one ply later.
+        The other runs search for proofs of the same claim from the positions one ply later.
         """
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
@@ -477,7 +477,7 @@ class ProofRun:
             raise self._wrong(f"its answers refute {self.claim}, which has been proved")
 
     def _attempt(self, claim: Any) -> bool:
-        """Return whether a short search without the store proves a claim and the naive rules confirm it."""
+        """Return whether a short search without the store proves a claim and the naive rules confirm the proof."""
         memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
         about = self.variant, self.position, claim
         run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)
@@ -591,7 +591,7 @@ class DrawRun:
                     break
 
     def result(self) -> Proving:
-        """Return the result so far. A proof needs both halves, a refutation only one."""
+        """Return the result so far. A proof needs both halves, but a refutation needs only one half."""
         halves = [half.result() for half in self._halves]
         moves = [
             FirstMove(move=first[0].move, **_both(first))

@@ -70,8 +70,8 @@ ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 class Bounds:
     """Proved bounds on a side's win.
 
-    The side wins within ``win_within`` plies (None if no win is known), but not within ``no_win_within`` plies. It
-    never wins if ``never`` is True.
+    The side wins within ``win_within`` plies (None if no win is known), but not within ``no_win_within`` plies. If
+    ``never`` is True, the side never wins.
     """
 
     win_within: int | None = None
@@ -199,10 +199,10 @@ class Solver(Stoppable):
         self._question: _Question | None = None
 
     def stop(self) -> None:
-        """Stop the `solve` that another thread is running, or the next one if none is running.
+        """Stop the call of `solve` that another thread is running or, if there is none, the next call.
 
-        The stopped call returns the results that it has proved. Each stop ends only one call. If that call may have
-        ended before the stop, call `clear_stop` before the next call.
+        The stopped call returns the results that it has proved. One `stop` ends only one call of `solve`. If that call
+        may have ended before the stop, call `clear_stop` before the next call of `solve`.
         """
         self._stop_asked = True
         if (question := self._question) is not None:

@@ -67,8 +67,8 @@ class NotWonError(TablutError):
 class PackedStrategy(NamedTuple):
     """Strategy as arrays: packed positions with the winner to move, in ascending order, and their plies and moves.
 
-    The winner wins from a position within its number of plies. If the strategy is for a side that never loses, all
-    numbers of plies are 0.
+    From each position, the winner wins within the number of plies given for the position. If the strategy is for a side
+    that never loses, all numbers of plies are 0.
     """
 
     engine: Engine

@@ -45,8 +45,8 @@ INFINITE: Final = 1 << 30
 LONGEST: Final = 4095
 """A number of plies above any bound.
 
-If a win is stored with this number of plies, no win is known. If it is stored that the prover does not win within this
-number of plies, the prover never wins.
+In the field for a win, this number means that no win is known. In the field for plies without a win, it means that the
+prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
@@ -210,7 +210,8 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
 
 
 # -- the workspace: the table, positions to look up in a tablebase, and a stack of plies -
-# A workspace serves one prover and one search at a time. Python allocates it, and kernels get its arrays as pointers.
+# A workspace serves one prover and one search at a time. Python allocates the workspace, and kernels get its arrays as
+# pointers.
 
 
 class ProofWorkspace(NamedTuple):

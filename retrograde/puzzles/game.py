@@ -171,7 +171,7 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
 
 
 MOST_NODES: Final = 2_000
-"""Default for the maximum number of positions in a tree."""
+"""Default maximum number of positions in a tree."""
 
 
 class TreeMove(SparseResult):
@@ -215,7 +215,7 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle. All judgements in it are proved."""
+    """Return the tree of a puzzle. All judgements in the tree are proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()

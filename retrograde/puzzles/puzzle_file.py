@@ -257,7 +257,7 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
 
 
 COLLECTION: Final = "collection"
-"""Name that stands for all built-in puzzles together."""
+"""Name for all built-in puzzles together."""
 
 
 def collection_names() -> list[str]:

@@ -77,7 +77,7 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
-    # The passes over all moves have already used white's wins up to distance 3 and black's losses up to 4.
+    # The passes over all moves have already used white's wins up to distance 3 and black's losses up to distance 4.
     late = distance > SEEN
     if side == WHITE:
         values = [lost_in(distance + stride - 1), *([won_in(distance)] if late else [])]
@@ -87,7 +87,7 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
 
 
 def is_last(step: int, stride: int, longest: int) -> bool:
-    """Return whether a step is the last step. No new values can then follow from the values found so far."""
+    """Return whether a step is the last step. If so, no new values can follow from the values found so far."""
     return step >= MOVES and distance_of(step, stride) + stride > longest
 
 

@@ -38,7 +38,7 @@ class BothSides(Result):
 
 
 class DistanceCount(Result):
-    """Number of positions with one value for the side to move."""
+    """Number of positions with a certain value for the side to move."""
 
     side: str
     wdl: str

@@ -2,9 +2,9 @@
 
 A game is solved under its own rules, or under simpler rules that give every position the same value. Under
 ``either_after_ply``, a ply ends the game if it leaves either side without a legal move, so both sides must be checked
-after each move. But if every slide can be reversed, the side that has just moved always has a legal move: it can move
-back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without a
-legal move. Under ``side_to_move_loses``, that side also loses, and in the same number of plies, so the two rules give
+after each move. If every slide can be reversed, however, the side that has just moved always has a legal move: it can
+move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without
+a legal move. Under ``side_to_move_loses``, that side also loses, and in the same number of plies, so the two rules give
 the same values.
 """
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver for the tiers of a variant. It keeps their items in memory, and lower tiers must be solved first."""
+    """Solver that keeps the items of a variant's tiers in memory. Lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class TierSolver:
     def stride(self) -> int:
         """Number of distances that a round of passes covers.
 
-        It is 2 if the side that makes the last ply always wins. In this case, all wins take an odd number of plies, and
-        all losses take an even number.
+        The stride is 2 if the side that makes the last ply always wins. In this case, all wins take an odd number of
+        plies, and all losses take an even number.
         """
         return 1 if self._simpler.either_after_ply else 2
 

@@ -55,7 +55,7 @@ class BatchProber:
         self._values = value_table(store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of n positions of W words each. A value is ``missing`` if the store does not have it."""
+        """Return the values of n positions of W words each. A value is ``missing`` if it is not in the store."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
                 f"positions of {self._variant.name!r} must be uint64 of shape (n, {self._tables.words}), "

@@ -13,15 +13,15 @@ grouped into shards, and each shard is written once, by one writer. A tier is wr
 renamed, so a tier folder is always complete. The same input always produces the same bytes. The files are written by
 `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.work.records`) as its attributes. Integrity is protected in two layers. The
-record of a tier contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change
-to the record itself. The digests of decoded values serve another purpose: they allow a table to be compared with the
-published one, no matter how its files were compressed.
+Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect the integrity of a store.
+The record of a tier contains the length and the SHA-256 of each of its files, and a digest of the record reveals any
+change to the record itself. The digests of decoded values serve another purpose: they allow a table to be compared with
+the published one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
 derived from the length of the tier, never from a directory listing. Before a file is read, the program checks that the
-file exists with the length given in the tier's record. Before the first reading, it also compares the digest. Links are
-not followed.
+file exists with the length given in the tier's record. Before the first reading, the program also compares the digest.
+Links are not followed.
 """
 
 from __future__ import annotations

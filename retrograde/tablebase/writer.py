@@ -134,7 +134,7 @@ def write_tier(
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Write this file before the tier. A build that is killed in between writes both when it resumes.
+                # Write this file before the tier. A build that is killed in between rewrites both files later.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
@@ -181,7 +181,7 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
 def _sync(folder: Path) -> None:
     """Flush the files in a folder to disk, and then their names.
 
-    After a power failure, either the complete folder exists or no folder.
+    After a power failure, either the complete folder exists or no folder does.
     """
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir():
@@ -225,7 +225,7 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
 
 
 def code_histogram(codes: Codes) -> dict[int, int]:
-    """Return the number of occurrences of each code, without aliases."""
+    """Return the number of occurrences of each code, excluding aliases."""
     counts = np.zeros(ALIAS_CODE + 1, dtype=np.int64)
     for start, stop in slices(len(codes), _COUNTED):
         part = np.bincount(codes[start:stop])

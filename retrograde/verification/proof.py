@@ -201,7 +201,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Unrank a combination, that is, write its ``men`` numbers, which are below ``spots``, in ascending order."""
+    """Write the numbers of the combination with a given rank, in ascending order. They are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1

@@ -1,11 +1,11 @@
 """The backward passes, which propagate the value of a position to its parents by quiet moves.
 
-A lost position makes each of its parents a win. A won position decrements each parent's counter of moves, and when the
-counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move of the parent
-that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called an
-*un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only positions
-in rows with a nontrivial residual group can have a symmetry. In these rows, the moves of the parent that lead to the
-successor are counted one by one.
+If a position is lost, each of its parents is won. If a position is won, each parent's counter of moves is decremented,
+and when the counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move of
+the parent that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called
+an *un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only
+positions in rows with a nontrivial residual group can have a symmetry. In these rows, the moves of the parent that lead
+to the successor are counted one by one.
 
 Several threads can safely work on one tier, because all wins of a round have the same value, counters are decremented
 atomically, and wins and losses are propagated in separate rounds.
@@ -199,10 +199,10 @@ def _count_once(context: Context, task: Pass, parent: int, successor: int) -> in
 
 @inlined
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
-    """Return whether every ply to the current position ends the game. The position then has no value to propagate.
+    """Return whether every ply that leads to the current position ends the game.
 
-    Unlike in `tablut.engine.unmoves`, a position has parents even if the side to move has no legal move: it is a loss
-    in 0 plies.
+    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position in which the side to
+    move has no legal move has parents, because it is a loss in 0 plies.
     """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
@@ -235,7 +235,7 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
             start = cell_on_cross(rules, centre, trailing_zeros(starts))
             starts &= starts - 1
             parent = entry_after(context, task.tier, task.side, man, start)
-            # A loss makes every parent a win. A win decrements the counters of parents that are still open.
+            # After a loss, every parent is won. After a win, the counters of parents that are still open decrease.
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(task.mine[parent]))):
                 continue
             moves = I64(1)

@@ -4,8 +4,8 @@ Suppose that one column soldier is taken off the board. The cells of the remaini
 *choice*. For each choice, masks of the board's lines contain the cells on which the missing soldier would make an open
 position (in which white is to move but is not known to win), and the cells on which it would capture. `LineSources`
 gives the cells from which a soldier can move to any of these cells, for a whole line at a time. The result is a few
-bits, the *marks*, for each choice and cell. The marks of all column soldiers together decide a position. Most positions
-are lost, and never have to be put on a board.
+bits, the *marks*, for each choice and cell. The marks of all column soldiers together decide the value of a position.
+Most positions are lost, and never have to be put on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
 removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run can be
@@ -13,8 +13,8 @@ combined many at a time.
 
 In a tier without defenders, the attackers are the row soldiers, and a row is one position. All rows of a king then
 correspond to the columns of a row without row soldiers, which are all choices of cells, in the same order. The code
-that evaluates a row can therefore also evaluate all rows of a king together. If the king's cell is preserved by
-symmetries, only one choice of each class has a row. In this case, the items are copied to an array with an item for
+that evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's
+cell, only one choice of each class has a row. In this case, the items are copied to an array with an item for
 every choice (`expand_classes`), and copied back afterwards (`collect_classes`).
 """
 
@@ -168,7 +168,7 @@ def _find_captures(context: Context, beside: int, quiet: NDArray[np.uint16]) -> 
 
 @inlined
 def _next_choice(context: Context, staying: int) -> None:
-    """Move the ``staying`` soldiers on the board to their next choice of cells. After the last choice, remove them."""
+    """Move the ``staying`` soldiers to their next choice of cells. After the last choice, remove these soldiers."""
     rules = context.rules
     board, spot, numbers = context.here.board, context.cursor.spot, context.run
     k = I64(0)
@@ -226,7 +226,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # This is the rank of the other soldiers, without the lowest. The number of the lowest is added as an offset.
+        # Now `rank` is the rank of the other soldiers without the lowest. The number of the lowest is an offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -244,7 +244,7 @@ def evaluate_row(
     men: int,
     limit: int,
 ) -> None:
-    """Write the items of the current row, with black to move, that the marks of the row decide.
+    """Write the black-to-move items of the current row that the marks of the row decide.
 
     The marks decide captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
     soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, a position with a move

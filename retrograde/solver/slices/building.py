@@ -94,7 +94,7 @@ class SliceFolder:
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
-        """Write a checkpoint, and remove the files that belong neither to it nor to the previous one."""
+        """Write a checkpoint, and remove the files that belong neither to this nor to the previous checkpoint."""
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
@@ -187,7 +187,7 @@ class SliceBuild:
         self._done: Checkpoint | None = None
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Divide the tier into slices, such that as many tasks as possible can run in parallel within the memory."""
+        """Divide the tier into slices, so that as many tasks as possible can run in parallel within the memory."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):
