@@ -176,7 +176,7 @@ def certificate_of(
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the certificate of a proof. Its strategy maps each position, as text, to a number of plies and a move."""
+    """Return the certificate of a proof, with a strategy that maps each position, as text, to plies and a move."""
     strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)

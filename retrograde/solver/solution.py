@@ -184,7 +184,7 @@ class SolvedGame:
         Returns
         -------
         Verdict
-            Its value.
+            The value of the position.
 
         Raises
         ------

@@ -175,7 +175,7 @@ class BuildEstimate(NamedTuple):
 
     Sizes are in bytes. ``memory`` is the peak memory. ``least`` is an amount of memory that suffices for every tier
     that does not fit as a whole. ``scratch`` is the disk space for temporary files, and ``stored`` is the size of the
-    result. ``seconds`` is processor time.
+    result. ``seconds`` is the processor time in seconds.
     """
 
     tiers: int

@@ -68,9 +68,10 @@ class QueryResult(NamedTuple):
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
 ) -> QueryResult:
-    """Return the number of positions that match a query, and the first ``most`` of them except the first ``skip``.
+    """Return the number of positions that match a query, and a list of matches.
 
-    The query takes time proportional to the number of entries in the tiers that contain the positions returned.
+    The list contains the first ``most`` matches, but without the first ``skip``. The query takes time proportional to
+    the number of entries in the tiers that contain the positions returned.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]

@@ -201,7 +201,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Write the numbers of the combination with a given rank, in ascending order. They are below ``spots``."""
+    """Write the numbers of the combination with a given rank in ascending order. All numbers are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -215,7 +215,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 def _open_row(d: ProofData, row: int, king: int) -> None:
     """Make a row the current row, by writing the cells of its row soldiers and the cells left to column soldiers.
 
-    This takes O(cells * men) time.
+    The function takes O(cells * men) time.
     """
     listing, w = d.listing, d.memory
     soldiers = w.white if listing.row_kind == 1 else w.black
@@ -327,7 +327,7 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values that replace the code of a successor. They mean, in this order, that the successor has no entry, that the ply
+"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the ply
 wins the game, that the ply loses the game, and that the ply neither captures nor ends the game. In the last case, the
 successor is in the same tier."""
 _FAR: Final = 1 << 20
@@ -393,7 +393,7 @@ def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
 def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    With ``certain``, both sides certainly have a legal move afterwards. In this case, only escapes and possible
+    ``certain`` means that both sides are known to have a legal move afterwards. In this case, only escapes and possible
     captures are made on the board.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
@@ -417,7 +417,7 @@ def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool
 
 @inlined
 def _prove(d: ProofData, side: int, king: int) -> int:
-    """Return the code of the position that follows from the codes of its successors.
+    """Derive the code of the current position from the codes of its successors.
 
     The result is `_UNPROVED` if a successor has no entry.
     """

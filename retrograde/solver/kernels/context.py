@@ -1,7 +1,8 @@
 """The inputs of the compiled passes: the task of a pass, and the memory of one thread.
 
 The kernels do not check bounds. `row_array_sizes` computes array lengths that suffice to evaluate any whole row of a
-tier. `new_context` allocates these arrays and all others. Its docstring explains why the types are wide enough.
+tier. `new_context` allocates these arrays and all others. The docstring of that function explains why the types are
+wide enough.
 
 Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
 Wide boards are arrays of uint64, and their cells are stored as uint16.

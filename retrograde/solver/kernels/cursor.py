@@ -320,7 +320,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
     """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none.
 
-    This takes O(men²) time.
+    The function takes O(men²) time.
     """
     index = context.tiers
     column_men = index.tier.column_men[tier]

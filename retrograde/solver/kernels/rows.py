@@ -343,7 +343,7 @@ def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], ever
 def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
     """Write the items of a king's rows, given the items of all choices of cells, and count the new items.
 
-    This takes O(choices) time.
+    The function takes O(choices) time.
     """
     index = context.tiers
     men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]

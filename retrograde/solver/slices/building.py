@@ -241,7 +241,7 @@ class SliceBuild:
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
-        """Run one step, with a task for each slice that it concerns, and return the new checkpoint."""
+        """Run one step, with a task for each slice concerned, and return the new checkpoint."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
         what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
