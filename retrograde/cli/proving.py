@@ -493,7 +493,7 @@ def _proving(found: Proving) -> Reply:
 def _show_proving(console: PeopleConsole, found: Proving) -> None:
     console.print(f"{found.variant}  {found.position}", soft_wrap=True)
     within = "" if found.within is None else f" within {plural(found.within, 'ply')}"
-    unchecked = "" if found.checked or found.status == "open" else ", not checked by the plain rules"
+    unchecked = "" if found.checked or found.status == "open" else ", not checked with the plain rules"
     console.print(f"{found.claim}: {found.status}{within}{unchecked}", style="bold")
     if found.status == "proved":
         console.print(found.repetition)

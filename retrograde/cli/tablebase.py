@@ -235,7 +235,7 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
             console.print(f"{values:,} verified earlier, according to the record: {tiers}", soft_wrap=True)
         searched, followed = report.samples["searched"], report.samples["followed"]
         played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
-        console.print(f"positions searched: {searched}; played out by the naive rules: {followed} ({played})")
+        console.print(f"positions searched: {searched}; played out with the plain rules: {followed} ({played})")
     names = report.published
     if names["same"]:
         console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)

@@ -68,9 +68,9 @@ _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
 """Size of the table, in bytes, for the search for a shorter win, which makes at most `_EXACT` moves."""
 _CHECKED: Final = 10_000
-"""Maximum size of a strategy that is always checked with the naive rules. Such a check takes only seconds."""
+"""Maximum size of a strategy that is always checked with the plain rules. Such a check takes only seconds."""
 _REFUTING: Final = 3_000_000
-"""Maximum number of moves in the search that repeats a refutation, so that the naive rules can check it."""
+"""Maximum number of moves in the search that repeats a refutation, so that the plain rules can check it."""
 _MOST: Final = 40_000_000
 """Maximum number of positions in the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
@@ -83,7 +83,7 @@ The number is smaller than `_MOST`, because searching for a set takes more memor
 class FirstMove(Result):
     """A first move, the proof and disproof numbers of the position after it, and the status of the claim after it.
 
-    ``checked`` is True if the status follows directly from the rules, or from a result that the naive rules confirmed.
+    ``checked`` is True if the status follows directly from the rules, or from a result that the plain rules confirmed.
     """
 
     move: str
@@ -99,7 +99,7 @@ class Proving(Result):
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
 
-    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
+    ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
     relies on the search and on the contents of the store. The same applies to the status of each first move.
 
     The result for a draw has two ``halves``, each with its own certificate. One half proves that white does not win,
@@ -458,7 +458,7 @@ class ProofRun:
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
     def _check(self, proof: ProofCertificate) -> None:
-        """Check a certificate with the naive rules."""
+        """Check a certificate with the plain rules."""
         try:
             found = StrategyCheck(self.variant, proof, most_plies=0, tablebase=self.prober).run()
         except InputError as error:
@@ -468,7 +468,7 @@ class ProofRun:
         self.checked = True
 
     def _check_refuted(self) -> None:
-        """Try to prove the opposite of the claim with a short search, and confirm the proof with the naive rules."""
+        """Try to prove the opposite of the claim with a short search, and confirm the proof with the plain rules."""
         side: SideName = "black" if self.prover else "white"
         other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
@@ -477,7 +477,7 @@ class ProofRun:
             raise self._wrong(f"its answers refute {self.claim}, which has been proved")
 
     def _attempt(self, claim: Any) -> bool:
-        """Return whether a short search without the store proves a claim and the naive rules confirm the proof."""
+        """Return whether a short search without the store proves a claim and the plain rules confirm the proof."""
         memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
         about = self.variant, self.position, claim
         run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)

@@ -155,7 +155,7 @@ def verify(
     quick : bool
         Whether to compare files and values only with their digests, without a proof.
     sample : int
-        Number of positions (wins, draws and losses) to play out with the naive rules after the proof.
+        Number of positions (wins, draws and losses) to play out with the plain rules after the proof.
     seed : int
         Seed for the random choice of these positions.
     threads : int
@@ -402,7 +402,7 @@ class VerifiedTiers:
 
 
 # -- playing out positions ---------------------------------------------------------------------
-# Positions are played out with the naive rules, independently of the compiled rules. A short win or loss is verified by
+# Positions are played out with the plain rules, independently of the compiled rules. A short win or loss is verified by
 # a search: it must exist, and there must be no shorter win or loss. The stored values only decide which moves are tried
 # first, so a wrong value costs time but cannot make a wrong result pass. For a longer win or loss, the best moves of
 # both sides are played: the winner must be the side that the stored value gives, after exactly the stored number of
