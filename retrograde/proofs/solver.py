@@ -414,7 +414,7 @@ class _Question:
         return self._solution(status, verdict, line, attaining, later, unsettled, reason=reason)
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[Move, NDArray[np.uint32], int | None]]:
-        """Return the moves from a position, with the board after each move and its winner (None if undecided)."""
+        """Return the moves from a position, with the board and the winner after each move (None if undecided)."""
         children = self.engine.expand(self.engine.words(board))
         boards = self.engine.boards(children.words)
         successors = []

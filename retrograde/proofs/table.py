@@ -45,8 +45,8 @@ INFINITE: Final = 1 << 30
 LONGEST: Final = 4095
 """A number of plies above any bound.
 
-In the field for a win, this number means that no win is known. In the field for plies without a win, it means that the
-prover never wins.
+In the field for a win, this number means that no win is known. In the field for plies without a win, this number means
+that the prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16

@@ -143,7 +143,7 @@ def build_tablebase(
 def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> bool:
     """Return whether a tier does not fit into memory and must be built in slices.
 
-    Raise `InputError` if it does not fit and cannot be divided into slices, because it has no defenders.
+    Raise `InputError` if the tier does not fit and cannot be divided into slices, because it has no defenders.
     """
     if tier_bytes(variant, material) <= memory:
         return False

@@ -222,7 +222,7 @@ class SolvedGame:
         return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
-        """Return a reachable position whose win or loss takes the most plies: the first one in the order of the tiers.
+        """Return a reachable position whose win or loss takes the most plies. The first in tier order is chosen.
 
         Returns
         -------

@@ -11,8 +11,8 @@
 
 Verification does not share passes, counters, reverse moves or arrays with the solver, and it enumerates the placements
 of a tier independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the plain
-rules, which have nothing in common with the compiled rules. Stored values are looked up with the plain Python index, and
-only decide which move is tried first.
+rules, which have nothing in common with the compiled rules. Stored values are looked up with the plain Python index,
+and only decide which move is tried first.
 """
 
 import lazy_loader

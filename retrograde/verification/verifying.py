@@ -428,7 +428,7 @@ class _GivenUpError(Exception):
 
 
 class ForwardCheck:
-    """Checker for stored values. It searches for short wins and losses, and plays out the other positions."""
+    """Checker for stored values that searches for short wins and losses, and plays out the other positions."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase

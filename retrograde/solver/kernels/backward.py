@@ -263,7 +263,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position with one value in some rows of a tier to its parents.
+    """Propagate every position with a given value, in some rows of a tier, to the position's parents.
 
     If messages are written, the pass stops when the buffer is nearly full, and the next call continues from there. The
     pass takes O(entries + positions * moves) time.

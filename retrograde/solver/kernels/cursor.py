@@ -448,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item that a position after a capture has in a lower tier, or -1 if it has no entry."""
+    """Return the item of a position after a capture from a lower tier, or -1 if the position has no entry."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 
