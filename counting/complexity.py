@@ -281,25 +281,15 @@ def _left_in(rules: Rules) -> list[str]:
         "the side to move has no legal move": True,
         "the king stands in an exit fort": rules.fort != "none",
         "white is encircled": rules.encirclement != "none",
-<<<<<<< HEAD
         "a row of pieces remains that the last ply would have captured by a shieldwall": rules.shieldwall is not None,
-=======
-        "a shieldwall would have captured a row of soldiers at the last ply": rules.shieldwall is not None,
->>>>>>> p-docs2
     }
     return [what for what, applies in conditions.items() if applies]
 
 
 _LOCKED = {
-<<<<<<< HEAD
     "no_end": "undecided, with a locked set of at most {} pieces, not including placements listed above",
     "king_captured": "king captured, with a locked set of at most {} soldiers",
     "escaped": "king escaped, with a locked set of at most {} soldiers, not including placements listed above",
-=======
-    "no_end": "undecided, with a locked set of at most {} pieces (besieged kings are not counted again)",
-    "king_captured": "king captured, with a locked set of at most {} soldiers",
-    "escaped": "king escaped, with a locked set of at most {} soldiers (the placements above are not counted again)",
->>>>>>> p-docs2
 }
 
 

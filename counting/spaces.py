@@ -132,17 +132,10 @@ DESCRIPTIONS = {
     "escaped": "king escaped, attackers left",
     "escaped_last": "king escaped and took the last attacker",
     "king_captured": "king captured, each placement once",
-<<<<<<< HEAD
     "excluded_no_end": "undecided, with the king besieged on the castle, which it has never left",
     "excluded_all_captured": "all attackers captured, although white's only piece is a king that cannot have captured",
     "excluded_escaped": "king escaped, next to an attacker that its arrival would have captured",
     "excluded_escaped_last": "king escaped, although its arrival cannot have captured the last attacker",
-=======
-    "excluded_no_end": "undecided, with the king besieged on the castle that it has never left",
-    "excluded_all_captured": "all attackers captured, with a lone king that cannot have captured the last one",
-    "excluded_escaped": "king escaped, next to an attacker that its arrival captures",
-    "excluded_escaped_last": "king escaped, with no attacker left although its arrival cannot have captured one",
->>>>>>> p-docs2
 }
 """Descriptions of the spaces, by id. Each ``excluded`` space is a part of another space."""
 
