@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 
 _CASES: Final[tuple[tuple[str, Callable[[Any], object], object], ...]] = (
     ("variants", lambda found: "ashton" in {rules["name"] for rules in found["variants"]}, True),
-    ("bounds -v ashton", lambda found: found["terms"][3]["exact"], "917576000369514086068284388"),
-    ("perft -v brandubh -d 3", lambda found: [depth["nodes"] for depth in found["depths"]], [40, 960, 39_512]),
-    ("perft -v copenhagen -d 2", lambda found: [depth["nodes"] for depth in found["depths"]], []),
-    ("solve -v ashton-5-4v0", lambda found: [found["value"], found["dtm"], found["positions"]], []),
-    ("probe -v ashton-5-4v0", lambda found: found["dtm"], 0),
-    ("bestmove -v brandubh --nodes 1000", lambda found: found["nodes"] >= 0, True),
+    ("bounds -v ashton", lambda found: found["terms"][4]["exact"], "947889249256532407079664255"),
+    ("perft -v brandubh -d 3", lambda found: found["perft"], [40, 960, 39_512]),
+    ("perft -v copenhagen -d 2", lambda found: found["perft"], [116, 6788]),
+    ("solve -v ashton-5-4v0", lambda found: (found["value"], found["dtm"], found["positions"]), ("white", 3, 139_097)),
+    ("probe -v brandubh-5-4v0", lambda found: (found["wdl"], found["dtm"]), ("loss", 6)),
+    ("bestmove -v ashton-5-4v0 --nodes 1000", lambda found: found["mate"], 3),
     ("puzzle list", lambda found: len(found["puzzles"]) > 0, True),
 )
 """Commands, each with the part of its answer that is checked and the value that it must have."""
@@ -45,7 +45,7 @@ def main() -> int:
 
 
 def _answer(command: str, part: Callable[[Any], object], expected: object) -> str:
-    """Run a command, and return how its answer differs from the expected one; the text is empty if it does not."""
+    """Run a command, and return how its answer differs from the expected one, or an empty text."""
     from tablut.cli.shell import run
 
     output, complaints = io.StringIO(), io.StringIO()
@@ -58,18 +58,18 @@ def _answer(command: str, part: Callable[[Any], object], expected: object) -> st
 
 
 def _page() -> str:
-    """Serve the explorer for a moment, and return what is wrong with its first page; the text is empty if nothing is."""
-    command = [sys.executable, "-m", "tablut", "serve", "--port", "0", "--no-browser", "--seconds", "30"]
+    """Serve the explorer for a moment, and return what is wrong with its first page, or an empty text."""
+    command = [sys.executable, "-P", "-m", "tablut", "serve", "--port", "0", "--no-browser", "--seconds", "60"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
         try:
             assert server.stdout is not None
             for line in server.stdout:
-                address = re.search(r"http://127\.0\.0\.1:\d+", line)
+                address = re.search(r"http://127\.0\.0\.1:\d+/", line)
                 if address:
-                    with urlopen(f"{address[0]}/api/variants", timeout=30) as reply:
-                        names = reply.read().decode()
-                    return "" if "ashton" in names else ": /api/variants does not list the rule sets"
-            return ": it ended without an address"
+                    with urlopen(address[0], timeout=30) as page:
+                        text = page.read().decode()
+                    return "" if "<html" in text else f": {text[:80]!r} is not a page"
+            return ": it ended without printing an address"
         finally:
             server.terminate()
 

@@ -66,7 +66,7 @@ def _repetition(point: Point, made: dict[str, str]) -> str:
         rows.append(f"| `{_plain(value)}` | {point.text_of(value)} | {happens} |")
     moves = scene.tried.split()
     made["rule-repetition.svg"] = draw_strip(game_of(scene), scene.position, moves, columns=5, pixels=150)
-    picture = "![Five boards: the king goes and comes back, and so does an attacker](figures/rule-repetition.svg)"
+    picture = "![Five boards: the king moves away and back, and so does an attacker](figures/rule-repetition.svg)"
     return "\n".join([picture, "", *rows])
 
 

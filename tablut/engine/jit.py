@@ -8,14 +8,14 @@ decorator is used instead. The results are the same, but each run compiles every
 do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
-updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns a ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once (with `pointer`, or with `tablut.engine.records.flat` for a whole
-record), and all functions that it calls work on pointers. A pointer does not keep its array alive, so the kernel calls
-`keep` at its end on each array that it has allocated.
+updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
+calls converts its arrays to bare pointers once, with `pointer` or, for a whole record, with
+`tablut.engine.records.flat`. All functions that it calls work on pointers. A pointer does not keep its array alive, so
+at its end the kernel calls `keep` on each array that it has allocated.
 
-Types: numba gives ``uint64 + 1`` the type int64 and accepts ``1 << 70``. Line arithmetic
-therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys)
-are converted with `U64` and are never combined with a bare literal.
+A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
+therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with
+`U64` and are never combined with a bare literal.
 """
 
 from __future__ import annotations
@@ -128,10 +128,10 @@ def apart(function: Function) -> Function:
 
 
 def by_type(decide: Callable[[Any], bool]) -> Any:
-    """Return a predicate for kernels that is decided at compile time, by ``decide``, from the type of its argument.
+    """Return a predicate for kernels whose value ``decide`` computes at compile time from the type of its argument.
 
     In every kernel, numba infers types and generates code even for branches that never run. A branch on this predicate
-    is removed instead, provided that the predicate's argument is an argument of the function or a field of one.
+    is removed instead, provided that the predicate's argument is an argument of the function or a field of an argument.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
@@ -152,7 +152,7 @@ def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> 
     if not PRIVATE:
         return _njit(boundscheck=False, **options)(function)
     dispatcher = dispatcher_of(function, whole=whole, **options)
-    # A function without a source file (defined at a prompt) cannot be cached.
+    # A function without a source file, such as one defined at a prompt, cannot be cached.
     if Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function, whole=whole)
     return dispatcher
@@ -180,7 +180,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``). It is undefined for 0."""
+    """Return the number of zeros above the highest set bit of a word (``ctlz``). The result is undefined for 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -224,7 +224,7 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, address: Any) -> Any:
-    """Ask the processor to prefetch the cache line at a pointer that will be read soon."""
+    """Prefetch the cache line at a pointer that will be read soon."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -331,7 +331,7 @@ def clock_address() -> int:
 
 
 def monotonic_ns() -> int:
-    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not be 0."""
+    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not return 0."""
     return time.clock_gettime_ns(CLOCK)
 
 

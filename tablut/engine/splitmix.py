@@ -1,4 +1,4 @@
-"""SplitMix64, the project's only pseudorandom number generator, in Python for stored values and in kernels for play.
+"""The pseudorandom number generator SplitMix64, in Python for stored values and in compiled code for play.
 
 References
 ----------
@@ -35,7 +35,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 @inlined
 def finalised(word: np.uint64) -> np.uint64:
-    """Mix the bits of a word by a bijection under which every input bit affects every output bit."""
+    """Mix the bits of a word with a bijection under which every input bit affects every output bit."""
     mixed = (word ^ (word >> U64(30))) * U64(_FIRST)
     mixed = (mixed ^ (mixed >> U64(27))) * U64(_SECOND)
     return U64(mixed ^ (mixed >> U64(31)))

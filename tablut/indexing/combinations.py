@@ -1,8 +1,8 @@
 """Compiled ranking of combinations in the combinatorial number system, for lists of places and for sets of cells.
 
 `tablut.indexing.placements.rank_combination` and `unrank_combination` are the plain Python versions. Lists of places
-are ascending. The functions for lists read the binomial coefficient C(n, k) from a table at index ``n * most + k``. The
-functions for sets read it at index ``k * stride + n``.
+are in ascending order. The functions for lists read the binomial coefficient C(n, k) from a table at index ``n * most +
+k``. The functions for sets read the coefficient at index ``k * stride + n``.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ def unrank_places(
 def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
     """Replace a combination with the next one, without changing the places before index ``first``.
 
-    From index ``first`` on, the first place that can move up moves up by one, and the places before it return to their
-    lowest positions. After the last combination, the result is not a valid combination.
+    The first place at or after index ``first`` that can move up moves up by one. The places between index ``first`` and
+    this place return to their lowest positions. After the last combination, the result is not a valid combination.
     """
     k = I64(first)
     while k + 1 < count and places[k] + 1 == places[k + 1]:
@@ -67,7 +67,7 @@ def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
 
 @inlined
 def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: Cells) -> tuple[np.uint64, int]:
-    """Return the rank of a set of cells among the cells that are not taken, and the number of its cells."""
+    """Return the rank of a set of cells among the cells that are not taken, and the number of cells in the set."""
     rank, count = U64(0), I64(0)
     bits = cells[0]
     while bits != U64(0):

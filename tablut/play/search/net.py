@@ -1,14 +1,14 @@
 """Small neural network whose score is added to the terms and patterns of the evaluation.
 
-It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up a weight for every man on its
-cell, a further weight for the king's cell, and a weight for the side to move. The sum is clipped to the range from 0 to
-`FULL`, and the score is the weighted sum of the outputs of the units. Every unit is applied to the board in each of its
-eight symmetries with the same weights, so symmetric positions have equal scores.
+It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up weights. Each man contributes a
+weight that depends on its cell, the king's cell contributes a further weight, and the side to move contributes another.
+The sum is clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit
+is applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
 
 All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-numbers, to which each man adds one row of weights. Weights for which a sum could overflow are rejected. An NNUE updates
-its sums incrementally. Here they are computed from scratch for each position, because a board has few men, and adding a
-row takes only one or two instructions.
+numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
+sums incrementally. Here, the sums are computed from scratch for each position, because a board has few men, and adding
+a row takes only one or two instructions.
 
 References
 ----------
@@ -44,14 +44,14 @@ UNITS: Final = 8
 _LANES: Final = 8 * UNITS
 """Number of sums that are computed in parallel: one for each unit and each symmetry of the square."""
 _MORE: Final = 3
-"""Number of rows that follow the rows of the cells: white to move, black to move, and the units' output weights."""
+"""Number of rows after the rows for cells: white to move, black to move, and the output weights of the units."""
 _RANKS: Final = 3
-"""Number of ranks in one word. Each rank has `_HALF` bits for its attackers and `_HALF` bits for its white men."""
+"""Number of ranks packed into one word. Each rank has `_HALF` bits for attackers and `_HALF` bits for white men."""
 _HALF: Final = 10
 _MEN: Final = 65
-"""Number of rows of a word: one for each of its 64 bits, and a row of zeros for an empty word."""
+"""Number of rows for a word: one row for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
-"""Number of men added between two tests for further men. Once the word is empty, rows of zeros are added instead."""
+"""Number of rows added before each test for further men. Once the word is empty, rows of zeros are added."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
@@ -64,8 +64,9 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
     """Return the weighted sum of the units.
 
-    The arguments are the men as three words, and the rows for the king, the side to move and the output weights. The
-    function is written in LLVM instructions, because numba does not reliably vectorise a loop over lanes.
+    The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
+    the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
+    over lanes.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -86,7 +87,7 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
-    """Add the row of each man of a word, lowest bit first.
+    """Add the row of each man in a word, starting with the lowest bit.
 
     For an empty word, ``cttz`` returns 64, which is the number of the row of zeros.
     """
@@ -120,7 +121,7 @@ def _weighted(builder: Any, units: Any, weights: Any) -> Any:
 
 @inlined
 def _men(rules: Tables, board: BoardArray, rank: int) -> int:
-    """Return the men of three ranks as one word."""
+    """Return the men on three ranks, packed into one word."""
     word = I64(0)
     for number in range(_RANKS):
         if rank + number < rules.size:
@@ -131,16 +132,17 @@ def _men(rules: Tables, board: BoardArray, rank: int) -> int:
 
 @inlined
 def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
-    """Return the scaled score of a net from white's side, on a board of size 9 or less."""
+    """Return the scaled score of a net from white's point of view, for a board of size 9 or less."""
     low, middle, high = _men(rules, board, I64(0)), _men(rules, board, I64(_RANKS)), _men(rules, board, I64(2 * _RANKS))
     king, more = I64(_KING_AT) + king_of(rules, board), I64(_KING_AT) + rules.cells
     return _output(net, low, middle, high, king, more + side_of(rules, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
-    """Return the rows of a net for the kernels: one for each man, king's cell and side, then the output weights.
+    """Return the rows of a net in the form that the kernels use.
 
-    InputError is raised if the net is for a board of another size, or if a sum could overflow.
+    There is one row for each man on each cell, each cell of the king and each side to move, followed by the output
+    weights. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

@@ -1,11 +1,12 @@
 """Terms of the evaluation and their weights.
 
-A term is a number that describes a position from white's side. The evaluation is the
-sum of the terms, each multiplied by its weight. Weights are in centi-logits: an increase of 100
-multiplies white's odds of winning by e. The weights were tuned by self-play (`benchmarks.tuning`) and are
-stored in ``data/weights.json``, with one set for each family of boards. The families are boards with escapes in the
-corners; with escapes on the edge beside camps; and with escapes on the edge and no camps, where either two or four
-soldiers capture the king. Boards without camps whose moves have distant effects (rings, forts,
+A term is a number that describes a position from white's point of view. The evaluation is the sum of the terms, each
+multiplied by its weight. Weights are in centi-logits: an increase of 100 multiplies white's odds of winning by e. The
+weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/weights.json``.
+
+There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
+escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, in which either two or
+four soldiers capture the king. Boards that have no camps and whose moves have distant effects (rings, forts,
 shieldwalls) have separate sets.
 """
 
@@ -32,14 +33,14 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside are the baseline, without a weight."""
+"""Number of distances from the edge with separate weights. Cells further inside, the baseline, have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
 
-They are the moves of the soldiers, the cells from which the way to an escape is free, and the ends of lines with white
-pieces: ``ends_closed`` counts ends from which the first piece seen is an attacker (all ends if white is surrounded),
-``ends_open`` those from which it is white.
+The first three count the moves of the soldiers and the cells from which the way to an escape is free. The other two
+count the ends of lines that contain white pieces. ``ends_closed`` counts the ends from which the first piece seen is an
+attacker, and ``ends_open`` counts the ends from which it is a white piece. If white is surrounded, all ends are closed.
 """
 
 CELL_TERMS: Final = (
@@ -49,7 +50,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted by cell. White's terms include the king, because lines do not distinguish the king from a defender."""
+"""Terms counted on every cell. Those for defenders include the king, because lines do not distinguish it from them."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -67,22 +68,23 @@ POSITION_TERMS: Final = (
 )
 """Terms counted once for the position.
 
-They are material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies only to
-variants with forts. It counts defenders at most two ranks and two files from a king at distance 0 or 1 from the edge.
+They describe the material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies
+only to variants with forts. If the king is at distance 0 or 1 from the edge, this term counts the defenders that are at
+most two ranks and two files from the king.
 """
 
 CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
-"""Terms of corners that are escapes, on boards whose moves have distant effects.
+"""Terms for corners that are escapes, on boards whose moves have distant effects.
 
-``corner_guards`` counts attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts corners in
-which this diagonal, or the diagonal of three cells, is full of attackers.
+``corner_guards`` counts the attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts the
+corners in which this diagonal, or the diagonal of three cells, is filled with attackers.
 """
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
-"""Number of units in a centi-logit. Weights are rounded to these units, so that integers represent them exactly."""
+"""Number of units in a centi-logit. Weights are rounded to whole units, so that integers represent them exactly."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
@@ -126,27 +128,27 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 
-# -- patterns: a learnt score for every content of a line and of a corner ------------------
+# -- patterns: a learnt score for every possible content of a line and of a corner ---------
 
 
 # Terms are features that a person would choose. A pattern is a score, learnt from games, for a particular arrangement
-# of men on a particular line, given the king's cell. Patterns are added to the terms. On lines they cost no extra
-# look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
-# (`benchmarks.tuning.patterns`). They apply to one board and one family of weights, and are stored in
-# ``data/patterns``, one file for each such pair.
+# of men on a particular line, given the king's cell. The scores of patterns are added to those of the terms. On lines,
+# they cost no extra look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
+# (`benchmarks.tuning.patterns`). Each file in ``data/patterns`` contains the patterns for one board and one family of
+# weights.
 
 
 CORNER: Final = 3
-"""Side of the square of cells in a corner that a pattern covers. On boards with distant effects it is a triangle."""
+"""Side length of the square that a pattern covers in a corner. With distant effects, it covers a triangle instead."""
 
 
 NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
 
 
 class Patterns(NamedTuple):
-    """Learnt scores of lines and corners for one board. N is the board's size and C = N² the number of its cells.
+    """Learnt scores of lines and corners for one board. N is the board's size, and C = N² is its number of cells.
 
-    All scores are from white's side, in 1/`SCALE` centi-logits.
+    All scores are from white's point of view, in units of 1/`SCALE` centi-logits.
 
     Attributes
     ----------
@@ -157,14 +159,15 @@ class Patterns(NamedTuple):
     made : str
         Command that created the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
-        Scores by table and by content of a line in base 3, where digit 1 is an attacker and digit 2 a white piece.
+        Scores by table and by content of a line in base 3. Digit 1 is an attacker, and digit 2 is a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
-        Number of the table to use, by the king's cell and the line.
+        Number of the table to use for each cell of the king and each line.
     corner_scores : ndarray of int16, shape (4, 3**9)
-        Scores by corner and by content of its cells; see `corner_cells`.
+        Scores by corner and by content of the corner's cells; see `corner_cells`.
     net : ndarray of int16, shape (3 * C + 3, 8)
-        Weights of each unit of the net (`tablut.play.search.net`): for an attacker by cell, a white piece by cell, the
-        king by cell, white to move and black to move, followed by the output weight. Without a net, there are no rows.
+        Weights of each unit of the net (`tablut.play.search.net`). The rows are an attacker on each cell, a white piece
+        on each cell, the king on each cell, white to move, black to move, and the output weight. The array has no rows
+        if there is no net.
     """
 
     terrain: str
@@ -177,12 +180,12 @@ class Patterns(NamedTuple):
 
 
 def corner_rows(family: str, size: int) -> int:
-    """Return the number of rows of a corner's pattern: 3 for the square, 4 for the triangle."""
+    """Return the number of rows in a corner's pattern: 3 for the square, 4 for the triangle."""
     return CORNER + (family.endswith("_afar") and size > CORNER)
 
 
 def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
-    """Return the cells that the patterns of each corner cover, in the order of the digits."""
+    """Return the cells that the patterns cover in each corner, in the order of the digits."""
     near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
     for upper, right in product((False, True), repeat=2):
@@ -203,7 +206,7 @@ def read_patterns(stored: bytes) -> Patterns:
 
 @cache
 def _shipped() -> dict[tuple[str, str], Traversable]:
-    """Return the packaged pattern files by terrain and family, without reading the scores in them."""
+    """Return the packaged pattern files, keyed by terrain and family, without reading the scores in them."""
     found = {}
     for file in files("tablut.play.search").joinpath("data", "patterns").iterdir():
         if file.name.endswith(".npz"):

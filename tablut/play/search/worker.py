@@ -1,4 +1,4 @@
-"""Class `Worker`, which contains the search state of one thread and runs its iterations.
+"""The class `Worker`, which contains the search state of one thread and runs its iterations.
 
 The workers of a search share only the transposition table.
 """
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 _INFINITE: Final = MATE + 1
 UNLIMITED: Final = 1 << 62
-"""Number larger than any count of nodes or plies."""
+"""Number that is larger than any count of nodes or plies."""
 _WINDOW: Final = 40
-"""Half the width of the first aspiration window, in centi-logits."""
+"""Half of the width of the first aspiration window, in centi-logits."""
 
 
 class Root(NamedTuple):
@@ -35,7 +35,7 @@ class Root(NamedTuple):
     array : ndarray of uint32, shape (2N + 4,)
         Board of an undecided position.
     moves : list of int
-        Moves to choose from, encoded as ``from | to << 7``. There is at least one move.
+        One or more moves to choose from, encoded as ``from | to << 7``.
     past : list of int
         Zobrist keys of the earlier positions of the game that may recur, oldest first.
     plies : int
@@ -129,7 +129,7 @@ class Worker:
                 beta = value + width if abs(value) < PROVEN else _INFINITE
 
     def iterate(self, depth: int, alpha: int = -_INFINITE, beta: int = _INFINITE) -> int:
-        """Search to a depth within a window, by default the full window, and return the value."""
+        """Search to a depth within a window, which is the full window by default, and return the value."""
         return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
 
     def line(self) -> list[int]:
