@@ -24,8 +24,6 @@ _CASES: Final[tuple[tuple[str, Callable[[Any], object], object], ...]] = (
     ("variants", lambda found: "ashton" in {rules["name"] for rules in found["variants"]}, True),
     ("bounds -v ashton", lambda found: found["terms"][4]["exact"], "947889249256532407079664255"),
     ("perft -v brandubh -d 3", lambda found: found["perft"], [40, 960, 39_512]),
-    ("perft -v copenhagen -d 2", lambda found: found["perft"], [116, 6788]),
-    ("solve -v ashton-5-4v0", lambda found: (found["value"], found["dtm"], found["positions"]), ("white", 3, 139_097)),
     ("probe -v brandubh-5-4v0", lambda found: (found["wdl"], found["dtm"]), ("loss", 6)),
     ("bestmove -v ashton-5-4v0 --nodes 1000", lambda found: found["mate"], 3),
     ("puzzle list", lambda found: len(found["puzzles"]) > 0, True),

@@ -75,7 +75,24 @@ this time.
 
 SHIPPED: Final = Path(__file__).with_name("compiled")
 """Folder of the kernels that come with a wheel for one platform. A checkout does not have it."""
-_X86_64_V3: Final = frozenset("avx avx2 bmi bmi2 cx16 f16c fma lzcnt movbe popcnt sahf sse4.1 sse4.2 ssse3".split())
+_X86_64_V3: Final = frozenset(
+    [
+        "avx",
+        "avx2",
+        "bmi",
+        "bmi2",
+        "cx16",
+        "f16c",
+        "fma",
+        "lzcnt",
+        "movbe",
+        "popcnt",
+        "sahf",
+        "sse4.1",
+        "sse4.2",
+        "ssse3",
+    ]
+)
 _BASELINES: Final = {
     "x86_64": ("x86-64-v3", _X86_64_V3),
     "amd64": ("x86-64-v3", _X86_64_V3),
