@@ -171,13 +171,13 @@ class MachineError(OutputError):
 
 
 def input_failure(subject: str, error: OSError, remedy: str = "") -> TablutError:
-    """Return the error for a file that cannot be read: a `MachineError`, or an `InputError` if the name is wrong."""
+    """Return the error for a file that cannot be read: a `MachineError`, or `InputError` if the name is wrong."""
     kind = InputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
 def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error for a file that cannot be written: a `MachineError`, or an `OutputError` if the name is wrong."""
+    """Return the error for a file that cannot be written: a `MachineError`, or `OutputError` if the name is wrong."""
     kind = OutputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
