@@ -30,11 +30,11 @@ NAME = "python -m reports.studies.explained"
 def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
     """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
 
-    A complete census is made first. Exit code 1: census, lemmas and un-moves contradict each other.
+    This begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
     """
     rules = load_variant(variant)
     with progress("explain") as observer:
-        # Temporary files are removed when an interrupt is noticed, which is after each batch of classes.
+        # An interrupt is noticed after each batch of classes, and temporary files are then removed.
         result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 
