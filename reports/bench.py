@@ -89,9 +89,9 @@ class _Bench(Result):
 def bench_command() -> Reply:
     """Print a fingerprint of the engine's behaviour, and measure the speed of this machine.
 
-    The fingerprint covers a fixed set of positions. It changes only if the rules as played, the
-    Zobrist keys or the canonical form change. Speeds are per CPU second of one thread, the best of
-    three runs, from the start of ashton.
+    The fingerprint covers a fixed set of positions. It changes only if the engine's rules, Zobrist
+    keys or canonical forms change. Speeds are per CPU second of one thread, from the start of
+    ashton, in the best of three runs.
     """
     from tablut.engine import engine_for
 

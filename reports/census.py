@@ -59,7 +59,7 @@ def _check(stored: CensusReport, name: str) -> None:
 
 
 def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
-    """Check a ply that was counted without being stored against its hundred parts and against the other plies."""
+    """Check the consistency of a ply that was counted but not stored with its hundred parts and the other plies."""
     numbers = [each.number for each in counted.hundredths]
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")

@@ -83,7 +83,8 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
     """Return the first `most` mutual zugzwangs of each kind.
 
-    Full zugzwangs, which either side to move loses, come before half zugzwangs, which cost one side a draw.
+    In a full zugzwang, whichever side is to move loses; in a half zugzwang, having to move costs one side a draw. Full
+    zugzwangs come first.
     """
     listed = summary["zugzwangs"]["listed"]
     full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]
@@ -177,7 +178,7 @@ def _check_tiers(stored: TablebaseSummary) -> None:
     there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
     if there != {material: graph.nodes[material]["positions"] for material in graph}:
         raise ValueError("tiers: do not have the positions of the index")
-    # Counted with Burnside's lemma, independently of the solver's index, which enumerates the classes.
+    # The classes are counted with Burnside's lemma, independently of the solver's index, which enumerates them.
     orbits = classes_by_material(spaces(stored.variant)["no_end"])
     for tier in stored.tiers:
         name = f"{tier.attackers}v{tier.defenders}"

@@ -37,7 +37,7 @@ _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 _CLOSE = 1e-9
 _DECIDED = "decided-"
-"""Prefix of the names of stored estimates of final placements."""
+"""Prefix in the names of stored estimates for final placements."""
 
 
 class Example(NamedTuple):

@@ -179,7 +179,7 @@ class Artefact:
 
 
 def _scaled(value: float | None, unit: float, digits: int) -> str:
-    """Format a measurement in the given unit with the given number of decimals, or ``not known`` if it is None."""
+    """Return a measurement in the given unit with the given number of decimals, or ``not known`` if it is None."""
     return "not known" if value is None else f"{value / unit:.{digits}f}"
 
 

@@ -122,7 +122,7 @@ class Board:
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, or the name or path of one.
+        A rule set, or its name, or the path of its file.
     position : Position, Board or str, optional
         The start of the variant by default. Text may be in any format that `tablut.formats.reading.read_position`
         accepts.
@@ -222,7 +222,7 @@ class Board:
         Returns
         -------
         dict of int to {'b', 'w', 'K'}
-            In the order of the squares; empty squares are left out.
+            The letters of the pieces, in the order of the squares. Empty squares are left out.
 
         Examples
         --------
@@ -363,7 +363,7 @@ class Board:
         Raises
         ------
         InputError
-            If the depth is negative, or the position cannot be played on.
+            If the depth is negative, or if the game cannot continue from the position.
 
         Examples
         --------
@@ -612,7 +612,7 @@ class Board:
         Raises
         ------
         InputError
-            If the position cannot be played on.
+            If the game cannot continue from the position.
 
         Examples
         --------

@@ -43,7 +43,7 @@ _EDGE: Final = 7
 """Maximum side length, in cells, of the part of the board in which the men of a random placement stand."""
 
 Kind = tuple[int, ...]
-"""How the rule sets a and b differ in the effect of a ply, as four numbers.
+"""The difference between the effects of a ply under the rule sets a and b, as four numbers.
 
 The first two are the outcomes under a and b, or 255 where the ply is not legal. The other two are the numbers of
 soldiers captured only under a and only under b, where 2 stands for two or more.
@@ -86,13 +86,13 @@ class Differences:
     Attributes
     ----------
     found : list of Difference
-        First the earliest difference of each kind from the start, then those with few men, beginning with the fewest.
+        The earliest difference of each kind from the start, followed by the differences with few men (fewest first).
     plies : int
         Number of the last ply whose positions were all compared; -1 if not even the start was compared.
     compared, drawn : int
-        Number of positions compared from the start, and of placements drawn.
+        Number of positions compared from the start, and number of random placements.
     stopped : str
-        Why the search from the start ended early; empty if it did not.
+        Reason why the search from the start ended early; empty if it did not.
     """
 
     found: list[Difference] = field(default_factory=list)

@@ -41,7 +41,7 @@ class TablutError(Exception):
     Parameters
     ----------
     problem : str
-        What is wrong.
+        Description of what is wrong.
     subject : str
         What the error is about, such as a file and a line.
     parameter : str

@@ -32,7 +32,7 @@ class MissingTableError(TablutError, LookupError):
 
 
 class Prober(Protocol):
-    """Exact values of positions, without history.
+    """A source of exact values of positions, without regard to their history.
 
     Every position is treated as the first one of its game, with all plies up to a move limit still available.
     """

@@ -123,7 +123,7 @@ class ReplayedGame:
     illegal : IllegalPly or None
         The first illegal move. A move after the end of the game counts as illegal.
     differing : tuple of int
-        The plies whose captures differ from those in the line.
+        The plies whose captures differ from those recorded on the line.
     captures : tuple of int
         Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None

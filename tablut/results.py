@@ -43,7 +43,7 @@ _ROWS_SHOWN = 20
 
 @brief
 class Result(BaseModel):
-    """Base class of all results. Results are immutable and have no unknown fields.
+    """Base class of all results. Results are immutable, and unknown fields are rejected.
 
     Notebooks show a result as tables, and the repr shortens long values.
     """

@@ -17,7 +17,7 @@ from tablut.variants import VariantLike, as_variant
 
 
 class Status(IntFlag):
-    """Flags for the reasons why a position is impossible or cannot be played on.
+    """Flags for the reasons why a position is impossible or the game cannot continue from it.
 
     Examples
     --------

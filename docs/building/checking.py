@@ -106,7 +106,7 @@ def _exists(name: str) -> bool:
 
 
 def broken_links(page: Path) -> Iterator[str]:
-    """Yield the broken links of a page; Sphinx checks only the pages that it builds."""
+    """Yield the broken links on a page. Sphinx itself checks only the pages that it builds."""
     for target in links(read(page)):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
@@ -216,7 +216,7 @@ def numbers_of_the_readme() -> Iterator[str]:
 
 
 def one_of_each() -> Iterator[str]:
-    """Yield the version, modules and folders that are missing on the pages that should name them.
+    """Yield the version, modules and folders that a page should name but does not.
 
     The citations must contain the version. The page on Python must name every public module, and the page on the
     architecture must name every subpackage.

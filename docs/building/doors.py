@@ -101,7 +101,7 @@ def _page(door: Door, owner: dict[int, str]) -> str:
     elsewhere = []
     for name in sorted(door.names, key=str.lower):
         thing = getattr(import_module(door.name), name)
-        # This applies only to classes and functions, because unrelated constants may be the same object.
+        # Only classes and functions get an owner, because unrelated constants may be the same object.
         told = owner.setdefault(id(thing), f"{door.name}.{name}") if inspect.isclass(thing) or callable(thing) else None
         if told in (None, f"{door.name}.{name}"):
             lines += _entry(door.name, name)

@@ -1,4 +1,4 @@
-"""Facts about positions and tablebases that the pages show.
+"""The facts about positions and tablebases that the pages show.
 
 The ply at which games first reach a position comes from a small census that is computed on demand. This census is
 complete for a small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
@@ -120,7 +120,7 @@ class ListedTable(Result):
 
 
 def list_tables(tables: NamedTables) -> list[ListedTable]:
-    """Return the explorer's tablebases as listed on the page of endings."""
+    """Return the explorer's tablebases as listed on the page on endings."""
     return sorted(
         (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
     )
@@ -223,7 +223,7 @@ class LegalMove(MoveResult):
 
 
 class PlayedMove(Result):
-    """A move of the game so far."""
+    """A move that has been made in the game."""
 
     move: str
     captures: list[str]

@@ -71,7 +71,7 @@ class Settings:
 
 
 class BusyError(TablutError):
-    """The server is overloaded; the same request may succeed later."""
+    """Error raised if the server is overloaded. The same request may succeed later."""
 
     def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ class BusyError(TablutError):
 
 
 class NotFoundError(TablutError):
-    """Nothing exists under the requested name."""
+    """Error raised if nothing exists under the requested name."""
 
 
 _LOG = logging.getLogger("tablut.explorer")

@@ -129,7 +129,7 @@ def is_utf8(stream: IO[str] | None) -> bool:
 
 
 def read_line(most: int) -> str:
-    """Return a line of standard input, cut after ``most + 1`` characters, or an empty string at the end of input."""
+    """Return a line of standard input, truncated to ``most + 1`` characters, or an empty string at the end of input."""
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
@@ -139,7 +139,7 @@ def read_line(most: int) -> str:
 
 
 def write_output(text: str) -> None:
-    """Write to standard output and flush it."""
+    """Write a text to standard output, and flush the stream."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()

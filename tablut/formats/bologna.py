@@ -167,7 +167,7 @@ def read_name(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a player in the server's shortened form, at most ten letters and digits."""
+    """Return the name of a player in the server's shortened form, which has at most ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 

@@ -403,7 +403,7 @@ class _Rules:
         self.refused.append(f"{rule} ({shown if len(shown) <= 80 and shown.isprintable() else excerpt(shown)})")
 
     def pieces(self, *keys: str) -> set[str]:
-        """Return the letters of attacker, defender and king that occur in all of the given keys."""
+        """Return the letters of attacker, defender and king that occur in the values of all given keys."""
         return set("tTK").intersection(*(self.keys[key] for key in keys))
 
     def cells(self, key: str, default: set[int]) -> set[int]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 STRENGTHS: Final = (5_000, 50_000)
-"""Nodes per move, for both sides."""
+"""Strengths at which the games are played, in nodes per move for both sides."""
 SHIPPED: Final = (
     *("brandubh", "brandubh-federation", "saami-tablut", "sea-battle-9", "berkeley", "leiden", "mcgill", "ashton"),
     *("bologna", "copenhagen", "fetlar", "tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),

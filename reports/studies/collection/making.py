@@ -264,7 +264,7 @@ def grade(plies: int, temptations: int) -> int:
 
 
 def threatens(variant: Variant, position: Position) -> bool:
-    """Return whether the side that is *not* to move could win immediately if it were its turn."""
+    """Return whether the side that is *not* to move could win immediately if it were that side's turn."""
     engine = engine_for(variant)
     board = engine.board(position.cells, "w" if position.side == "b" else "b")
     children = engine.expand(engine.words(board))

@@ -28,9 +28,10 @@ NAME = "python -m reports.studies.explained"
 @whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
 @threads_option("Number of parallel tasks of the census.")
 def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
-    """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
+    """Explain every counted position of a small board.
 
-    This begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
+    Each position is reached by a game, excluded by a lemma, or in a set that no game enters. The command begins with a
+    complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
     """
     rules = load_variant(variant)
     with progress("explain") as observer:

@@ -1,4 +1,4 @@
-"""Explanation of every counted position of a small board: reached by a game, or the reason why no game reaches it.
+"""The explanation of every counted position of a small board: whether games reach it, and if not, the reason.
 
 Two counts must match. The first is a complete census, which lists the reached positions; no lemma may exclude any of
 them. The second goes backwards: every other class must be excluded by a lemma or belong to a set that no game enters

@@ -59,7 +59,7 @@ class _Game:
         self.moves.append((start, target))
 
     def piece(self, cell: int) -> str:
-        """Return the piece on a cell, or ``''``."""
+        """Return the piece on a cell, or ``''`` if the cell is empty."""
         return self.here.piece((cell % SIZE, cell // SIZE))
 
     def parts(self) -> Parts:

@@ -164,7 +164,7 @@ class _Search(NamedTuple):
     queue : ndarray of uint32 or int64
         The placements found, in order of discovery; see `queue_type`.
     seen : ndarray of uint8
-        Whether a placement has been found, by its number.
+        For each placement number, whether the placement has been found.
     counts : ndarray of int64, shape (27,)
         Number of placements found, by the contents of the doors.
     """
@@ -261,7 +261,7 @@ class Closure(NamedTuple):
     by_doors : ndarray of int64, shape (27,)
         Number of placements by the contents of the doors, in base 3: 0 for empty, 1 for an attacker, 2 for white.
     seen : ndarray of uint8
-        Whether each placement can be assembled, by its number.
+        For each placement number, whether the placement can be assembled.
     """
 
     placements: int

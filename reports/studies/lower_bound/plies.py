@@ -71,7 +71,7 @@ def parked(material: RegionMaterial) -> Region:
 
 
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
-    """Return whether the piece on a place, if it had arrived last, would have captured nothing.
+    """Return whether the piece on a place would have captured nothing if it had arrived there last.
 
     ``free`` is a place of the lane whose neighbour in the middle is known to be empty, so that a piece on this place
     cannot be captured from above, or -1 if there is no such place.

@@ -123,7 +123,7 @@ def join_command(
     line: str,
     outline: str,
 ) -> Reply:
-    """Combine the proofs in the store into proofs of the openings that lead to them.
+    """Combine the proofs in the store into proofs of the openings from which the proved positions arise.
 
     The openings in between are proved as parts of such a proof. With --hours, open positions are searched with the
     engine's guidance, using all proved positions, and the results become part of the proof. After an interruption, the

@@ -59,7 +59,7 @@ class Interval(Result):
 
 
 class Forecast(Result):
-    """Resources needed for all tiers with at most ``men`` men."""
+    """The resources needed to build all tiers with at most ``men`` men."""
 
     men: int
     workers: int
@@ -102,7 +102,7 @@ class ScaleModel:
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return the resources for all tiers with at most ``men`` men, for the fastest choice of memory per worker."""
+        """Return the resources for all tiers with at most ``men`` men, with the memory per worker that is fastest."""
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
