@@ -71,7 +71,7 @@ def positions(count: int, seed: int) -> list[str]:
 
 
 def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace, pause: int = 0) -> Measured:
-    """Request the given paths in order and return the measurements. Each connection pauses ``pause`` ms in between."""
+    """Request the given paths in order and return the measurements. Connections wait ``pause`` ms between requests."""
     with tempfile.TemporaryDirectory() as folder:
         listed, script = Path(folder) / "paths", Path(folder) / "probes.lua"
         listed.write_text("\n".join(paths), encoding="utf-8")

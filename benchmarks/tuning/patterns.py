@@ -55,7 +55,7 @@ class Layout(NamedTuple):
     line_pattern : ndarray of int32, shape (tables, 3**N)
         Number of the pattern for each table and each content of a line.
     corner_pattern : ndarray of int32, shape (4, 3**9)
-        Number of the pattern for each corner and each content.
+        Number of the pattern for each corner and each content of its cells.
     corners : list of list of int
         The cells that belong to the pattern of each corner.
     patterns : int

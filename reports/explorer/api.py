@@ -72,7 +72,7 @@ from tablut.variants.schema import write_variant
 from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
-"""Maximum size, in bytes, of a solution that `/api/solve` computes. Computing one of this size takes seconds."""
+"""Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes at most some seconds."""
 
 
 def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIRouter:
@@ -465,7 +465,7 @@ def _add_streams(router: APIRouter, settings: Settings, queue: JobQueue) -> None
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await queue.stream(http, seconds, jobs.analyse_game, request, settings))
 
-    @router.get("/searches", summary="Your searches: their places in the queue, and if they compile", tags=["streams"])
+    @router.get("/searches", summary="Your searches, with their places in the queue", tags=["streams"])
     async def _searches(http: Request) -> Searches:
         return Searches(searches=queue.status(visitor_of(http)))
 

@@ -123,7 +123,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    """Answer an HTTP error with an HTML page if a browser requested a page, otherwise with JSON."""
+    """Return a response for an HTTP error: an HTML page if a browser requested a page, otherwise JSON."""
     assert isinstance(error, HTTPException)
     refusal = http_refused(request, error)
     for_people = "text/html" in request.headers.get("accept", "")

@@ -152,7 +152,7 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
 
 
 def http_refused(_: Request, error: Exception) -> Response:
-    """Answer an HTTP error, such as an unknown address or an unsupported method, in JSON."""
+    """Return a JSON response for an HTTP error, such as an unknown address or an unsupported method."""
     assert isinstance(error, HTTPException)
     line = _HTTP_MESSAGES.get(error.status_code, str(error.detail))
     return failure(line, error.status_code, dict(error.headers or {}))

@@ -188,7 +188,7 @@ class SolveRequest(PositionRequest):
     """A request to prove a position, or to solve a whole board if no position is given."""
 
     plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
-    all_wins: Annotated[bool, Field(description="Whether to look for moves that win later, too.")] = False
+    all_wins: Annotated[bool, Field(description="Whether to look also for moves that win later.")] = False
     seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
 
 
@@ -196,7 +196,7 @@ class PerftRequest(PositionRequest):
     """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
-    divide: Annotated[bool, Field(description="Whether to count the sequences for each first move, too.")] = False
+    divide: Annotated[bool, Field(description="Whether to count also separately for each first move.")] = False
 
 
 class ThinkRequest(MovesRequest):

@@ -143,7 +143,7 @@ def serve_command(
     live = Live()
     if not settings.local:
         warn(
-            f"--host {host}: all who reach this machine can use it for searches, within the limits of docs/explorer.md"
+            f"--host {host}: anyone who reaches this machine can start searches, within the limits of docs/explorer.md"
         )
 
     def ready() -> None:

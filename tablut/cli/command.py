@@ -219,7 +219,7 @@ class Command(_Refusing):
 
                 if rest[0] in variant_names():
                     hint = f"choose the rule set with -v {rest[0]}"
-            raise InputError("is one too many", subject=f"argument {excerpt(rest[0])}", remedy=hint)
+            raise InputError("is one argument too many", subject=f"argument {excerpt(rest[0])}", remedy=hint)
         return rest
 
     def invoke(self, ctx: click.Context) -> None:

@@ -276,7 +276,7 @@ class _Shown(Observer):
             self.display.console.print(text, soft_wrap=True)
 
     def announce(self, text: str, seconds: float) -> None:
-        """Announce work that is about to begin. Without a terminal, announce it only if it will take long."""
+        """Announce work that is about to begin. Without a terminal, announce it only if it will take a long time."""
         self.say(text)
         if not self.watched and seconds >= _LONG:
             complain(f"{self.name}: {text}")

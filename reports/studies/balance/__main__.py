@@ -44,7 +44,7 @@ def _chosen(only: str) -> list[Cell]:
 @app.command("play")
 @option("--store", required=True, metavar="DIR", help="Folder of the game records.")
 @option("--only", default="*", metavar="PATTERN", help=_KINDS)
-@whole("--nodes", multiple=True, least=1, help="Nodes for each move; may be repeated.")
+@whole("--nodes", multiple=True, least=1, help="Number of nodes per move; may be repeated.")
 @whole("--games", "-n", default=200, least=2, most=10_000, help="Number of games in each cell.")
 @threads_option("Number of parallel games.")
 def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, threads: int) -> Reply:

@@ -45,8 +45,8 @@ class _Made(Result):
 @variant_option(default="ashton")
 @whole("--count", "-n", default=5, least=1, most=10**6, help="Number of puzzles.")
 @seed_option("Seed of all random choices.", 1)
-@whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum plies of the win.")
-@whole("--max-plies", "longest", default=99, least=1, most=1000, help="Maximum plies of the win.")
+@whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum length of the win in plies.")
+@whole("--max-plies", "longest", default=99, least=1, most=1000, help="Maximum length of the win in plies.")
 @choice(
     "--from",
     "source",
@@ -80,7 +80,9 @@ def make_command(
     tablebase: str | None,
     out: Path | None,
 ) -> Reply:
-    """Find new puzzles: graded wins with exactly one winning first move. Equal seeds give equal puzzles.
+    """Find new puzzles: graded wins with exactly one winning first move.
+
+    The same seed always gives the same puzzles.
 
     If the command is interrupted, it prints and writes the puzzles found so far. Exit code 3: fewer puzzles were found
     than requested.

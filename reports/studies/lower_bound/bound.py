@@ -139,9 +139,9 @@ def prove_lower_bound(
 ) -> ProvedBound:
     """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step of the proof fails.
 
-    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The folder
-    ``store`` is for the counts of closures, and counts in it are reused. ``begin`` receives the name and length of each
-    stage, and ``tick`` receives its progress.
+    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The counts
+    of closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
+    ``tick`` receives its progress.
     """
     variant = load_variant("ashton")
     if store is not None:

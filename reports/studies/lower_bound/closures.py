@@ -79,7 +79,7 @@ def _without(mask: int, removed: int) -> int:
 
 @inlined
 def _with(mask: int, added: int) -> int:
-    """Return a mask with its places renumbered as if ``added`` places were inserted; the inverse of `_without`."""
+    """Return a mask with its places renumbered as if the places in ``added`` existed again; inverts `_without`."""
     result, number = I64(0), I64(0)
     for place in range(PLACES):
         if (added >> place) & 1 == 0:

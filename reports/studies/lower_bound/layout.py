@@ -27,7 +27,7 @@ PLACES: Final = 23
 """Number of cells of an outer region."""
 ATTACKERS: Final = 16
 HOSTILE: Final = 1 << PLACES
-"""Bit in a mask of anvils which means that the cell behind the victim is, or may be, an anvil for both sides."""
+"""Extra bit in masks of anvils. It is set if the cell behind the victim is, or may be, an anvil for both sides."""
 
 
 def cell_of(name: str) -> int:

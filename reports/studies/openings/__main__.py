@@ -68,13 +68,20 @@ class _Outlines(Result):
 
 @app.command("decide")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @real("--hours", default=1.0, least=0, metavar="H", help="Time limit in hours for each opening.")
 @whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
 @whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
 @threads_option("Number of threads for each task; they share one table.")
-@whole("--guide", default=0, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
-@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
+@whole(
+    "--guide", default=0, least=0, metavar="N", help="Number of moves made by the engine to choose a move for white."
+)
+@option(
+    "--line",
+    default="",
+    metavar="MOVES",
+    help="Moves from the start; white's moves among them take precedence over the engine's.",
+)
 def decide_command(
     store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
 ) -> Reply:
@@ -102,14 +109,25 @@ def decide_command(
 
 @app.command("join")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
-@real("--hours", default=0.0, least=0, metavar="H", help="Hours for starting new searches.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
+@real("--hours", default=0.0, least=0, metavar="H", help="Number of hours after which no new searches are started.")
 @whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
 @whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
 @threads_option("Number of parallel tasks, each with its own table.")
 @flag("--share", help="Run one task at a time, with all threads.")
-@whole("--guide", default=60_000_000, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
-@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
+@whole(
+    "--guide",
+    default=60_000_000,
+    least=0,
+    metavar="N",
+    help="Number of moves made by the engine to choose a move for white.",
+)
+@option(
+    "--line",
+    default="",
+    metavar="MOVES",
+    help="Moves from the start; white's moves among them take precedence over the engine's.",
+)
 @option("--outline", default="", metavar="FILE", help="Outline of the proof, which makes most searches unnecessary.")
 def join_command(
     store: str,
@@ -222,8 +240,8 @@ def _join(
 
 @app.command("outline")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
-@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum plies of the outlined wins.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
+@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum length of the outlined wins in plies.")
 def outline_command(store: str, only: str, least: int) -> Reply:
     """Write the outline of a proof: the winner's moves in the long wins that the store contains for an opening.
 
@@ -245,7 +263,7 @@ def outline_command(store: str, only: str, least: int) -> Reply:
 
 @app.command("check")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def check_command(store: str, only: str, threads: int) -> Reply:
     """Check the certificates under the plain rules, and record the results."""
@@ -265,7 +283,7 @@ def check_command(store: str, only: str, threads: int) -> Reply:
 
 
 @app.command("count")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def count_command(only: str, threads: int) -> Reply:
     """Find the longest play under the certificates that are kept with the study, and record its length.

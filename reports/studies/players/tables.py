@@ -243,7 +243,7 @@ def _check_plies(stored: StoredMatch) -> None:
 
 
 def cells(found: dict[str, dict[str, Any]], pairings: tuple[PublishedPair, ...] = PAIRINGS) -> list[ComparedCell]:
-    """Return the published cells beside the stored matches."""
+    """Return the published cells together with the results of the stored matches."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 

@@ -112,7 +112,8 @@ class ScaleModel:
                 best = min(best or (seconds, power), (seconds, power))
         if best is None:
             raise InputError(
-                f"no tier may need more than {1 << _MOST_MEMORY} bytes", subject=f"{men} men of {self.variant.name}"
+                f"a tier needs more than {1 << _MOST_MEMORY} bytes per worker",
+                subject=f"{men} men of {self.variant.name}",
             )
         memory = 1 << best[1]
         plans = self.tiers.plans(tiers, memory) or {}
@@ -225,7 +226,7 @@ class ScaleModel:
 
 
 def _finer(slices: int, workers: int) -> list[int]:
-    """Return the possible numbers of slices for a tier, up to a few per worker."""
+    """Return the numbers of slices to try for a tier: the given number, and larger ones up to a few per worker."""
     more = [_FOR_EACH << power for power in range(workers.bit_length())]
     return [max(slices, 1), *(count for count in more if count > slices)]
 
@@ -253,7 +254,10 @@ _FINER: Final = 1.1
 
 
 class SlicedPlan(NamedTuple):
-    """The number of slices of a tier (0 in memory), and how many times its own number of rows a slice needs."""
+    """How a tier is built: the number of slices (0 if it is built in memory), and the rows that a slice needs.
+
+    ``seen`` is the number of needed rows as a multiple of the slice's own rows.
+    """
 
     slices: int
     seen: float

@@ -47,7 +47,7 @@ class Built(Result):
 
 
 def built() -> dict[str, Any]:
-    """Return the build of tiers with more men than the measured tiers, as plain data."""
+    """Return the stored build of tiers with more men than the measured tiers have, as plain data."""
 
     def _classes_are_counted(stored: Built, _: str) -> None:
         if stored.men not in _MEN or stored.classes != _classes(stored.men):

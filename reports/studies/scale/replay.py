@@ -56,7 +56,7 @@ class _Phase(NamedTuple):
 
 
 def fit_costs(trace: Trace) -> Costs:
-    """Fit the time that tasks take in addition to their processor time to a trace."""
+    """Return the time that tasks take in addition to their processor time, fitted to a trace."""
     from scipy.optimize import nnls
 
     if trace.workers != 1:
@@ -149,7 +149,7 @@ def replay(
 WORKER: Final = "worker"
 LEAD: Final = "lead"
 _NOTHING: Final = 1e-12
-"""Remaining time of a task, in seconds, that is treated as 0 because of rounding."""
+"""Remaining seconds of a task below which the task counts as finished, to allow for rounding errors."""
 
 
 class Schedule(NamedTuple):
