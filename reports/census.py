@@ -155,7 +155,11 @@ def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
 
 
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the number of classes in each part of a state graph. The parts differ in where play can lead."""
+    """Return the number of classes in each part of a state graph.
+
+    The parts are the classes from which the start can recur, those in the largest other loop, the other undecided
+    classes, and the decided ones.
+    """
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]
     other_loop = 0 if largest == returning else largest

@@ -32,7 +32,7 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights for large boards, and for those of them with corner escapes; both were tested in matches."""
+"""Further hand-set weights for large boards, and for large boards with corner escapes. They were tested in matches."""
 
 
 def hand_weights(family: str) -> Mapping[str, float]:

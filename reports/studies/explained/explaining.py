@@ -213,7 +213,7 @@ class _Explaining:
         )
 
     def _close(self, words: NDArray[np.uint64], orbits: NDArray[np.int64]) -> ClosedReport:
-        """Return the structure of the closed set. Classes that can be entered from outside the set count as failures."""
+        """Return the structure of the closed set. Classes that can be entered from outside count as failures."""
         self.progress.begin("closed", len(words))
         found = predecessors_within(self.variant, words)
         self._fail(self.engine.boards(words[found.entered]))

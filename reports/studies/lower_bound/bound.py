@@ -63,8 +63,8 @@ class ProvedBound(LowerBound, extra="forbid"):
 def closures_within(budget: int) -> list[RegionMaterial]:
     """Return the materials of an outer region that raise the bound most, as far as the budget allows.
 
-    For each material, a number of region placements must be examined. Materials come first if the number of counted
-    placements with this material in the upper region is large in proportion.
+    The materials are ordered by a ratio, the largest first: the number of counted placements with the material in the
+    upper region, divided by the number of placements of the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)

@@ -433,7 +433,7 @@ class _Builder:
 
 
 def _without_loops(game: _Game) -> list[tuple[int, int]]:
-    """Return the plies of a game without those between repetitions of a position."""
+    """Return the plies of a game, leaving out those between two occurrences of the same position."""
     rules, here = game.rules, game.rules.start()
     seen = {(frozenset(here.pieces.items()), here.side): 0}
     kept: list[tuple[int, int]] = []

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HISTOGRAM: Final = (10, 10, 10, 10)
-"""Shape of the counts, with axes for the attackers and white pieces that leave upward, then for those downward."""
+"""Shape of the counts. The axes are attackers and white pieces that leave upward, then those that leave downward."""
 _HOSTILE: Final = 1 << len(MIDDLE)
 _UP: Final = sum(1 << p for p, cell in enumerate(MIDDLE) if cell // SIZE == SIZE // 2 + 1 or cell in UPWARD)
 

@@ -263,7 +263,7 @@ def _cell(pairing: PublishedPair, side: str, match: dict[str, Any]) -> ComparedC
 
 
 def noticed(games: int, theirs: float, ours: float) -> float:
-    """Return the probability that a published result over `games` games is called incompatible with ours.
+    """Return the probability that the published result of `games` games is found to be incompatible with ours.
 
     Each game is won or lost. The probability of a win is `theirs` in the published games and `ours` in our own. The
     result is the power of the test: the chance that a real difference is noticed.
