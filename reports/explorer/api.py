@@ -72,7 +72,7 @@ from tablut.variants.schema import write_variant
 from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
-"""Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes at most some seconds."""
+"""Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes a few seconds at most."""
 
 
 def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIRouter:

@@ -223,7 +223,7 @@ def check_range(shortest: int | None, longest: int | None) -> None:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if the path of an output folder is that of a file. Call this before any work is done."""
+    """Raise `InputError` if an output folder's path is that of an existing file. Call this before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"

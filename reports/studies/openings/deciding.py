@@ -39,7 +39,7 @@ class Source(Result):
 class Opening(Result):
     """An opening: moves from the start, and the claim about the resulting position.
 
-    If ``every`` is set, each possible next move also makes an opening, for which ``listed`` is false. An opening may
+    If ``every`` is set, each possible next move also leads to an opening, for which ``listed`` is false. An opening may
     also be a board with fewer men, which has a name and a position instead of moves.
     """
 
