@@ -116,7 +116,7 @@ def write_line(record: GameRecord, variant: Variant) -> str:
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """
     if record.start is not None or not record.moves:
-        raise InputError("cannot store a game without moves, or one that begins from another position", subject="archive")
+        raise InputError("cannot store a game without moves or with another start position", subject="archive")
     black_first = variant.rules.first == "black"
     taken = [sum(len(move.captures or ()) for move in record.moves[side::2]) for side in (0, 1)]
     attackers, defenders = taken if black_first else reversed(taken)
