@@ -1,8 +1,8 @@
 """Shared code for all pages of the report: reading stored results, and rendering files.
 
-**Stored results.** Each file is the output of a command with ``--json``. When it is read, its size is limited, it is
-validated with the model of the command's result, and its consistency is checked (sums, names, lines of play). A damaged
-file is reported by name and never rendered.
+**Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
+fields are validated with the model of the command's result, and its consistency is checked (sums, names, lines of
+play). A damaged file is reported by name and never rendered.
 
 **Files.** Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a
 drawing library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code

@@ -15,7 +15,7 @@ are always in Italian and have hardly changed over the years, so the reader uses
 - ``Pedina bianca rimossa in: d5``, a capture, which is written twice in some years;
 - ``Mossa …``, ``Giocatore …`` and similar messages: the preceding move was rejected.
 
-A move counts only if it is followed by the state after the move. Boards of 7×7 are written without line breaks.
+A move counts only if it is followed by the state after the move. A 7×7 board is written without line breaks.
 """
 
 from __future__ import annotations
