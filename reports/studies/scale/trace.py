@@ -1,7 +1,7 @@
 """Measurement of each task of a build, with a scheduler and an observer that the build uses.
 
-A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices: planning
-before the first pass, or packing at the end.
+A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices. This
+work is planning before the first pass, or packing at the end.
 
 Times of different processes are comparable only if the clocks of their machines agree.
 """
