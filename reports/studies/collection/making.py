@@ -258,7 +258,7 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
 def grade(plies: int, temptations: int) -> int:
     """Return the difficulty of a puzzle, from 1 to 5.
 
-    The easiest puzzles have the grade 1. Every two additional plies and every eight tempting wrong moves add 1.
+    The easiest puzzles have grade 1. Every two additional plies and every eight tempting wrong moves add 1.
     """
     return min(5, max(1, 1 + (plies - 3 + 1) // 2 + temptations // 8))
 

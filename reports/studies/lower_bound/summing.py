@@ -107,8 +107,8 @@ def _accumulate(
     """Add the product of a histogram of the middle and the upper region's polynomials to ``low`` and ``high``.
 
     ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), with axes as in `_region_polynomials`. ``low``
-    and ``high`` have the shape (2, 10, 10, 17, 9). Their axes are: whether the king is in the lower region, the
-    attackers and the white pieces that go there from the middle, and the material.
+    and ``high`` have the shape (2, 10, 10, 17, 9). The first axis is 1 if the king is in the lower region. The next two
+    are the attackers and the white pieces that go there from the middle, and the last two are the material.
     """
     for up_black in range(10):
         for up_white in range(10 - up_black):
