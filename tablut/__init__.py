@@ -1,6 +1,6 @@
-"""The game of Tablut and its tafl relatives: variants, positions, rules, engine and the command line.
+"""The game of Tablut and related tafl games: rule sets, positions, moves, the engine, and the command line.
 
-Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
+Importing the package is cheap, because it does not load compiled kernels, sympy or rich.
 """
 
 import lazy_loader

@@ -26,7 +26,7 @@ def square_name(square: int, size: int) -> str:
 
 def parse_square(name: str, size: int) -> int:
     """Return the index of a square from its name in lower or upper case; the inverse of `square_name`."""
-    # The length is checked first, because `int` raises a different error for thousands of digits.
+    # The length is checked first, because `int` raises a different error for a text of thousands of digits.
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
     if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
@@ -48,6 +48,6 @@ def position_text(rows: Sequence[str], side: str) -> str:
 def _row_text(row: str) -> str:
     """Return a row in which runs of empty cells are written as numbers.
 
-    Cached, because solving in plain Python writes millions of rows, most of them many times.
+    The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
     return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))

@@ -30,7 +30,7 @@ OTHER_SIDE: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 
 _LETTERS = "bwK"
 _TEXT = 480
-"""Maximum length of a position in an error message, enough for a board of side 19."""
+"""Maximum length of a position in an error message; it is enough for a 19×19 board."""
 _ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
 _PIECES = {"b": "b", "w": "w", "K": "K"}
 _FOREIGN = dict.fromkeys("tT", "OpenTafl's ")
@@ -44,13 +44,13 @@ _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
 
 
 NARROW: Final = 11
-"""Side of the largest board that uses the narrow layout of lines and moves, which suffices for Tablut."""
+"""Side length of the largest board that uses the narrow layout of lines and moves."""
 WIDEST: Final = len(FILES)
-"""Side of the largest board that is supported."""
+"""Side length of the largest supported board."""
 
 
 def code_of_cells(start: Any, target: Any, size: int) -> Any:
-    """Return the code of a move, or the codes of an array of moves: 14 bits on every board.
+    """Return the 14-bit code of a move, or the codes of an array of moves.
 
     `tablut.engine.layout` describes the codes.
     """
@@ -72,7 +72,7 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
 
 @runtime_checkable
 class BoardLike(Protocol):
-    """The part of `tablut.board.Board` used by modules that `board` itself imports."""
+    """The part of `tablut.board.Board` that is used by the modules that `board` itself imports."""
 
     @property
     def variant(self) -> Variant:
@@ -99,7 +99,7 @@ class Move:
     start, target : int
         Indices of the squares.
     size : int
-        Side of the board in cells, which determines the names of the squares.
+        Side length of the board in cells, which determines the names of the squares.
 
     Examples
     --------
@@ -120,7 +120,7 @@ class Move:
         text : str
             For example ``e4-e7``.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -151,7 +151,7 @@ class Move:
         code : int
             ``start | target << 7`` on boards up to 11×11.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -167,7 +167,7 @@ class Move:
 
     @property
     def code(self) -> int:
-        """The engine's code of the move, of 14 bits: ``start | target << 7`` on boards up to 11×11."""
+        """The engine's 14-bit code of the move: ``start | target << 7`` on boards up to 11×11."""
         return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
@@ -197,7 +197,7 @@ class Move:
     def __repr__(self) -> str:
         try:
             return f"Move.parse({str(self)!r}, {self.size})"
-        except InputError:  # squares off the board have no names
+        except InputError:  # a square off the board has no name
             return f"Move({self.start}, {self.target}, {self.size})"
 
 
@@ -276,7 +276,7 @@ class Position:
 
     @property
     def size(self) -> int:
-        """Side of the board in cells."""
+        """Side length of the board in cells."""
         return isqrt(len(self.cells))
 
     @property
@@ -286,7 +286,7 @@ class Position:
         return counts["b"], counts["w"]
 
     def rows(self) -> tuple[str, ...]:
-        """Return the rows of the diagram, the top rank first."""
+        """Return the rows of the diagram, from the top rank down."""
         size = self.size
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
@@ -318,7 +318,7 @@ class Position:
         return position_text(self.rows(), self.side) + "".join(f" {key}={value}" for key, value in self.fields.items())
 
     def grid(self) -> str:
-        """Return the position as N lines of N characters and a line with the side to move."""
+        """Return the position as a grid: N lines of N characters, and a line with the side to move."""
         return "\n".join([*self.rows(), self.side])
 
     @classmethod
@@ -328,11 +328,11 @@ class Position:
         Parameters
         ----------
         text : str
-            Either one line: the rows from the top rank down, separated by ``/``, with runs of empty cells as decimal
-            numbers; then a space, the side to move (``w`` or ``b``), and optional further fields. Or a grid: N lines of
-            N characters and a line with the side to move.
+            Either one line or a grid. The line consists of the rows from the top rank down, separated by ``/``, with
+            runs of empty cells as decimal numbers; then a space, the side to move (``w`` or ``b``), and optional
+            further fields. A grid consists of N lines of N characters and a line with the side to move.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -396,7 +396,7 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which runs of empty cells are numbers. ``foreign`` describes letters of other programs."""
+    """Expand a row in which numbers stand for runs of empty cells. ``foreign`` describes other programs' letters."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:

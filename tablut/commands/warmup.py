@@ -1,4 +1,4 @@
-"""``tablut warmup``: compile all kernels in advance by running small cases of every command that needs kernels."""
+"""The command ``tablut warmup``, which compiles all kernels in advance by running every command that needs them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
 _CASES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-"""Command lines that together use all kernels, for boards of one word and of several.
+"""Command lines that together use all kernels, for small boards (one machine word) and for large ones.
 
 ``{folder}`` stands for a temporary folder that all cases share.
 """
@@ -44,7 +44,7 @@ class _Warmup(Result):
     help="Folder for kernels that a wheel can contain: they are compiled for the baseline processor, not this one.",
 )
 def warmup_command(into: Path | None) -> Reply:
-    """Compile all kernels for this machine in advance, so that no later command has to wait.
+    """Compile all kernels for this machine in advance, so that later commands start faster.
 
     Kernels that are already compiled are only loaded. The command runs small cases of every command
     that needs kernels.
