@@ -17,6 +17,8 @@ from contextlib import redirect_stderr, redirect_stdout
 from typing import TYPE_CHECKING, Any, Final
 from urllib.request import urlopen
 
+from tablut.work.progress import plural
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -39,6 +41,9 @@ def main() -> int:
         problem = check()
         failures += bool(problem)
         print(f"{'failed' if problem else 'ok':6}  {time.perf_counter() - started:5.1f} s  tablut {name}{problem}")  # noqa: T201
+    from tablut.work.clocks import compiled_kernels
+
+    print(f"{plural(compiled_kernels(), 'kernel')} compiled, {plural(failures, 'check')} failed")  # noqa: T201
     return min(failures, 1)
 
 

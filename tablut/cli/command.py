@@ -28,7 +28,10 @@ MOVED: Final = {
     "tablut census --again": "use `tablut census count`",
     "tablut census --count-last": "use `tablut census count`",
     "tablut census --part": "use `tablut census count`",
+    "tablut census --resume": "leave it out: work in a folder is always resumed",
+    "tablut prove --resume": "leave it out: work in a folder is always resumed",
     "tablut puzzle make": "in a checkout, run python -m reports.studies.collection",
+    "tablut reachable estimate --resume": "leave it out: work in a folder is always resumed",
     "tablut replay --repetition": "use `tablut games`",
     "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
 }

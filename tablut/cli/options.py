@@ -13,7 +13,7 @@ from typing import Any, Final
 import click
 
 from tablut.board import Board
-from tablut.cli.command import Decorator, argument, beginning, bundle, flag, option, whole
+from tablut.cli.command import Decorator, argument, beginning, bundle, option, whole
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
@@ -101,8 +101,6 @@ class LongWork:
     store: str | None
     threads: int
     scheduler: str | None
-    resume: bool = False
-    """This option has no effect, because work in a folder is always resumed. Published commands still contain it."""
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.store is None:
@@ -131,7 +129,6 @@ def long_work(threads: str, store: str = "Folder for the results, from which a r
         option("--store", metavar="DIR", help=store),
         threads_option(threads),
         scheduler_option,
-        flag("--resume", hidden=True),
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.studies.explained.explaining import explain
-from tablut.cli.command import command, flag, option, whole
+from tablut.cli.command import command, option, whole
 from tablut.cli.options import threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress
@@ -24,7 +24,6 @@ NAME = "python -m reports.studies.explained"
 @command()
 @variant_option(default="ashton")
 @option("--store", metavar="DIR", help="Folder for the census. [default: a temporary one]")
-@flag("--resume", hidden=True, expose_value=False)
 @whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
 @threads_option("Number of parallel tasks of the census.")
 def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
