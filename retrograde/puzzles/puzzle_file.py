@@ -287,7 +287,7 @@ def shipped_ids() -> tuple[str, ...]:
 def read_puzzle_text(source: str) -> str:
     """Return puzzles as text, given the path of a file, the name of a built-in file, or the id of a built-in puzzle."""
     if _is_file(source):
-        return read_text(Path(source), "puzzle file", MOST_BYTES)
+        return read_text(Path(source), "puzzle file", MOST_BYTES, pipes=True)
     name, names = source.lower(), [COLLECTION, *collection_names()]
     if name in names:
         return _shipped_text(name)
@@ -295,7 +295,7 @@ def read_puzzle_text(source: str) -> str:
     if name in lines:
         return lines[name]
     if _exists(source):  # a folder or a device: `read_text` raises a suitable error
-        return read_text(Path(source), "puzzle file", MOST_BYTES)
+        return read_text(Path(source), "puzzle file", MOST_BYTES, pipes=True)
     hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a built-in puzzle")
     raise InputError("does not exist", subject=f"puzzle file {excerpt(source)}", remedy=hint)
 

@@ -144,7 +144,7 @@ def warn(message: str) -> None:
 def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
     """Return the content of a file, or of standard input for ``-``."""
     if source != "-":
-        return files.read_bytes(Path(source), what, most)
+        return files.read_bytes(Path(source), what, most, pipes=True)
     stream = getattr(sys.stdin, "buffer", None)
     try:
         content = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
@@ -158,7 +158,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
     """Return the text of a UTF-8 file, or of standard input for ``-``."""
     if source != "-":
-        return files.read_text(Path(source), what, most)
+        return files.read_text(Path(source), what, most, pipes=True)
     try:
         text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -233,7 +233,7 @@ def check_known(variant: Variant, who: str, unknown: Collection[str] | None = No
 
 def _from_file(path: Path) -> Variant:
     try:
-        text = read_text(path, "variant file", FILE_BYTES)
+        text = read_text(path, "variant file", FILE_BYTES, pipes=True)
     except InputError as error:
         missing = isinstance(error.__cause__, FileNotFoundError)
         raise VariantError(f"{error}{_other_file(path) if missing else ''}") from error

@@ -30,14 +30,20 @@ _STEP = 1 << 20
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
-    """Return the content of a file from outside. The file must be an ordinary file of at most ``most`` bytes."""
+def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> bytes:
+    """Return the content of a file from outside, which has at most ``most`` bytes.
+
+    With ``pipes``, it may be a pipe that the user has named, such as a process substitution of the shell. Otherwise it
+    must be an ordinary file: in a store, a pipe would make the reader wait forever.
+    """
     shown = f"{what} {excerpt(str(path))}"
     try:
         # The file is opened in non-blocking mode, because `open` would otherwise wait forever for the writer of a pipe.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            if pipes and stat.S_ISFIFO(found.st_mode):
+                os.set_blocking(file.fileno(), True)
+            elif not stat.S_ISREG(found.st_mode):
                 raise InputError("is not an ordinary file", subject=shown)
             # This never reads more than the limit, even if the file grows at the same time.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
@@ -54,10 +60,10 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     return content
 
 
-def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
+def read_text(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> str:
     """Return the text of a UTF-8 file from outside, with all line ends converted to line feeds."""
     try:
-        text = read_bytes(path, what, most).decode("utf-8-sig")
+        text = read_bytes(path, what, most, pipes=pipes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("is not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
