@@ -10,7 +10,7 @@ from pathlib import Path
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 
 
 def _name_hidden_packages() -> None:
