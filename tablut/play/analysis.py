@@ -155,7 +155,8 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist, so the length of this win is not a dtm.
+            # A win found by the search is proven, but a shorter win may exist. Therefore the length of the win is not
+            # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
@@ -199,7 +200,8 @@ class AnalysedPly(Result):
     score : int
         Score before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
-        Proven value before the move for the side that made it, its distance in plies, and its source. See `Insight`.
+        Proven value of the position before the move for the side that made it, the number of plies to the end, and the
+        source of the value. See `Insight`.
     best : list of str
         Best moves.
     line : list of str

@@ -213,7 +213,7 @@ class TerminalGame:
         return self.ending
 
     def _after(self) -> bool:
-        """Ask for commands after the end of the game, and return whether the game continues."""
+        """Read commands after the end of the game, and return whether the game continues."""
         while (line := self._ask("over> ")) is not None:
             word = line.split(maxsplit=1)[0].lower() if line else ""
             if word in ("resign", "hint", "eval", "table", "moves") or (word and word not in _WORDS):

@@ -1,4 +1,4 @@
-"""Tournaments with a match between every pair of players, ratings of the players, and measures of a game."""
+"""Tournaments (a match between every pair of players), ratings of the players, and measures of a game."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Number of virtual draws against a player of mean rating, which are added to the results of each player."""
+"""Number of virtual draws that are added to each player's results. The virtual opponent has the mean rating."""
 
 
 class Rating(NamedTuple):

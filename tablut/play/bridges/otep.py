@@ -1,4 +1,4 @@
-"""OpenTafl's engine protocol (OTEP), used for external engines as players and as a front for our engine.
+"""OpenTafl's engine protocol (OTEP), used for external engines as players and for our engine in OpenTafl.
 
 The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot
 transmit the earlier moves of a game in progress, so the current position is sent as the start position.
@@ -112,7 +112,10 @@ class OtepWords(Words):
 
 
 class OtepFront(Front):
-    """Front for OpenTafl. If a position sent by the client contradicts the moves, the engine adopts that position."""
+    """Front end for OpenTafl.
+
+    If a position sent by the client contradicts the moves, the engine adopts that position.
+    """
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {

@@ -46,7 +46,7 @@ REFUSAL: Final = "refusal"
 
 
 class ProgramError(MachineError):
-    """Error raised when a program has exited or violated its protocol. It counts as a failure of the machine."""
+    """Error raised when a program has exited or violated its protocol. It is reported like a failure of the machine."""
 
 
 class LateError(ProgramError, TimeoutError):

@@ -40,7 +40,7 @@ _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Time in seconds allowed for reading a move that arrives just as the time limit expires. It counts as in time."""
+"""Time in seconds allowed for reading a move that arrives just as the time limit expires. Such a move is in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
@@ -487,7 +487,7 @@ ENDS: Final = {
 
 
 class Ruling(NamedTuple):
-    """Verdict at the end of a game, which consists of the termination and the result."""
+    """Verdict at the end of a game: the termination and the result."""
 
     termination: str
     result: GameResult

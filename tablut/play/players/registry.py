@@ -416,7 +416,7 @@ _MOMENT: Final = 0.02
 def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
     """Return a new player whose first move takes no longer than later moves.
 
-    Before it is created, a second, small player chooses a move, so that all kernels are compiled or loaded.
+    First, a temporary player with little memory chooses a move, so that all kernels are compiled or loaded.
     """
     board = Board(variant)
     if board.outcome() is None:

@@ -13,8 +13,8 @@ The scoring scheme (section III-B of the McGill player paper) gives points for a
 The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king does not count
 among these pieces. A path is open if white could take it if it were white's turn. The central squares are the castle
 and the squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that
-wins the game counts as a capture of the king. A move that loses the game for its own side counts as a move that allows
-the capture or the path.
+wins the game counts as a capture of the king. A white move that loses the game counts as a move after which the king
+can be captured. A black move that loses the game counts as a move after which the king has an open path.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". So
 `Scheme.first` is added to the score of a white move after which the king stands on a victory path, and

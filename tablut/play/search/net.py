@@ -62,7 +62,7 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
-    """Return the weighted sum of the units.
+    """Return the weighted sum of the outputs of the units.
 
     The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
     the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop

@@ -134,7 +134,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the legal killer moves of a node that cannot capture, and return their number."""
+    """Write those killer moves of a node that are legal and cannot capture, and return their number."""
     count = 0
     for number in range(2):
         move = I64(state.killers[2 * node.ply + number])
@@ -351,7 +351,7 @@ def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet
         late = min(I64(state.reductions[min(node.depth, 63) * 64 + min(searched, 63)]), node.depth - 1)
         if node.principal or king:
             late = max(late - 1, 0)
-        # Division rounds down, so any negative history score adds a ply to the reduction.
+        # Division rounds down, so any negative history score adds at least one ply to the reduction.
         late -= I64(state.history[node.side * HISTORY + move]) // _HISTORY_PLY
         late = min(max(late, 0), node.depth - 1)
     return late

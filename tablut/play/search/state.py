@@ -37,7 +37,7 @@ class SearchCounters:
     before_root: int
     """Number of positions before the root that may recur."""
     limit_ply: int
-    """Number of plies from the root at which the game is drawn."""
+    """Number of plies, counted from the root, after which the game is drawn."""
     repetition_rule: int
     """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
     recurrence: int
