@@ -427,8 +427,8 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
     """Return the last move that the loser made while the game was still open for that side.
 
-    If the winner is to move, only proven values count, because the estimate after the winner's move already contains
-    the information in an estimate before it.
+    In a position with the winner to move, only a proven value counts. An estimate is ignored there, because the
+    estimate after the winner's move contains the same information.
     """
     if winner not in ("white", "black"):
         return None

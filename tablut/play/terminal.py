@@ -91,7 +91,7 @@ class TerminalSettings(NamedTuple):
     players : dict of Player or None
         Players by colour, with None for a person.
     name : str
-        Name displayed for the players.
+        Name displayed for every player that is not a person.
     limits : SearchLimits
         Limits of the players for each move.
     advice : SearchLimits

@@ -1,8 +1,8 @@
 """External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
 The protocol of a program is a subclass of `Words`. The output of a process is not trusted, so the length of lines is
-limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a caller never
-waits longer than the time limit that it passes.
+limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits
+longer than the time limit passed to it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _MOST_ANSWERS: Final = 1000
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Time in seconds within which a program must exit after it has been asked to."""
+"""Time in seconds within which a program must exit after being asked to exit."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
 """Kind of answer with which a program refuses a request. It can be sent instead of any other answer."""

@@ -1,8 +1,9 @@
 """The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for front ends.
 
 A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front end implements another protocol
-for our engine. It translates the client's lines for an `EngineSession`, and translates the responses back. TaflZero's
-protocol, which uses a different FEN, is described in the ``README.md`` of https://github.com/sovelin/taflzero.
+for the toolkit's engine. It translates the client's lines for an `EngineSession`, and translates the responses back.
+TaflZero's protocol, which uses a different FEN, is described in the ``README.md`` of
+https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ class TaflZeroWords(UciWords):
         return write_fen_move(one) if isinstance(one, Move) else f"fen {write_fen(one)}"
 
 
-# -- front ends, which implement other protocols for our engine ----------------------------
+# -- front ends, which implement other protocols for the toolkit's engine ------------------
 
 
 UNTIMED: Final = 2.0

@@ -3,7 +3,7 @@
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
 repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
 legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
-same happens if the game is over under our rules, but the server continues it.
+same happens if the game is over under the client's rules, but the server continues it.
 
 When the client is to move, its clock starts as soon as the first byte of the state arrives. Whatever the player does, a
 move is sent before the server's time limit expires. If the server closes the connection without a result, the result is
@@ -272,7 +272,7 @@ class _ClientGame:
         complain: Callable[[str], None],
     ) -> None:
         # There are two boards: the game as played (`record`), and the board that the player receives (`view`). The
-        # latter has a shorter history if the server continued a game that is over under our rules.
+        # latter has a shorter history if the server continued a game that is over under the client's rules.
         self.record: Board | None = None
         self.view: Board | None = None
         self.result: GameResult | None = None
@@ -347,7 +347,8 @@ class _ClientGame:
         assert self.view is not None
         over = self.view.outcome()
         if over is not None:
-            # The competition's server does not notice that a side has no moves. It waits until our time runs out.
+            # The competition's server does not notice that a side has no moves. It waits until this side's time runs
+            # out.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout

@@ -59,7 +59,7 @@ LOSSES_COUNT: Final = 3
 NEXT_STATES: Final = 4
 """Visits in the logarithm of UCT: 1 to count all next states (figure 8), 0 to count the state itself."""
 DEFINITIONS: Final = 5
-"""Additional ends of playouts: `NONE`, `AWARE` or `BLIND`."""
+"""Additional conditions that end a playout: `NONE`, `AWARE` or `BLIND`."""
 LIMIT_PLY: Final = 6
 """Number of plies, counted from the root, after which the game is drawn."""
 PLAYOUTS: Final = 7

@@ -327,11 +327,11 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     ),
     "payoff": PlayerSpec(
         f"{_HERE}.minimax:PayoffPlayer",
-        "minimax with iterative deepening, which values pieces and distance to a corner",
+        "minimax with iterative deepening, and values for pieces and distance to a corner",
         ended_by=_SEARCH,
     ),
     "minimax3": PlayerSpec(
-        f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, which values king and pieces", ended_by=_SEARCH
+        f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, with values for king and pieces", ended_by=_SEARCH
     ),
 }
 """Players shipped with the package, by name."""

@@ -30,7 +30,7 @@ _LOOK_EVERY = 1000
 ASSURED = 8000
 """Number of nodes (about 2 ms) that are searched, even if long waits are expected, unless the deadline has passed."""
 FIRST_LOOK = 2000
-"""Number of nodes (about 0.5 ms) before the clock is first read, so that a late search also finds a move."""
+"""Number of nodes (about 0.5 ms) before the clock is first read, so that a search started late also finds a move."""
 WAITS = 2
 """Number of waits before the result is delivered: one until the thread runs, one for the interpreter's lock."""
 

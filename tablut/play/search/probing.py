@@ -1,8 +1,8 @@
 """Tablebase values of the moves in a position, corrected for the history of the game.
 
-A tablebase values each position as if a game began there. This module first applies the rules that depend on the
-history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these rules
-determine the value of the move.
+A tablebase values each position as if a game began there. Before using these values, this module applies the rules that
+depend on the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these
+rules determine the value of the move.
 """
 
 from __future__ import annotations
