@@ -31,7 +31,7 @@ from tablut.work.files import check_output
 from tablut.work.progress import plural
 
 # The modules for the protocol, the server and the terminal are imported only where they are used, because choosing a
-# single move needs none of them.
+# single move does not need them.
 if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings

@@ -282,7 +282,7 @@ class EngineSession(LineProtocol):
         Parameters
         ----------
         seconds : float
-            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may take longer.
+            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may exceed this time.
         """
         if self._searching() and self._search is not None:
             self._search.stop()

@@ -85,7 +85,7 @@ class MatchSummary(Result):
     elo, elo_interval : float or None, list of float or None
         Score converted to a difference in Elo, with its interval. A value that would be infinite is None.
     superiority : float
-        Likelihood that the first player is the better player.
+        Likelihood that the first player is the stronger player.
     by_colour : dict
         Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
@@ -380,7 +380,7 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     )
 
 
-# -- records of the games on disk, which are written when a game ends and checked when read --
+# -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
 # A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the

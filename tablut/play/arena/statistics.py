@@ -158,7 +158,7 @@ def _error(tally: Tally) -> float | None:
 
 
 def superiority(tally: Tally) -> float:
-    """Return the likelihood that the first player is the better player."""
+    """Return the likelihood that the first player is the stronger player."""
     error = _error(tally)
     if error is not None:
         return float(norm.cdf((tally.share - 0.5) / error))

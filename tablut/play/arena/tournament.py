@@ -190,7 +190,7 @@ class Rating(NamedTuple):
 def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -> list[Rating]:
     """Return the maximum-likelihood ratings, computed by Newton's method on a concave likelihood.
 
-    ``points`` maps each pair of players to the points of the first one and the number of games.
+    ``points`` maps each pair of players to the points of its first player and the number of games.
     """
     won, games = np.zeros((players, players)), np.zeros((players, players))
     for (first, second), (score, count) in points.items():

@@ -131,7 +131,7 @@ class Words(ABC):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError if the protocol cannot express the limits, or a start position that is not the variant's."""
+        """Raise InputError if the protocol cannot express the limits, or a start position other than the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"

@@ -371,12 +371,12 @@ class Referee(OneCaller):
         return path
 
 
-# -- connection to a player, in which the size of every buffer is limited ------------------
+# -- connection to a player, with a limit on the size of every buffer ----------------------
 
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Maximum number of unsent bytes (about forty states). A player that leaves more unread is disconnected."""
+"""Maximum number of unsent bytes (about forty states). A player with more unread bytes is disconnected."""
 
 
 class Connection:

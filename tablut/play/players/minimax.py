@@ -50,7 +50,7 @@ BERKELEY: Final = 1
 # Indices into `MinimaxState.counters`.
 ROOT_MOVES: Final = 0
 ROOT_MOVE: Final = 1
-"""Best of the root moves that were searched completely, or -1 if none was."""
+"""Best of the root moves that were searched completely, or -1 if there is no such move."""
 ROOT_SCORE: Final = 2
 ROOT_DONE: Final = 3
 """Number of root moves that were searched completely."""

@@ -356,14 +356,14 @@ class MoveStatistics(NamedTuple):
 
 
 class MonteCarloPlayer(ReproducedPlayer):
-    """``mcts``: traditional Monte Carlo player of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
+    """``mcts``: traditional Monte Carlo player of Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
     It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
 
     The paper leaves some points open. Here the steps are counted from the root or, if ``from=leaf`` is set, from the
     first new state. The player chooses the move with the highest objective, breaks ties by the number of visits, and
     breaks remaining ties at random. A simulation that ends undecided counts only as a visit. Each simulation stores one
-    new state. Statistics are forgotten between moves, unless ``keep=yes`` is set. If there is only one legal move, it
+    new state. Statistics are discarded between moves, unless ``keep=yes`` is set. If there is only one legal move, it
     is played without any simulation.
     """
 

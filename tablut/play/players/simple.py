@@ -323,15 +323,15 @@ class RandomPlayer(ReproducedPlayer):
 
 
 class GreedyPlayer(ReproducedPlayer):
-    """The greedy player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
+    """The greedy player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
 
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
     The paper leaves some points open. Here, one of several captures, or one of several moves that come equally near to
     the corner, is chosen at random. The king counts as a piece, and capturing it is no better than capturing a soldier.
-    Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come nearer, the
-    move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
+    Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come nearer to
+    the corner, the move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
     """
 
     name = "greedy"
@@ -353,7 +353,7 @@ class GreedyPlayer(ReproducedPlayer):
         return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
-        """Return the king's moves that come nearest to an escape, or an empty list if none brings the king nearer."""
+        """Return the king's moves that come nearest to an escape, or an empty list if no move brings it nearer."""
         king = board.king()
         nearer = {move: self._distance(move.target) for move in moves if move.start == king}
         least = min(nearer.values(), default=0)
@@ -368,7 +368,7 @@ class GreedyPlayer(ReproducedPlayer):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III, which plays a random move among those with the best score
+# The heuristic player of the McGill paper, section III, which plays a random move among the moves with the best score
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
@@ -402,7 +402,7 @@ class MoveScores:
 
 
 class HeuristicPlayer(ReproducedPlayer):
-    """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
+    """The heuristic player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
     The legal moves are scored with the table of section III-B (see `tablut.play.players.simple`), and one of the moves
     with the best score is chosen at random (section VI-A).

@@ -359,7 +359,7 @@ def _anonymous(terrain: str) -> str:
 
 
 def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) -> list[tuple[int, tuple[bool, ...]]]:
-    """Return, for each cell term, the digit that the term counts and the places of the line on which it counts."""
+    """Return, for each cell term, the digit to count and the places on the line where the term counts it."""
     counted = []
     for term in CELL_TERMS:
         colour, _, where = term.partition("_")

@@ -1,9 +1,10 @@
 """Small neural network whose score is added to the terms and patterns of the evaluation.
 
-It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up weights. Each man contributes a
-weight that depends on its cell, the king's cell contributes a further weight, and the side to move contributes another.
-The sum is clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit
-is applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
+It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). The input of each unit is a sum of weights. Each man
+contributes a weight that depends on its cell, the king's cell contributes a further weight, and the side to move
+contributes another. The sum is clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of
+the units. Every unit is applied to the board under each of the eight symmetries of the square, with the same weights,
+so symmetric positions have equal scores.
 
 All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
 numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its

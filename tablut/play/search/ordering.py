@@ -304,9 +304,9 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best of the remaining moves, which begin at ``index``, to this position, and return it.
+    """Swap the best of the remaining moves to position ``index``, and return it.
 
-    ``stage`` is the stage after the one to which these moves belong.
+    The remaining moves begin at ``index``. ``stage`` is the number of the stage that follows theirs.
     """
     moves = moves_at(rules, state, node.ply)
     # The moves in the stages of the table move and of the killer moves have no ranks.

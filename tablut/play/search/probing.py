@@ -84,9 +84,9 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first is
-    played. The line ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE`
-    plies, or when ``due`` returns True.
+    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first in
+    the engine's order is played. The line ends early if a table is missing, if the history makes the win uncertain,
+    after `LONGEST_LINE` plies, or when ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)

@@ -85,7 +85,7 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 
 
 class Searcher(Stoppable):
-    """Search engine for one variant, which keeps its transposition table from move to move.
+    """Search engine for one variant. It keeps its transposition table from move to move.
 
     A searcher serves one caller at a time. While it is searching, only `stop` may be called. Any other call from
     another thread or from the observer raises `UseError`. A searcher cannot be copied or pickled.
@@ -178,7 +178,7 @@ class Searcher(Stoppable):
 
     @alone
     def forget(self) -> None:
-        """Clear the transposition table and the history of moves."""
+        """Clear the transposition table and the history scores of moves."""
         self._crew.forget()
         self._state.table[:] = 0
         self._state.history[:] = 0
@@ -539,7 +539,7 @@ class Crew:
         self._threads.clear()
 
     def forget(self) -> None:
-        """Clear the move histories of the helpers."""
+        """Clear the history scores of the helpers."""
         self.wait()
         for worker in self._workers:
             worker.state.history[:] = 0
