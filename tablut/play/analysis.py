@@ -209,11 +209,11 @@ class AnalysedPly(Result):
     loss : float
         Expected points that the move lost, between 0 and 1.
     grade : str
-        ``inaccuracy``, ``mistake``, ``blunder`` or empty.
+        ``inaccuracy``, ``mistake``, ``blunder`` or an empty string.
     missed_win : bool
         Whether a win was proved before the move but not after it.
     choice : BestMoveResult or None
-        Move that another player chose in the same position, or None if no player was given. Its score is None if that
+        Move that another player chose in the same position, or None if no player was given. The score is None if that
         player reports no scores.
     """
 

@@ -252,9 +252,10 @@ class GameMeasures(Result):
     log10_tree : Estimated
         Decimal logarithm of the product of the branching factors of a game.
     log10_power : float
-        Estimate used in the literature: mean length times the decimal logarithm of the mean branching factor.
+        Decimal logarithm of the size of the game tree as estimated in the literature: mean length times the decimal
+        logarithm of the mean branching factor.
     repeated : Estimated
-        Number of plies in a game that lead back to an earlier position with the same side to move.
+        Number of plies that lead back to an earlier position of the game with the same side to move.
     white, black, draws : int
         Number of wins of each side, and number of draws.
     white_score, white_score_interval : float, list of float

@@ -25,7 +25,7 @@ PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
-    """Return the protocol and the command in a name such as ``program:COMMAND``, or None for a name of another form."""
+    """Return the protocol and the command in a name such as ``program:COMMAND``, or None for any other name."""
     protocol, colon, command = name.partition(":")
     if not colon or protocol not in PROTOCOLS:
         return None
@@ -81,7 +81,7 @@ def name_of(player: Player, requested: str) -> str:
 
 
 def close_player(player: Player) -> None:
-    """Release the resources of a player, such as a process. Most players have none."""
+    """Release the resources of a player, such as a process. Most players have no such resources."""
     close = getattr(player, "close", None)
     if close is not None:
         close()

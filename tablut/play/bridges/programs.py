@@ -294,7 +294,7 @@ class Process:
         raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
 
     def _why(self) -> str:
-        """Return the reason why the program ended, in one line."""
+        """Return the reason why the program ended, as one line of text."""
         if self._fault:
             return self._fault
         with suppress(subprocess.TimeoutExpired):
@@ -340,7 +340,7 @@ class Process:
 
 
 class IdlePrograms:
-    """Pool of programs that wait for their next game. As a context manager, it ends all of them on exit.
+    """Pool of programs that wait for their next game. When used as a context manager, it ends all programs on exit.
 
     Several games may be played simultaneously, each with separate processes.
     """
@@ -475,7 +475,7 @@ class ProgramPlayer(OneCaller):
         return choice
 
     def over(self, winner: str) -> None:
-        """Store the result of the game, to be sent to the program by `close`."""
+        """Store the result of the game. `close` sends it to the program."""
         self._winner = winner
 
     def close(self) -> None:

@@ -253,7 +253,7 @@ class Referee(OneCaller):
     # -- connecting --------------------------------------------------------------------
 
     async def _accept(self, side: Side) -> Connection:
-        """Return the next connection in the operating system's queue."""
+        """Return the next connection from the operating system's queue."""
         sock, _ = await asyncio.get_running_loop().sock_accept(self._listeners[side])
         return Connection(*await asyncio.open_connection(sock=sock), time.monotonic())
 
@@ -494,7 +494,7 @@ class Ruling(NamedTuple):
 
 
 class Match:
-    """Refereed game. It processes the players' messages and provides the state to send to them."""
+    """Game that is being refereed. `receive` processes a player's message, and `state` is the state to send."""
 
     def __init__(
         self,

@@ -359,7 +359,7 @@ def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
-    """Create a player by its name.
+    """Create a player by name.
 
     Parameters
     ----------

@@ -142,8 +142,8 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """Return the rows of a net in the form that the kernels use.
 
-    There is one row for each man on each cell, each cell of the king and each side to move, followed by the output
-    weights. Raise InputError if the net is for a board of another size, or if a sum could overflow.
+    There is one row for each kind of man on each cell, for each cell of the king and for each side to move. The output
+    weights follow. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

@@ -1,7 +1,7 @@
 """Decisions about a node that can be made without searching its moves, and bookkeeping for each ply.
 
-The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All of them
-are exact, so both quiescence search and the full search can rely on them.
+The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All these
+decisions are exact, so both quiescence search and the full search can rely on them.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its deadline has been reached.
 
     The search reserves time for the `WAITS` waits that are still to come. For each of them, it reserves the length of
-    the longest wait so far. Even a late search examines a few nodes, because moves played without any search lose
-    games.
+    the longest wait so far. Even a search that starts late examines a few nodes, because moves played without any
+    search lose games.
     """
     counters = state.counters
     counters.next_reading = counters.nodes + _LOOK_EVERY

@@ -44,8 +44,8 @@ _HISTORY_LIMIT = 1 << 14
 def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
-    Return 0 if there is no such place. ``threats`` has 4N masks, and the first 2N are the result. Each cell is marked
-    in the masks of both its row and its column, regardless of the line along which the capture happens.
+    Return 0 if there is no such place. ``threats`` has 4N masks, and the result is written into the first 2N. Each cell
+    is marked in the masks of both its row and its column, regardless of the line along which the capture happens.
     """
     lines = 2 * rules.size
     scratch = advance(threats, I64(lines))

@@ -311,7 +311,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin). Afterwards, clear the deadline and the stop flag."""
+        """Set the deadline of a search (move time minus margin). On exit, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0

@@ -31,7 +31,7 @@ class SearchCounters:
     generation: int
     """Number of the search, which is stored in entries of the transposition table."""
     table_mask: int
-    """Number of words of the transposition table minus 8."""
+    """Number of words in the transposition table, minus 8."""
     root_moves: int
     """Number of root moves to choose from."""
     before_root: int
