@@ -541,7 +541,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
     "--player",
     metavar="NAME",
     shell_complete=complete_player,
-    help="Player, or program:COMMAND, whose choices are also shown. They are not used for grading.",
+    help="Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
 )
 @settings_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")

@@ -23,7 +23,7 @@ player_option = option(
 nodes_option = whole("--nodes", help="Node limit for a move. It makes results repeatable.")
 depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")
 tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped tablebase, if any]"
 )
 settings_option = option(
     "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."

@@ -383,10 +383,10 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 # -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the
-# game, and contain a digest of its content. A record is accepted only if it equals, character for character, the record
-# that this match would write, and if its game follows the rules. Edited records and records of other matches are
-# rejected.
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. The tags of the record identify the
+# match and the game, and contain a digest of the record's content. A record is accepted only if it equals, character
+# for character, the record that this match would write, and if its game follows the rules. Edited records and records
+# of other matches are rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")

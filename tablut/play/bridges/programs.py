@@ -203,7 +203,7 @@ class Process:
                 stderr=subprocess.PIPE,
                 # The program gets a separate process group, so that its children end with it and it receives no
                 # keyboard interrupt. It does not get a separate session, because Linux divides processor time between
-                # sessions, and the other player may run in this one.
+                # sessions, and the other player may run in this session.
                 **_OWN_GROUP,
             )
         except OSError as error:

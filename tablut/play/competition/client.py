@@ -293,7 +293,7 @@ class _ClientGame:
                 return
             text, began = message
             side = self._take(text)
-            # If another state has already arrived, this one needs no move.
+            # If another state has already arrived, this state needs no move.
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
 
@@ -327,7 +327,7 @@ class _ClientGame:
         self._refused = set()
         move = _move_to(view, state)
         if move is None:
-            self._complain("the state does not follow from the previous one; continuing from it")
+            self._complain("no legal move leads from the previous state to this one; continuing from here")
             self._begin_at(state, OTHER_SIDE[now.side])
             return
         self._tell(f"{view.turn} {move}")

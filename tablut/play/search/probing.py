@@ -121,7 +121,7 @@ def _can_be_spoiled(board: Board) -> bool:
 # A table values a position as if a game began there. The search therefore probes only right after a capture, when no
 # earlier position can recur. A position that the table values as won in n plies is then really won in n plies, because
 # the distance decreases with every ply of the winner's line and no position repeats. A position in which neither side
-# can force a win is a draw, unless a repetition loses the game. A position is also a draw if its win takes more plies
+# can force a win is a draw, unless a repetition loses the game. A position is also a draw if the win takes more plies
 # than the move limit leaves, because the winner cannot be forced to lose before the limit.
 #
 # The compiled index has about thirty arrays. Passing them as arguments would slow down every recursive call. Therefore

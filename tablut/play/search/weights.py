@@ -93,7 +93,7 @@ Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_af
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return the family of a variant. The family determines which set of weights the variant uses.
+    """Return the family of a variant, that is, the name of the set of weights that the variant uses.
 
     The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
     """
