@@ -82,7 +82,7 @@ class UciWords(Words):
     def settings(self) -> dict[str, str]:
         """Return the options to send to the program.
 
-        Raise InputError for a setting of the player that the program has not announced. Options shared by all players
+        Raise InputError if the player has a setting that the program has not announced. Options shared by all players
         are left out if the program has not announced them.
         """
         options, own = self.game.options, self.game.own

@@ -232,7 +232,7 @@ def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np
 
 @inlined
 def _value(tree: Tree, place: int) -> float:
-    """Return the objective of a stored state for the side that moved into it."""
+    """Return the value of the objective in a stored state, for the side that moved into it."""
     gained = I64(tree.wins[place]) - tree.counters[LOSSES_COUNT] * I64(tree.losses[place])
     return gained / max(I64(tree.visits[place]), I64(1))
 

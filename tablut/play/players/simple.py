@@ -409,7 +409,7 @@ class HeuristicPlayer(ReproducedPlayer):
     with the best score is chosen at random (section VI-A).
 
     The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
-    ``win=first``, the default, the player takes it. With ``win=table``, only the table decides.
+    ``win=first``, the default, the player takes a victory path. With ``win=table``, only the table decides.
     """
 
     name = "heuristic"

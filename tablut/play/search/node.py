@@ -307,7 +307,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, SearchNode]:
-    """Enter a node. Return whether it is settled before any move is tried, its value if it is settled, and its data."""
+    """Enter a node. Return whether the node is settled before any move is tried, its value if so, and its data."""
     state.line_length[ply] = 0
     selective = (state.counters.flags & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
@@ -348,8 +348,8 @@ def _recall(
 ) -> tuple[bool, int, int, int]:
     """Look up a node in the table.
 
-    Return whether its entry cuts off the node, the value, the stored move and the estimate. The move is 0 if none is
-    stored.
+    Return whether the stored entry cuts off the node, the value, the stored move and the estimate. The move is 0 if
+    none is stored.
     """
     flags = state.counters.flags
     data = U64(0)

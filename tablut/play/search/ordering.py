@@ -205,7 +205,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
     """Swap the best of the remaining moves to position ``index``, and return it.
 
-    The remaining moves begin at ``index``. If several have the same rank, the first is taken.
+    The remaining moves begin at ``index``. If several moves have the same rank, the first of them is taken.
     """
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
@@ -306,7 +306,7 @@ def next_moves(
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
     """Swap the best of the remaining moves to position ``index``, and return it.
 
-    The remaining moves begin at ``index``. ``stage`` is the number of the stage that follows theirs.
+    The remaining moves begin at ``index`` and belong to the stage before ``stage``.
     """
     moves = moves_at(rules, state, node.ply)
     # The moves in the stages of the table move and of the killer moves have no ranks.

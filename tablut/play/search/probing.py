@@ -199,7 +199,7 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the tables determine the value of a position after a capture, and the value.
 
-    They do not determine it in these cases:
+    The tables do not determine the value in these cases:
 
     - No table contains the position.
     - Neither side can force a win, and a repetition would decide the game.

@@ -188,7 +188,7 @@ class Searcher(Stoppable):
     """Function called with the current choice after each iteration, in the searching thread."""
 
     def stop(self) -> None:
-        """End the search that is running in another thread, or the next search if none is running.
+        """End the search that is running in another thread, or the next search if no search is running.
 
         The search returns the best move found so far. A stop ends only one search. If a search was stopped before it
         began, it still completes its first iteration. If the search may already have ended when `stop` was called, call
