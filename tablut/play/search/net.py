@@ -1,9 +1,10 @@
 """Small neural network whose score is added to the terms and patterns of the evaluation.
 
-It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). Each unit adds up weights. Each man contributes a
-weight that depends on its cell, the king's cell contributes a further weight, and the side to move contributes another.
-The sum is clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit
-is applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
+It has one hidden layer of `UNITS` units, like an NNUE (Nasu 2018). The input of each unit is a sum of weights. Each man
+contributes a weight that depends on its cell, the king's cell contributes a further weight, and the side to move
+contributes another. The sum is clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of
+the units. Every unit is applied to the board under each of the eight symmetries of the square, with the same weights,
+so symmetric positions have equal scores.
 
 All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
 numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
@@ -62,7 +63,7 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
-    """Return the weighted sum of the units.
+    """Return the weighted sum of the outputs of the units.
 
     The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
     the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
@@ -141,8 +142,8 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """Return the rows of a net in the form that the kernels use.
 
-    There is one row for each man on each cell, each cell of the king and each side to move, followed by the output
-    weights. Raise InputError if the net is for a board of another size, or if a sum could overflow.
+    There is one row for each kind of man on each cell, for each cell of the king and for each side to move. The output
+    weights follow. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

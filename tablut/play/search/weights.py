@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside, the baseline, have no weight."""
+"""Number of distances from the edge with separate weights. Cells further inside are the baseline and have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
@@ -50,7 +50,10 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted on every cell. Those for defenders include the king, because lines do not distinguish it from them."""
+"""Terms counted on every cell.
+
+The terms for defenders also count the king, because the content of a line does not distinguish it from a defender.
+"""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -90,7 +93,7 @@ Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_af
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return the family of a variant, which selects its set of weights.
+    """Return the family of a variant, that is, the name of the set of weights that the variant uses.
 
     The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
     """
@@ -139,7 +142,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 
 
 CORNER: Final = 3
-"""Side length of the square that a pattern covers in a corner. With distant effects, it covers a triangle instead."""
+"""Side length of the square that a pattern covers in a corner, except on boards whose moves have distant effects."""
 
 
 NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
@@ -180,7 +183,7 @@ class Patterns(NamedTuple):
 
 
 def corner_rows(family: str, size: int) -> int:
-    """Return the number of rows in a corner's pattern: 3 for the square, 4 for the triangle."""
+    """Return the number of rows in a corner's pattern: 3 if the pattern is a square, 4 if it is a triangle."""
     return CORNER + (family.endswith("_afar") and size > CORNER)
 
 
