@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# Names of the elements. A key consists of the number of quarter turns and of whether the reflection is applied first.
+# Names of the elements. A key is a pair: the number of quarter turns, and whether the reflection is applied before
+# them.
 _NAMES = {
     (0, False): "identity",
     (1, False): "rotate_90",
@@ -280,8 +281,8 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
     Raises
     ------
     ArithmeticError
-        If the mean is not an integer. In that case, ``fixed`` counts wrongly, or ``group`` is not a group that acts on
-        the space.
+        If the mean is not an integer. In that case, ``fixed`` returns a wrong number, or ``group`` is not a group that
+        acts on the space.
 
     Notes
     -----

@@ -48,7 +48,7 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return the offset of each line's slide masks, for the kind of piece that a side has on a cell.
+    """Return the offset of each line's slide masks for the piece of ``side`` on the cell ``start``.
 
     The piece is the king if the side is white and ``start`` is the king's cell.
     """
@@ -334,7 +334,7 @@ def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
 
 @inlined
 def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Return False if a quick test shows that no ply of a side can complete an encirclement or an exit fort."""
+    """Return False if a quick test shows that no ply by a side can complete an encirclement or an exit fort."""
     if not is_far(rules.distant):
         return False
     if side == 1:

@@ -1,4 +1,4 @@
-"""Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts, as defined in docs/rules.md.
+"""Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts (see docs/rules-family.md).
 
 A flood fill extends a set of cells (`tablut.engine.cells`) in all directions with a few operations. Functions that
 only these rules need are called rather than inlined, which keeps the kernels of other rule sets small.
@@ -47,7 +47,7 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 @inlined
 def _front_line(distant: DistantTables, line: int) -> int:
-    """Return the line next to an edge line, towards the middle."""
+    """Return the line next to an edge line, on the side of the middle of the board."""
     return line + 1 if line in (0, distant.size) else line - 1
 
 
@@ -83,7 +83,7 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places on an edge line where an arriving piece captures soldiers by a shieldwall.
+    """Return the places on an edge line of the soldiers that an arriving piece captures by a shieldwall.
 
     If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise the piece
     arrives on the line in front of the edge line, where it is the last of the covering pieces.
@@ -404,7 +404,7 @@ def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells
 
 @inlined
 def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
-    """Return whether the king stands in an exit fort, as defined in docs/rules.md."""
+    """Return whether the king stands in an exit fort, as defined in docs/rules-family.md."""
     reach, white = _cells_of(distant, board, I64(1)), _cells_of(distant, board, I64(0))
     wall = without(white, bit_of(king))
     free = without(set_at(distant.sets, ALL), join(reach, white))

@@ -204,7 +204,7 @@ def outcome_of_ply(
     """Return the outcome code of the ply that led to the position on the board.
 
     This function is the only place where compiled code decides whether a ply has ended the game. ``stays_open`` is true
-    if the caller already knows that black's ply has not encircled white.
+    if an earlier test has shown that black's ply does not encircle white.
 
     Notes
     -----

@@ -97,7 +97,7 @@ def king_width(rules: Tables) -> int:
 
 @inlined
 def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Write the soldiers of a packed position and the numbers of soldiers to a wide board."""
+    """Write the soldiers of a packed position, and each side's number of soldiers, to a wide board."""
     size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -280,7 +280,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On every size of board, all bits of the number of the king's cell lie in the same word.
+                # On boards of every size, all bits of the number of the king's cell lie in the same word.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -299,12 +299,12 @@ def expand(
 
 
 # ------------------------------------------------------------------------------------------
-# Two vector intrinsics: one computes the eight images of a board and the least of them, the other transposes a board
+# Two vector intrinsics: one computes the eight images of a board and finds the least, the other transposes a board
 
 
 # numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot prove that the
-# accumulators and the table do not overlap. The LLVM code is generic, and LLVM lowers it to the vector instructions of
-# the machine.
+# accumulators and the table do not overlap. The intrinsics are generic LLVM code, which LLVM translates to the
+# machine's vector instructions.
 
 
 _WORD = ir.IntType(64)

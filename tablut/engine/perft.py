@@ -1,4 +1,4 @@
-"""perft: the number of move sequences of a given length, with the last ply counted or applied.
+"""perft: the number of move sequences of a given length. The last ply is either counted or applied.
 
 In the *counted* variant, the last moves are not generated; their number is read from the count tables. In the
 *applied* variant, every last move is made on the board, with its captures, outcome and Zobrist
@@ -123,7 +123,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
 
-    If so, the cheap test `may_part` can show that a ply of black does not encircle white.
+    If so, the cheap test `may_part` can show that a black ply does not encircle white.
     """
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 

@@ -3,7 +3,7 @@
 Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
 exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
 which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
-that look beyond a piece's neighbours.
+that depend on more than a piece's neighbours.
 
 A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Each direction is one bit:
 1 for west, 2 for south, 4 for east, 8 for north. The neighbouring attackers of a cell are encoded with the same bits,

@@ -37,7 +37,7 @@ class Batch:
     games : int
         Number of games, at least 1.
     seed : int
-        Seed of `sample`, at least 0. Each game has a separate random number generator.
+        Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
         First position of all games, without history. The default is the start position of the rules.
 

@@ -28,7 +28,8 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""Effects of a repetition: it has no effect, it ends the game, or the move that causes it is illegal."""
+"""Codes for how the rules treat a repetition: it is ignored, it ends the game, or the move that causes it is
+illegal."""
 _PLANES: Final = len(PLANES)
 
 
@@ -132,7 +133,10 @@ def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool
 
 @inlined
 def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
-    """Make a legal move and test for the end of the game, in the same order as `tablut.board.Board.outcome`."""
+    """Make a legal move and test whether the game has ended.
+
+    The tests are made in the same order as in `tablut.board.Board.outcome`.
+    """
     side, length = side_of(rules, board), I64(games.lengths[game])
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
     undo, outcome = make(rules, board, move)

@@ -325,8 +325,8 @@ def _put(
 # -- exact bijection between integers and final placements: rank and unrank ----------------
 
 
-# A final placement is a placement that ended a game, together with the ending: the king escaped (with attackers left,
-# or capturing the last attacker with the same move), all attackers were captured, or the king was captured. `tablut
+# A final placement is the placement at the end of a game, together with the ending: the king escaped (with attackers
+# left, or by a move that captured the last attacker), all attackers were captured, or the king was captured. `tablut
 # bounds` counts each of these placements once. An escaped king must have arrived along a line that is still empty, and
 # a captured king must match at least one capture pattern.
 #
@@ -461,7 +461,7 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
         for attackers in group.attackers:
             # On a crowded board, there may be fewer free cells than defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):

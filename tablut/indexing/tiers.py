@@ -253,7 +253,7 @@ class TierIndex:
         return [numbers.get(king, self.variant.size**2) for king in self.kings.representatives]
 
     def _find_images(self, king: int, number: int) -> tuple[_Image, ...]:
-        """Return the images of all cells under every element that maps the king to its representative."""
+        """Return the images of all cells under each element that maps the king to its orbit's representative."""
         group = self.kings.group
         rows, columns = (
             {cell: number for number, cell in enumerate(cells)} for cells in (self.row_cells, self.column_cells)
@@ -291,7 +291,8 @@ class TierIndex:
 
     def _find_representatives(self) -> NDArray[np.bool_]:
         places = np.array(list(combinations(range(len(self.row_cells)), self.row_men)), dtype=np.int64)
-        # itertools orders combinations by their first place, the combinatorial number system by their last place.
+        # itertools orders combinations by their first place, whereas the combinatorial number system orders them by
+        # their last place.
         places = places[np.lexsort(places.T)]
         powers = np.array(
             [[comb(place, k) for k in range(1, self.row_men + 1)] for place in range(len(self.row_cells))],

@@ -110,7 +110,7 @@ def _add(cell: Cell, step: Cell, times: int = 1) -> Cell:
 
 
 def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
-    """Return the maximal runs of adjacent cells of a line that belong to a set."""
+    """Return the maximal runs of adjacent cells on a line that belong to a set."""
     return [list(row) for belongs, row in groupby(line, cells.__contains__) if belongs]
 
 
@@ -678,7 +678,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
+        """Return whether black could occupy the cells of a pattern. The last soldier must arrive on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -779,11 +779,11 @@ class PlainEngine:
         self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
-        """Return the board for the letters of the cells and the side to move."""
+        """Return a board with the given letters of its cells and the given side to move."""
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the letters of the cells and the side to move. This is the inverse of `board`."""
+        """Return the letters of the cells of a board and its side to move. This is the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 

@@ -63,7 +63,7 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use none of the `later_rules`. All parts of the toolkit support these."""
+    """Return the shipped variants that use none of the `later_rules`. The whole toolkit supports these variants."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 

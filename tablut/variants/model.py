@@ -330,7 +330,7 @@ class Repetition(_Fields):
 
     @property
     def draws(self) -> bool:
-        """Whether a game that goes on for ever has no winner."""
+        """Whether neither side can win by repetition, because a repetition is a draw or has no effect."""
         return self.result in ("draw", "none")
 
     def spares(self, side: Literal["white", "black"]) -> bool:
@@ -338,7 +338,7 @@ class Repetition(_Fields):
         return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
-        """Return the winner if a move of ``mover`` leads to the occurrence that ends the game, or None for a draw."""
+        """Return the winner if a move by ``mover`` leads to the occurrence that ends the game, or None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 

@@ -66,7 +66,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that can be made again by continuing the work, or None if the file does not exist."""
+    """Return a record that can be written again by continuing the work, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:

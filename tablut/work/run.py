@@ -1,7 +1,8 @@
 """Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
-can therefore be resumed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
+can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
+again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
@@ -341,14 +342,14 @@ _TRIES: Final = 3
 
 
 class Mending:
-    """The policy for damage: a damaged file is reported and removed, and the work then writes it again."""
+    """Policy for damaged files: each one is reported and removed, so that the caller can write it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
 
     @contextmanager
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
-        """Handle damage that is found within the context, in which a step of the work is run.
+        """Handle damage that is found while a step of the work runs within the context.
 
         If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
         writes the missing files.
@@ -367,7 +368,8 @@ class Mending:
 
         The error is raised if no task can write the file again, or after too many repairs.
 
-        Files that are ``found`` damaged while the program looks for existing files do not count as repairs.
+        If ``found`` is true, the damage was found while looking for existing files, and removing the file does not
+        count as a repair.
         """
         if error.path is None:
             raise error
