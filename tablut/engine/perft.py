@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 LEAF_COUNTERS = 10
-"""Number of counters of `perft_applied`: captured soldiers, the sum of keys, and the leaves with each outcome code."""
+"""Number of counters of `perft_applied`: captured soldiers, the sum of keys, and leaves by outcome code."""
 
 
 @kernel

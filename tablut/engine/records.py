@@ -8,7 +8,7 @@ time, so two fields of the same type cannot be swapped by mistake.
 The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
 by item, millions of times during a compilation. It also includes all items in the name of every function that takes
 records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
-code is the same.
+code does not change.
 """
 
 from __future__ import annotations

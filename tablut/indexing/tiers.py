@@ -1,15 +1,15 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
 A tier is the set of all undecided placements with the same material. The index of a tier is built like the index of
-`tablut.indexing.placements`, but it numbers classes:
+`tablut.indexing.placements`, but it numbers classes instead of single placements:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
   that fix this cell (its stabiliser) are then applied to the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there are no defenders. Their
   combinations fall into classes under the king's stabiliser. Each class is represented by its least combination. These
-  representatives, which are numbered, are the *rows*.
-* The *column soldiers* (the attackers, if there are defenders) stand on any combination of the remaining
-  cells. These combinations are the *columns*.
+  representatives are numbered and are called *rows*.
+* The *column soldiers* are the attackers if there are defenders; otherwise there are none. They stand on any
+  combination of the remaining cells. These combinations are the *columns*.
 
 An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
 *residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the

@@ -30,7 +30,7 @@ NaiveMove = tuple[Cell, Cell]
 
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
-# Stands for the castle's cell on a board without a castle. It is neither on the board nor next to the board.
+# This cell stands for the castle on a board without a castle. It is neither on the board nor next to it.
 _NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
@@ -94,7 +94,7 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """Pattern of cells by which black can capture white soldiers.
+    """Pattern of cells that black can use to capture white soldiers.
 
     The fields are the cells of the captured soldiers, the cells that black must occupy, and the cells on which the last
     black piece may arrive.

@@ -654,7 +654,7 @@ class _Ways(NamedTuple):
     def _way_back(
         self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> frozenset[int] | None:
-        """Return the soldier cells on the path from an escape cell to the nearest king cell, including the king cell.
+        """Return the free cells on the path from an escape cell up to and including the nearest king cell.
 
         The result is None if there is no king cell in this direction, or if terrain blocks the path.
         """

@@ -165,7 +165,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written. Call this before the work whose result the file will contain."""
+    """Raise an error if a file cannot be written. Call this function before computing what the file will contain."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR

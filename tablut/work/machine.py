@@ -82,7 +82,7 @@ def _trim() -> Callable[[int], object] | None:
 
 
 def check_memory(parameter: str, mib: int) -> None:
-    """Raise `InputError` if a parameter asks for more memory than the machine has."""
+    """Raise `InputError` if a parameter requires more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(

@@ -1,4 +1,4 @@
-"""Parts, the files that the tasks of long work write. Each part is sealed, and bound to its place in the work.
+"""Parts, which are the files that the tasks of a long computation write.
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
 compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The

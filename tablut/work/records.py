@@ -1,8 +1,8 @@
 """Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
 
-Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
-detected. For each data file, a record also contains the length, the SHA-256 (or a digest that the package derives from
-it), and the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
+Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
+to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
+the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
 therefore detected. File names are never read from a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
@@ -94,7 +94,7 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
 
 
 def _has_exact(annotation: Any) -> bool:
-    """Return whether a type contains integers that JSON stores as text because they may exceed 2^53."""
+    """Return whether a type contains integers that are stored in JSON as text because they may exceed 2^53."""
     return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
 
 
@@ -159,7 +159,7 @@ class Part(BaseModel):
 class Record(Part):
     """Base class of records.
 
-    A record with ``GROUP`` is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
+    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, so its folder is a Zarr group.
     """
 
     FORMAT: ClassVar[str]

@@ -1,10 +1,10 @@
-"""Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
+"""Running the tasks of a long computation, on this machine or on the workers of a Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
 can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
 again.
 
-Dask is needed only for a cluster; the extra ``cluster`` installs it.
+Dask is needed only for clusters, and is installed by the extra ``cluster``.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
 unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
@@ -109,7 +109,7 @@ class Scheduler:
         raise NotImplementedError
 
     def _guarded(self) -> Any:
-        """Return a context manager for a run, which cleans up if the run fails."""
+        """Return a context manager that cleans up if a run fails."""
         raise NotImplementedError
 
 
@@ -128,7 +128,7 @@ class LocalScheduler(Scheduler):
         self._pool: Executor | None = None
 
     def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
-        """Start a task. The pool is kept for the next run, with the memory that its threads have allocated."""
+        """Start a task. The pool is kept for the next run, together with the memory that its threads have allocated."""
         if self._pool is None:
             spawn = get_context("spawn")
             self._pool = (
@@ -211,7 +211,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # If no program responds, or if the program that responds is not a scheduler, the package raises errors of
+            # If no program responds, or if the program that responds is not a scheduler, `distributed` raises errors of
             # many kinds.
             raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
@@ -223,8 +223,9 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 def _check_greeting(host: str, port: int) -> None:
     """Raise an error if no scheduler responds at an address.
 
-    A scheduler sends the first message: its length in eight bytes, and then a few hundred bytes. Without this check,
-    the package would wait a long time for a program that sends nothing, and would accept any number as the length.
+    A scheduler sends the first message, which consists of a length in eight bytes and a few hundred bytes of content.
+    Without this check, `distributed` would wait a long time for a program that sends nothing, and would accept any
+    number as the length.
     """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
