@@ -59,7 +59,7 @@ class Symmetry:
         Parameters
         ----------
         cells : iterable of int, optional
-            The cells to act on, by default all.
+            The cells to act on. The default is all cells.
 
         Returns
         -------
@@ -98,7 +98,7 @@ class Symmetry:
         Parameters
         ----------
         cells : iterable of int, optional
-            The cells to act on, by default all.
+            The cells to act on. The default is all cells.
 
         Returns
         -------
@@ -173,7 +173,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
 
 
 def permutation_group(size: int) -> Any:
-    """Return the group D4, acting on the cells, as a sympy ``PermutationGroup`` made from two generators.
+    """Return the group D4, acting on the cells, as a sympy ``PermutationGroup`` with two generators.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> lis
     group : sequence of Symmetry
         All elements of a group; generators alone would give wrong orbits.
     cells : iterable of int, optional
-        The cells to act on, by default all.
+        The cells to act on. The default is all cells.
 
     Returns
     -------

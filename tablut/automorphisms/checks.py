@@ -297,7 +297,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Test the canonical form, and whether orbit size times stabiliser order gives the order of the group."""
+    """Test the canonical form, and whether orbit size times stabiliser order equals the order of the group."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]

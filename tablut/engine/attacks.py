@@ -92,7 +92,7 @@ def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
 
     Notes
     -----
-    O(1): one look-up in the slide table.
+    This takes O(1) time, for one look-up in the slide table.
     """
     start = start_of(rules, move)
     if start >= rules.cells:
@@ -121,7 +121,7 @@ def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
 
     Notes
     -----
-    O(N) at most: one look-up for each attacker on the cell's row and column.
+    This takes at most O(N) time, for one look-up for each attacker on the cell's row and column.
     """
     rank, file = coordinates(rules, cell)
     for along in range(2):
@@ -177,7 +177,7 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
     Notes
     -----
-    O(1), independent of the number of pieces.
+    This takes O(1) time, independent of the number of pieces.
     """
     size = rules.size
     rank, file = coordinates(rules, target)
@@ -250,7 +250,7 @@ def king_capture(rules: Tables, board: BoardArray) -> int:
 
     Notes
     -----
-    O(N): at most four calls to `slides_onto`.
+    This takes O(N) time, for at most four calls to `slides_onto`.
     """
     king = king_of(rules, board)
     sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])

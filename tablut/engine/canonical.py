@@ -92,7 +92,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     count = 0
     bottom = U64((1 << size) - 1)
@@ -172,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position. If the king's cell leaves only one candidate among the elements of the group, only one image
-    is computed. Otherwise all eight images are computed together.
+    This takes O(N) time for each position. If the king's cell leaves only one candidate among the elements of the
+    group, only one image is computed. Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

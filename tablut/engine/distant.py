@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import DistantTables
 
 FEWEST_AROUND = 4
-"""Minimum number of attackers that can encircle white."""
+"""Minimum number of attackers needed to encircle white."""
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)

@@ -46,7 +46,7 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 
     Notes
     -----
-    O(C).
+    This takes O(C) time.
     """
     return kernels.position_key(flat(rules), pointer(board))
 
@@ -63,7 +63,7 @@ def mobility(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    O(N): 2N look-ups.
+    This takes O(N) time, for 2N look-ups.
     """
     return kernels.count_moves(flat(rules), pointer(board), side)
 
@@ -347,7 +347,7 @@ class Engine(BoardEngine):
         Returns
         -------
         Children
-            Words, parents, moves and outcomes.
+            The children, with their words, parents, moves and outcomes.
 
         Raises
         ------

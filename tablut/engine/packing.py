@@ -79,7 +79,10 @@ def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Write ``length`` < 32 bits of a position, starting at bit ``start``. The bits must be clear before the call."""
+    """Write ``length`` bits (at most 31) of a position, starting at bit ``start``.
+
+    The bits must be clear before the call.
+    """
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:
@@ -118,7 +121,7 @@ def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     size, cells = rules.size, rules.cells
     width = king_width(rules)
@@ -156,7 +159,7 @@ def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     size, cells = rules.size, rules.cells
     king = king_of(rules, board)
@@ -185,7 +188,7 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 
     Notes
     -----
-    O(n N).
+    This takes O(n N) time.
     """
     rules = flat(tables)
     for index in range(len(words)):
@@ -202,7 +205,7 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
     Notes
     -----
-    O(n N).
+    This takes O(n N) time.
     """
     rules = flat(tables)
     for index in range(len(boards)):
@@ -219,7 +222,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
 
     Notes
     -----
-    O(n N), because no moves are generated.
+    This takes O(n N) time, because no moves are generated.
     """
     rules = flat(tables)
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
@@ -246,7 +249,7 @@ def expand(
 
     Notes
     -----
-    O(n N + m) for n positions with m children.
+    This takes O(n N + m) time for n positions with m children.
     """
     rules = flat(tables)
     size, cells, width = rules.size, rules.cells, rules.words

@@ -55,11 +55,11 @@ LEAF_COUNTERS = 10
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies. The last plies are counted but not made.
+    """Return the number of sequences of ``depth`` plies (at least one). The last plies are counted but not made.
 
     Notes
     -----
-    Every ply except the last is made and taken back. The memory is O(depth · C).
+    Every ply except the last is made and taken back. This takes O(depth · C) memory.
     """
     rules, board = flat(tables), pointer(board_array)
     side = side_of(rules, board)
@@ -104,7 +104,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     state = 0
     if side == 1:
@@ -207,11 +207,13 @@ def _apply_every_move(
 
 @kernel
 def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters: NDArray[np.uint64]) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies, and add statistics of their last plies to ``counters``.
+    """Return the number of sequences of ``depth`` plies, and add statistics of their last plies to ``counters``.
+
+    ``depth`` must be at least 1.
 
     Notes
     -----
-    Every ply is made, its outcome is found, and the ply is taken back. The memory is O(depth · C).
+    Every ply is made, its outcome is found, and the ply is taken back. This takes O(depth · C) memory.
     """
     rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * rules.size, dtype=np.uint32)

@@ -59,19 +59,19 @@ class DistantTables(NamedTuple):
     Attributes
     ----------
     size, king_armed, rank, file, exposed
-        As in `Tables`.
+        Copies of the fields of `Tables`.
     far : int
         1 if the rule set has at least one of these rules, else 0.
     shieldwall : int
-        0 without the rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any piece that takes
-        part in the capture may be the last to arrive.
+        0 if the rule set lacks this rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any
+        piece that takes part in the capture may be the last to arrive.
     encirclement : int
         1 if black wins by encirclement, else 0.
     fort : int
-        0 without the rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black has too few
-        attackers to break it.
+        0 if the rule set lacks this rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black
+        has too few attackers to break it.
     edge : ndarray of uint8, shape (C,)
-        1 on the board's edge, else 0.
+        1 for cells on the edge of the board, else 0.
     ends : ndarray of uint32, shape (2N,)
         For each line, the mask of places that may replace a piece at an end of a shieldwall.
     pinch : ndarray of uint8, shape (512,)
@@ -118,7 +118,7 @@ class Tables(NamedTuple):
     size, cells, words : int
         N, C and W.
     castle : int
-        The castle's cell, or -1 without a castle.
+        The castle's cell, or -1 if there is no castle.
     king_armed, either_after_ply : int
         0 or 1: whether the king takes part in captures, and whether a ply ends the game if it leaves either side
         without a move.
@@ -130,9 +130,9 @@ class Tables(NamedTuple):
         For each line, the mask of places on which a soldier can be captured. Like the other masks of lines, it is
         uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        For each line, the mask of places whose terrain is hostile. The first index stands for the side and for the
-        state of the castle: hostile to an attacker (0 castle empty, 1 occupied) or to a defender (2 castle empty, 3
-        occupied, 4 besieged).
+        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the state of
+        the castle: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
+        is empty (2), occupied (3) or besieged (4).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
@@ -445,7 +445,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
 
     Notes
     -----
-    O(N² 2**N).
+    This takes O(N² 2**N) time.
     """
     size, castle = len(terrain), variant.rules.castle
     occupancy = np.arange(1 if size > NARROW else 1 << size)

@@ -39,7 +39,7 @@ class Batch:
     seed : int
         Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history. The default is the start position of the rules.
+        First position of all games, without history. The default is the start position of the rule set.
 
     Attributes
     ----------

@@ -39,12 +39,12 @@ class Games(NamedTuple):
     Attributes
     ----------
     rule, times, limit : int
-        Effect of a repetition, number of occurrences that count as a repetition, and move limit in plies (-1 if there
-        is none).
+        Effect of a repetition, number of the occurrence that counts as a repetition, and move limit in plies (-1 if
+        there is none).
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
-        Capacity of ``earlier`` for each game.
+        Number of keys that ``earlier`` can hold for each game.
     actions : int
         A, the number of actions.
     codes : ndarray of int32, shape (A,)

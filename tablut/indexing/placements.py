@@ -32,7 +32,7 @@ class PlacementTier(NamedTuple):
     Attributes
     ----------
     attackers, defenders : int
-        The material.
+        Numbers of attackers and defenders.
     offset : int
         Rank of the tier's first placement.
     size : int
@@ -150,7 +150,7 @@ class PlacementIndex:
         king : int
             The king's cell.
         attackers, defenders : int
-            The material.
+            Numbers of attackers and defenders.
 
         Returns
         -------
@@ -242,7 +242,7 @@ class PlacementIndex:
         Parameters
         ----------
         attackers, defenders : int
-            The material of the tier.
+            Numbers of attackers and defenders in the tier.
         rank : int
             Rank within the tier.
         side : {'w', 'b'}

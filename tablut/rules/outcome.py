@@ -42,8 +42,9 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     termination : str
-        ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
-        ``exit_fort`` or ``encirclement``; or ``repetition`` or ``move_limit``, which depend on the history of the game.
+        One of ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
+        ``exit_fort``, ``encirclement``, ``repetition`` and ``move_limit``. The last two depend on the history of the
+        game.
     winner : {'white', 'black'} or None
         The winner, or None for a draw.
 

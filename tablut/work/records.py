@@ -35,7 +35,7 @@ class StoreError(InputError):
 
 
 class DamagedError(StoreError):
-    """Raised for a file of a store that is missing or has changed since it was written.
+    """Raised if a file of a store is missing or has changed since it was written.
 
     Attributes
     ----------
