@@ -84,7 +84,7 @@ def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
 
 
 # A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards larger than 11×11 (see `tablut.engine.layout`).
-# Bulk operations take and return arrays of words.
+# Operations on many positions take and return arrays of packed positions (words).
 
 
 _LETTERS = ".bwK"
@@ -511,7 +511,7 @@ def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
 
 
 def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return each packed position as one array item, so that positions sort and compare by all their words."""
+    """Return each packed position as one array item, so that positions are sorted and compared by all their words."""
     if words.shape[1] == 1:
         return words[:, 0]
     rows = np.ascontiguousarray(words.astype(">u8"))

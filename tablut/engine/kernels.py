@@ -1,8 +1,8 @@
 """Compiled code that generates moves, makes them (with captures and outcome) and takes them back.
 
-The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions
-between pieces in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key
-updates it after each ply with the result of `key_change`.
+The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions between pieces
+are defined in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key updates it
+after each ply with the result of `key_change`.
 
 These functions do not validate their arguments; the methods of `tablut.engine.Engine` do. Moves are generated
 in decided positions too.

@@ -253,7 +253,10 @@ def start_of(rules: Tables, move: int) -> int:
 
 @inlined
 def target_of(rules: Tables, move: int) -> int:
-    """Return the target cell of a move or an undo record. On a wide board, the start must be a cell of the board."""
+    """Return the target cell of a move or an undo record.
+
+    On a wide board, the start cell of the move must be on the board.
+    """
     if is_wide(rules.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(rules, start_of(rules, move))

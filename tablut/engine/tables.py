@@ -406,8 +406,8 @@ class LineTables(NamedTuple):
     attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``slides``, for each kind of mover.
     counts : ndarray of uint8, flat
-        Blocks of ``3**N`` numbers of moves. Within a block, the index is the line's content as a number in base 3
-        (digit 1 for an attacker, 2 for a defender or the king).
+        Blocks of ``3**N`` entries, each of which is a number of moves. Within a block, the index is the line's content
+        as a number in base 3 (digit 1 for an attacker, 2 for a defender or the king).
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
@@ -533,7 +533,7 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return, for each content of a line in base 3, the number of moves of the pieces with a given digit."""
+    """Return the number of moves of the pieces with a given digit, for each content of a line in base 3."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)
@@ -548,7 +548,7 @@ def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
 
 @cache
 def _occupancies(size: int) -> NDArray[np.intp]:
-    """Return, for each content of a line in base 3, the occupancy of the line."""
+    """Return the occupancy of a line for each of its contents, which are numbers in base 3."""
     found = np.zeros(1, dtype=np.intp)
     for place in range(size):
         taken = found | 1 << place

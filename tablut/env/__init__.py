@@ -72,7 +72,7 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
     variant : str
         The name or path of a rule set.
     plies : int
-        Number of plies after which a game is drawn, unless its rules end it earlier.
+        Number of plies after which a game is drawn, unless the rules end it earlier.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""`Batch`, which plays many games in parallel, with arrays as input and output.
+"""The class `Batch`, which plays many games in parallel and uses arrays as input and output.
 
 With a batch, a learning program needs no Python loop over the games.
 """
@@ -277,7 +277,7 @@ class Batch:
         Raises
         ------
         InputError
-            If the move is not along a line of this board.
+            If the move does not follow a row or a column of this board.
 
         Examples
         --------

@@ -7,7 +7,7 @@ is placed, n camp cells and m free cells remain. There are then C(m, d) · C(n +
 a attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
 are ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
-Ranks are Python integers, because on 9x9 they have up to 90 bits.
+Ranks are Python integers, because they have up to 90 bits on a 9×9 board.
 """
 
 from __future__ import annotations

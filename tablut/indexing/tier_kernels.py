@@ -88,7 +88,7 @@ def column_of(
 
 @inlined
 def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scratch: NDArray[np.int64]) -> int:
-    """Return the index in the row tables for the given king's cell and row soldiers, or -1 if there is none.
+    """Return the index in the row tables for a king's cell and row soldiers, or -1 if there is no such row.
 
     This takes O(men²) time.
     """
@@ -115,7 +115,7 @@ def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scr
 def row_of(
     index: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Return the first entry of the row for the given king's cell and row soldiers, and the elements that lead to it.
+    """Return the first entry of the row for a king's cell and row soldiers, and the elements that lead to the row.
 
     The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
     the row soldiers to the row's representative. The images of the row soldiers under this element are left in

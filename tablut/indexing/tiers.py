@@ -139,7 +139,10 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """`representatives` as bits, the lowest first, with shape (K, B). Each orbit takes a multiple of 64 bits."""
+        """`representatives` as bits, the lowest first, with shape (K, B).
+
+        Each orbit is padded to a multiple of 64 bits.
+        """
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)

@@ -653,7 +653,7 @@ class NaiveGame:
         return self._on_edge(king) and can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
-        """Yield every pattern by which black could capture white soldiers, between two pieces or by a shieldwall."""
+        """Yield every pattern with which black could capture white soldiers, between two pieces or by a shieldwall."""
         for cell in white:
             north, east, south, west = self._sides(cell)
             for near, far in ((north, south), (south, north), (east, west), (west, east)):

@@ -454,7 +454,7 @@ def later_rules(variant: Variant) -> list[str]:
 # -- regions: castle, camps, escapes and corners, and the cells where each kind of piece may stand ---
 
 
-# Regions are derived once from the diagrams of terrain and start, so that no other module needs to read diagrams. The
+# Regions are derived once from the diagrams of terrain and start, so that most modules need not read the diagrams. The
 # king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell has
 # won and does not move again. Therefore, cells that the king could reach only from an escape do not belong to the
 # region.
@@ -676,7 +676,10 @@ class _Ways(NamedTuple):
 
 
 class KingPattern(NamedTuple):
-    """Minimal set of attackers that captures a king on a given cell, and whether terrain outside the castle helps."""
+    """Minimal set of attackers that captures a king on a given cell.
+
+    ``terrain`` is true if hostile terrain other than the castle takes part in the capture.
+    """
 
     attackers: frozenset[int]
     terrain: bool

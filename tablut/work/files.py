@@ -39,7 +39,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
             found = os.fstat(file.fileno())
             if not stat.S_ISREG(found.st_mode):
                 raise InputError("is not an ordinary file", subject=shown)
-            # This never reads more than the limit, even if the file grows at the same time.
+            # At most one byte more than the limit is read, even if the file grows in the meantime.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
             if len(content) > found.st_size:  # the file has grown, or has no known length
                 content += file.read(most + 1 - len(content))

@@ -96,7 +96,8 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    For safety against a crash, the file names are flushed to the disk first, then the record, and then its name.
+    The names of the files are flushed to the disk first, then the record, and then its name, so that a crash cannot
+    leave a record without its files.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
