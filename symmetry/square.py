@@ -143,8 +143,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     Returns
     -------
     tuple of Symmetry
-        The identity, the rotations by 90°, 180° and 270°, then the four reflections,
-        always in the same order.
+        The identity, the rotations by 90°, 180° and 270°, and the four reflections, always in the same order.
 
     Raises
     ------

@@ -242,7 +242,7 @@ def checks(
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
     """Test whether all products of elements are elements, and whether the group that they generate is a subgroup of D4.
 
-    The generated group is computed by sympy, and its order must be the number of elements.
+    The generated group is computed by sympy, and its order must equal the number of elements.
     """
     from sympy.combinatorics import Permutation, PermutationGroup
 

@@ -92,7 +92,7 @@ def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
 
     Notes
     -----
-    This takes O(1) time, for one look-up in the slide table.
+    This takes O(1) time (one look-up in the slide table).
     """
     start = start_of(rules, move)
     if start >= rules.cells:
@@ -121,7 +121,7 @@ def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
 
     Notes
     -----
-    This takes at most O(N) time, for one look-up for each attacker on the cell's row and column.
+    This takes at most O(N) time (one look-up for each attacker on the cell's row and column).
     """
     rank, file = coordinates(rules, cell)
     for along in range(2):
@@ -156,7 +156,7 @@ def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
 
 @inlined
 def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
-    """Return the places of a line that have a neighbouring piece of the given side."""
+    """Return the places of a line that are next to a piece of the given side, on this line or a parallel one."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # Rows are numbered before columns. The first and last row and the first and last column have only one neighbouring
@@ -250,7 +250,7 @@ def king_capture(rules: Tables, board: BoardArray) -> int:
 
     Notes
     -----
-    This takes O(N) time, for at most four calls to `slides_onto`.
+    This takes O(N) time (at most four calls to `slides_onto`).
     """
     king = king_of(rules, board)
     sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])

@@ -47,7 +47,7 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 @inlined
 def _front_line(distant: DistantTables, line: int) -> int:
-    """Return the line next to an edge line, on the side of the middle of the board."""
+    """Return the line that adjoins an edge line on its inner side."""
     return line + 1 if line in (0, distant.size) else line - 1
 
 

@@ -63,7 +63,7 @@ def mobility(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    This takes O(N) time, for 2N look-ups.
+    This takes O(N) time (2N look-ups).
     """
     return kernels.count_moves(flat(rules), pointer(board), side)
 

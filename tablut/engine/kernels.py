@@ -93,7 +93,7 @@ def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    This takes O(N) time, for about 2N table look-ups. On a wide board, it takes O(pieces) time.
+    This takes O(N) time (about 2N table look-ups). On a wide board, it takes O(pieces) time.
     """
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board))

@@ -2,8 +2,8 @@
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
 N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
-the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board this
-takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
+the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
+position takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """
@@ -270,7 +270,8 @@ def expand(
             undo, outcome = make(rules, board, move)
             unmake(rules, board, undo)
             child = advance(pointer(children), total * width)
-            # The loop over the first four words is unrolled, because LLVM would vectorise it, which is slower.
+            # The loop over the first four words is unrolled, because LLVM would otherwise vectorise it, which is
+            # slower.
             child[0] = word[0]
             if width > 1:
                 child[1] = word[1]
@@ -392,8 +393,8 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
     return types.int64(rows, size, out), codegen
 
 
-# ------------------------------------------------------------------------------------------ Reading packed positions
-# without compiled code: only the numbers of soldiers, or a single position
+# ------------------------------------------------------------------------------------------
+# Reading packed positions without compiled code: only the numbers of soldiers, or a single position
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -413,7 +414,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
     """Return the letters of the cells and the side to move of a packed position, without compiled code.
 
-    The result is None if the words are not a valid packing. The time is O(C).
+    The result is None if the words are not a valid packing. This takes O(C) time.
     """
     bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
     width = (cells - 1).bit_length()

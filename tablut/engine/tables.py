@@ -2,8 +2,8 @@
 
 Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
 exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
-which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
-that depend on more than a piece's neighbours.
+which cells the king wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for
+rules that depend on more than a piece's neighbours.
 
 A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Each direction is one bit:
 1 for west, 2 for south, 4 for east, 8 for north. The neighbouring attackers of a cell are encoded with the same bits,
@@ -352,7 +352,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
         # Where the king must be surrounded on all four sides, terrain counts only beside the castle. Where attackers on
-        # two opposite sides are enough, it counts everywhere.
+        # two opposite sides are enough, terrain counts everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain

@@ -76,8 +76,8 @@ class OriginTables(NamedTuple):
         Numbers of soldiers at the start. A predecessor cannot have more soldiers than these.
     origins : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, these
-        masks are uint32, and a block has only ``N`` of them, for an empty line, indexed by place. All other masks are
-        uint64 on wide boards.
+        masks are uint32, and a block has only ``N`` of them, which are for an empty line and are indexed by place. All
+        other masks are uint64 on wide boards.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``origins``, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
@@ -245,7 +245,7 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 @inlined
 def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether a position has no predecessor because any ply by ``side`` to it would have ended the game."""
+    """Return whether a position has no predecessor because any last ply by ``side`` would have ended the game."""
     stuck = rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1))
     return stuck or wins_afar(rules, board, side, king)
 

@@ -224,7 +224,7 @@ class PlacementIndex:
         Returns
         -------
         Position
-            The placement with the side to move.
+            The placement with the given side to move.
 
         Raises
         ------
@@ -251,7 +251,7 @@ class PlacementIndex:
         Returns
         -------
         Position
-            The placement with the side to move.
+            The placement with the given side to move.
 
         Raises
         ------

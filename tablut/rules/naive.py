@@ -4,8 +4,8 @@ Tests compare the compiled engine with this module. The module therefore uses ne
 derived regions. This module reads the terrain diagram, the start diagram and the rule fields of a variant, and
 implements each rule once, close to its wording.
 
-Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
-``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
+Cells are ``(file, rank)`` pairs, and ``(0, 0)`` is a1. Pieces are ``b`` (attacker), ``w`` (defender) and ``K`` (king);
+sides are ``b`` and ``w``.
 
 There are two limitations. Positions have no history, so there is neither repetition nor a move limit. The
 module recognises a ply that ends the game, but not a position in which the game is already over.
@@ -409,7 +409,7 @@ class NaiveGame:
         Returns
         -------
         NaiveResult
-            Position after the ply, captured soldiers and outcome.
+            The position after the ply, the captured soldiers and the outcome.
 
         Examples
         --------
@@ -578,8 +578,8 @@ class NaiveGame:
     def is_encircled(self, position: NaivePosition) -> bool:
         """Return whether white is encircled.
 
-        White is encircled if no path over empty cells and white pieces leads from a white piece to the edge. Terrain is
-        ignored.
+        White is encircled if no path through empty cells and white pieces leads from a white piece to the edge. Terrain
+        is ignored.
 
         Parameters
         ----------

@@ -2,7 +2,7 @@
 
 A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on the
 history of the game. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
-ply that led to this position has the code for undecided.
+ply that led to this position has the code `UNDECIDED`.
 """
 
 from __future__ import annotations

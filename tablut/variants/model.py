@@ -117,7 +117,9 @@ class Variant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if `same_game` is true.
+        """SHA-256 of terrain, start position and rules.
+
+        Two variants have equal digests if and only if `same_game` is true.
 
         Returns
         -------
@@ -143,7 +145,7 @@ class Variant:
         Returns
         -------
         bool
-            Whether terrain, start and rules are equal.
+            Whether terrain, start position and rules are equal.
 
         Examples
         --------

@@ -115,9 +115,9 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return the path of an entry of a folder, after checking its name.
+    """Return the path of an entry in a folder, after checking the name of the entry.
 
-    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry is in the folder itself. The
+    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry lies directly in the folder. The
     entry must not be a link.
     """
     path = folder / name

@@ -3,7 +3,7 @@
 Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
 to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
 the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
-therefore detected. File names are never read from a file.
+therefore detected. File names are never taken from the content of a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.

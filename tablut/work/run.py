@@ -311,7 +311,7 @@ def run_parts(
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
-    """Return the part of a task if it has been written, or None. Raise `DamagedError` if it is damaged."""
+    """Return the part of a task, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
     if not task.target.exists() and not task.target.is_symlink():
         return None
     part = task.opened()
