@@ -83,7 +83,7 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places on an edge line of the soldiers that an arriving piece captures by a shieldwall.
+    """Return the places, on an edge line, of the soldiers that an arriving piece captures by a shieldwall.
 
     If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise the piece
     arrives on the line in front of the edge line, where it is the last of the covering pieces.
@@ -155,7 +155,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Add to each line's mask the places on which an arriving piece of a side may complete a shieldwall capture."""
+    """Add the places on which an arriving piece of a side may complete a shieldwall capture to the lines' masks."""
     if not is_far(distant):
         return
     size = distant.size

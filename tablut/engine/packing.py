@@ -222,7 +222,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
 
     Notes
     -----
-    This takes O(n N) time, because no moves are generated.
+    This takes only O(n N) time, because no moves are generated.
     """
     rules = flat(tables)
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)

@@ -99,8 +99,8 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, for each line, the mask of places on which an arriving piece of a side may capture a soldier.
 
-    No capture is possible on other places. A piece that arrives on one of these places may still capture nothing: the
-    masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
+    A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
+    capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
 
     Notes
     -----

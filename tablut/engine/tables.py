@@ -411,8 +411,8 @@ class LineTables(NamedTuple):
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move but a
-        defender in its place could not.
+        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move, but to
+        which a defender in its place could not.
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)

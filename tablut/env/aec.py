@@ -27,7 +27,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 
 
 class TaflEnv(AECEnv):  # type: ignore[misc]
-    """Environment of a game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
+    """Environment of one game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 

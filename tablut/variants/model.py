@@ -475,7 +475,7 @@ def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
 
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
-    """Yield the cells from a cell (excluded) to the edge in a direction."""
+    """Yield the cells that lie between a cell and the edge in a direction, including the edge cell."""
     target = step(cell, direction, size)
     while target is not None:
         yield target

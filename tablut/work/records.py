@@ -126,8 +126,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
 
-    Python's own reader would silently keep the last value. All JSON from outside is read by this function or by
-    `read_model`.
+    Python's own reader would silently keep the last value. All JSON from outside the toolkit is read by this function
+    or by `read_model`.
     """
     return json.loads(text, object_pairs_hook=_object)
 
