@@ -66,7 +66,7 @@ class LockedSets(Result):
 
 
 class Rung(NamedTuple):
-    """A step from the paper's bound to the best one: a description, the bound, its unit, and how it is known."""
+    """A step from the paper's bound to the best one: a description, the bound, its unit, and how the bound is known."""
 
     what: str
     number: int
@@ -275,7 +275,7 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
 def _left_in(rules: Rules) -> list[str]:
     """Return the conditions that end the game or make placements unreachable but are not reflected in the bounds.
 
-    Detecting them requires more than the cells around one piece.
+    These conditions cannot be detected from the cells around a single piece.
     """
     conditions = {
         "the side to move has no legal move": True,

@@ -10,7 +10,8 @@ A *tally* is a file with the counts of some bins. The tally of a bin does not de
 counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
 counted separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
 
-Non-guarantee: passes are planned with estimated sizes plus some slack, unless the sample is the whole ply.
+A pass is not guaranteed to fit on the disk: unless the sample is the whole ply, passes are planned with estimated sizes
+and a safety margin.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ _SLACK: Final = 1.15
 class CountWish:
     """A request to count the last ply or a part of it.
 
-    It consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier count.
+    A request consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier
+    count.
     """
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)

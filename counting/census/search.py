@@ -109,7 +109,7 @@ class CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
         An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
-        needs at most twelve bytes of hash table for it. A task that counts bins keeps every child twice and needs a
+        its hash table takes at most twelve bytes per child. A task that counts bins keeps every child twice and needs a
         hash table, too. A sort keeps at most five copies of its rows, and about the same number of children reached by
         a capture.
         """
@@ -191,7 +191,7 @@ class CensusSearch:
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
-        """Compute every ply up to a given one, using at least ``passes`` passes for the last, and return their records.
+        """Compute every ply up to a given one, with at least ``passes`` passes for the last one. Return their records.
 
         The store may contain further plies. Their records are not returned.
         """
@@ -323,7 +323,7 @@ class CensusSearch:
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
-        """Return the number of passes for the next ply. It is ``passes`` unless the disk limit requires more."""
+        """Return the number of passes for the next ply: ``passes``, unless the disk limit requires more."""
         if not self.limits.in_passes:
             return passes
         children, positions = self.space_needed()

@@ -244,7 +244,7 @@ def tally_name(bins: tuple[int, int]) -> str:
 
 
 def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return the owner of the tally of a range of bins. It does not depend on the pass that counted these bins."""
+    """Return the owner of the tally of a range of bins, which is the same whatever pass counted these bins."""
     return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
@@ -264,7 +264,7 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return a description of a material with more reached positions than the board allows, or None.
+    """Return a description of material with more reached positions than the board allows, or None.
 
     All positions of a ply have the same side to move, so the positions of all even plies are different placements, and
     so are the positions of all odd plies. For each material, neither number can therefore exceed the number of
@@ -294,7 +294,7 @@ class StoredCensus:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies from ply 0 on. Check that each follows from the record before it."""
+        """Yield the records of the complete plies in order. Check that each record follows from the one before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record

@@ -6,8 +6,8 @@ and generates moves with `tablut.engine`. With ``parents``, every position is ex
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
 a position of the previous ply.
 
-Non-guarantee: without ``parents``, a store that is consistent but incomplete passes the verification, unless its
-digests are published.
+Completeness is not guaranteed without ``parents``: a store that is consistent but incomplete then passes the
+verification, unless its digests are published.
 """
 
 from __future__ import annotations
@@ -368,7 +368,7 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the published digests of the plies of a game from ply 0 on. The list may be empty."""
+    """Return the published digests of the plies of a game, beginning with ply 0. The list may be empty."""
     return list(_all().get(game, {}).get("plies", []))
 
 
@@ -509,7 +509,7 @@ def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class RowTable:
-    """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
+    """The rows in a range of leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
     """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""

@@ -404,8 +404,8 @@ class Checker:
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
         """Return whether a set of pieces is unreachable.
 
-        Pieces that could have arrived last are removed one by one. The set is unreachable if one of the remaining
-        pieces does not stand as at the start.
+        Pieces that could have arrived last are removed one by one. The set is unreachable unless the starting position
+        contains all of the remaining pieces.
         """
         left = dict(pieces)
         while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:

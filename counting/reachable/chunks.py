@@ -96,8 +96,9 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
     """Return the interval of the reachable share of classes, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the order of the group. The excess over this
-    quotient is at most the excess of the number of all classes over the corresponding quotient for all positions.
+    reached classes is at least the number of reached positions divided by the order of the group. It exceeds this
+    quotient by at most the difference between the total number of classes and the total number of positions divided by
+    the order of the group.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each

@@ -191,8 +191,8 @@ BATCH: Final = 16
 BATCH_ROWS: Final = 10
 """Number of words for each position of a batch.
 
-They hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two words
-each), the king's cell and the side to move.
+These words hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two
+words each), the king's cell and the side to move.
 """
 
 _COUNT: Final = 2
@@ -370,7 +370,7 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and position numbers."""
+        """Return samples starting at ``first``: packed positions, uint64 of shape (count, W), and position numbers."""
         numbers = [draw_number(self.size, seed, first + place) for place in range(count)]
         return self.positions(numbers), numbers
 

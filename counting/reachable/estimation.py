@@ -378,8 +378,8 @@ def estimate(
     certificates : str, optional
         Output file for the certificates. It is compressed if its name ends in ``.gz``.
     checks : int
-        Number of certificates that are checked with the naive rules, from the first sample on. Certificates with large
-        backward trees are skipped.
+        Number of certificates that are checked with the naive rules, beginning with the first sample. Certificates with
+        large backward trees are skipped.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional

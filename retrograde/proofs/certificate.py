@@ -67,7 +67,7 @@ _Text = Annotated[str, Field(max_length=300)]
 
 
 class _Kind(BaseModel):
-    """The fields of the first line that all versions have in common."""
+    """Fields of the first line that are common to all versions."""
 
     model_config = ConfigDict(strict=True)
 

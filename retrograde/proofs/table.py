@@ -50,7 +50,8 @@ that the prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Number of slots in which threads record the moves that they are searching, so that they avoid each other's moves.
+"""Number of slots in which threads record the moves that they are searching, so that each thread avoids the moves of
+the others.
 
 Two moves may share a slot, which costs little.
 """
@@ -242,7 +243,7 @@ class ProofWorkspace(NamedTuple):
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
         By ply, the number of moves assessed, the index of the move being searched, and the record for undoing it.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
-        By ply, the thresholds that end the search of the position.
+        By ply, the thresholds at which the search of the position ends.
     began : ndarray of int64, shape (P + 1,)
         By ply, the value of the node counter when the search entered the position.
     killers : ndarray of int64, shape (P + 3,)
@@ -258,7 +259,7 @@ class ProofWorkspace(NamedTuple):
     held : ndarray of int64, shape (P + 1,)
         By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
-        A value other than 0 tells all threads to stop.
+        A value other than 0 makes all threads stop.
     below : ndarray of uint64, shape (4C, W)
         For each move of the current position, the position after it.
     """

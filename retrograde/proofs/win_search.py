@@ -246,8 +246,8 @@ class WinSearch:
 
 # -- the values of all positions reachable from a given one ------------------------------
 # The closure of a position under legal moves is listed, and values are propagated backwards through it, one distance at
-# a time. The values are exact for every position of the closure, so they also prove draws. This works for small boards
-# and few pieces; a limit ends a listing that grows too long.
+# a time. The values are exact for every position of the closure, so they also prove draws. The method is practical only
+# for small boards and few pieces, so a limit ends any listing that grows too long.
 
 
 _BATCH = 1 << 15
@@ -355,7 +355,7 @@ def _values(
     moves = np.bincount(parents, minlength=len(black))
     values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-    # The value of each move for its mover: 1, -1, or 0 if it is not known yet.
+    # The value of each move for the side that makes it: 1, -1, or 0 if it is not known yet.
     worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
     quiet = children >= 0
     distance, settled = 0, moves >= 0

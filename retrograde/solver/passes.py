@@ -152,7 +152,7 @@ class TierPasses:
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Propagate black-to-move positions with one value. Slices override this method to send messages."""
+        """Propagate black-to-move positions with a given value. Slices override this method to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -188,7 +188,7 @@ class TierPasses:
         self._run(forward_pass, side, whole_kings=by_rows, mode=mode, limit=limit, by_rows=int(by_rows))
 
     def propagate(self, side: int, item: int) -> None:
-        """Propagate all positions with one value to their parents, in whichever direction takes less work."""
+        """Propagate all positions with a given value to their parents, in whichever direction takes less work."""
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:

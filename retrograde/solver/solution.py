@@ -149,9 +149,9 @@ class SolvedGame:
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the total counts for a side to move and a material.
+        """Return the total counts for a given side to move and material.
 
-        By default, the counts include both sides and all materials.
+        By default, the counts include both sides and all tiers.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class SolvedGame:
             marks = self._marks[material]
             both = (marks[0] != 0) & (marks[1] != 0)
             scores = [_scores(items[both], self._limit) for items in (white, black)]
-            # In a mutual zugzwang, white is worse off with the move than without it.
+            # In a mutual zugzwang, white is worse off if white is to move than if black is to move.
             loses = scores[0] < -scores[1]
             full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
             half += int((loses & ((scores[0] == 0) | (scores[1] == 0))).sum())

@@ -192,7 +192,7 @@ class TierRecord(Record):
 
 
 def values_digest(values: Mapping[TierPart, str]) -> str:
-    """Combine the digests of a tier's arrays into one digest."""
+    """Return one digest that combines the digests of a tier's arrays."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -230,7 +230,7 @@ class Store:
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Numbers of attackers and defenders of all planned tiers, whether or not these are already stored."""
+        """Numbers of attackers and defenders of all planned tiers, stored or not."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:

@@ -92,7 +92,8 @@ class Listing(NamedTuple):
 class ProofMemory(NamedTuple):
     """The memory of one thread. C is the number of cells, and R is the number of row soldiers.
 
-    Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
+    Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). This type can hold every value of
+    ``row_place``, because these values are at most C.
 
     Attributes
     ----------
@@ -105,7 +106,7 @@ class ProofMemory(NamedTuple):
     spare_black, spare_white : ndarray of uint8, shape (C,)
         Cells of the soldiers of another position, which is an image or the successor after a capture.
     left : ndarray of uint8, shape (C,)
-        Cells that the row leaves to column soldiers, in ascending order.
+        Cells that the row leaves for column soldiers, in ascending order.
     column : ndarray of int64, shape (C + 1,)
         Indices of the column soldiers' cells in ``left``, in ascending order.
     scratch : ndarray of int64, shape (SCRATCH,)
@@ -141,7 +142,7 @@ class ProofTally(NamedTuple):
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
-        The number of classes for each side to move and stored code.
+        For each side to move and each stored code, the number of classes.
     failures : ndarray of int64, shape (4 * capacity,)
         For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the last number
         is the entry to which the placement is ranked.
@@ -213,7 +214,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofData, row: int, king: int) -> None:
-    """Make a row the current row, by writing the cells of its row soldiers and the cells left to column soldiers.
+    """Make a row the current row: write the cells of its row soldiers and the cells that remain for column soldiers.
 
     The function takes O(cells * men) time.
     """
@@ -296,7 +297,7 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the current men, or -1 if there is none. The given change has led to the men's row."""
+    """Return the entry of the position formed by the current men, or -1 if it has none. ``change`` led to its row."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
@@ -327,9 +328,9 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the ply
-wins the game, that the ply loses the game, and that the ply neither captures nor ends the game. In the last case, the
-successor is in the same tier."""
+"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the move
+wins the game, that it loses the game, and that it neither captures nor ends the game. In the last case, the successor
+is in the same tier."""
 _FAR: Final = 1 << 20
 
 
@@ -383,8 +384,8 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
     """Return whether both sides certainly have a legal move after any ply with which a side captures nothing.
 
-    A piece that arrives on a cell can block the rank or the file of another man, but not both. A piece that leaves a
-    cell blocks nothing.
+    A piece that arrives on a cell can block the rank or the file of another man, but not both. Vacating a cell blocks
+    nothing.
     """
     return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
 
@@ -531,7 +532,7 @@ def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> Non
 
 @kernel
 def prove_rows(data: NDArray[np.int64], first: int, last: int) -> None:
-    """Prove all positions in some rows of a tier, in O(entries * moves) time."""
+    """Prove all positions in the given rows of a tier, in O(entries * moves) time."""
     d = record_at(data, ProofData)
     listing, orbit = d.listing, I64(0)
     for row in range(first, last):

@@ -63,7 +63,7 @@ LISTED: Final = 20
 
 
 class Wrong(Result):
-    """A failure, with the tier or folder, a description of the error, and the position concerned, if any."""
+    """A failure: the tier or folder, a description of the error, and the position concerned, if any."""
 
     where: str
     what: str
@@ -196,7 +196,8 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
+    # With a wrong table, the search could take far too long, so positions are played out only if the tables are
+    # correct.
     if sample and not report.failures:
         play_out(store, sample, seed, report)
     return report
@@ -465,7 +466,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, the resulting positions, and their ratings for the mover, from the best to the worst.
+        """Return the moves, the resulting positions, and their ratings for the side to move, with the best move first.
 
         The ratings come from the tablebase.
         """
@@ -510,7 +511,7 @@ class ForwardCheck:
     ) -> tuple[list[str], str | None, int]:
         """Play at most ``most`` best moves. With ``unforced``, stop once a side can force a win.
 
-        Return the moves, the winner if the game ends, and the rating of the last move for its mover.
+        Return the moves, the winner if the game ends, and the rating of the last move for the side that made it.
         """
         line: list[str] = []
         merit = 0

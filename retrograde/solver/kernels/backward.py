@@ -143,7 +143,7 @@ def _lose(context: Context, task: Pass, distance: int, parent: int, before: int)
 
 @inlined
 def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves: int) -> None:
-    """Subtract moves to wins in ``distance`` plies from a parent's counter.
+    """Subtract moves that lead to wins in ``distance`` plies from a parent's counter.
 
     If the counter reaches zero, mark the parent as a loss.
     """
@@ -263,7 +263,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position with a given value, in some rows of a tier, to the position's parents.
+    """Propagate every position with a given value, in the given rows of a tier, to the position's parents.
 
     If messages are written, the pass stops when the buffer is nearly full, and the next call continues from there. The
     pass takes O(entries + positions * moves) time.
@@ -309,7 +309,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages about positions with moves to positions of a given value, in O(messages) time."""
+    """Apply messages about positions that have moves to positions with a given value, in O(messages) time."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

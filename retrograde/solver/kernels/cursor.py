@@ -1,6 +1,6 @@
 """The current position of a thread, and the entries to which its moves lead.
 
-`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves to column
+`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves for column
 soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
 and a row has only one column.
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Greatest number of columns for which stepping from column to column is faster than unranking."""
+"""Maximum distance, in columns, for which stepping from column to column is faster than unranking."""
 
 
 @inlined
@@ -109,7 +109,7 @@ def set_row(context: Context, tier: int, row: int, side: int) -> None:
 
 @inlined
 def number_cells(context: Context, row_men: int) -> None:
-    """Assign numbers to the cells that the current row leaves to column soldiers."""
+    """Assign numbers to the cells that the current row leaves for column soldiers."""
     square, cursor = context.tiers.square, context.cursor
     count = I64(0)
     for cell in range(square.cells):
@@ -448,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item of a position after a capture from a lower tier, or -1 if the position has no entry."""
+    """Return the item of the position after a capture, or -1 if it has no entry. The position is in a lower tier."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 

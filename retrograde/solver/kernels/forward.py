@@ -92,7 +92,7 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # For the number of each cell, the king's ways to an escape that a column soldier on the cell blocks.
+    # For each cell, by its number, the king's ways to an escape that a column soldier on the cell blocks.
     closed = context.traits
     for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
@@ -513,7 +513,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 
 @kernel
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
-    """In some rows, examine the moves of all positions whose items are not final.
+    """Examine the moves of all positions in the given rows whose items are not final.
 
     The pass takes O(examined entries * moves) time.
     """

@@ -73,7 +73,7 @@ def _mark_one(context: Context, marking: Marking) -> int:
 
 @kernel
 def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
-    """Mark the successors of all new entries in some rows, in O(new entries * moves) time.
+    """Mark the successors of all new entries in the given rows, in O(new entries * moves) time.
 
     Return the number of new marks in this tier, or -1 if a move leads to an entry that does not exist.
     """
@@ -146,7 +146,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy the entries of some runs that lie in one part of an array, in O(copied + runs) time.
+    """Copy the entries of the given runs that lie in one part of an array, in O(copied + runs) time.
 
     The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """

@@ -43,8 +43,8 @@ PENDING = 1
 """Value that replaces an item if the moves of the position must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Kinds of target cells. After a move to such a cell, white has no win within the limit, or the move captures a soldier
-or the king."""
+"""Kinds of target cells. In this order: a move to the cell leaves white without a win within the limit, captures a
+soldier, or captures the king."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 """Bits of a mark. A bit is set if a move leads to a cell of the corresponding kind."""
 
