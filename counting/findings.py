@@ -43,7 +43,8 @@ class Finding(Result):
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
     """Return the findings about the paper.
 
-    Their statements are read from ``data/findings.toml``. For games other than the paper's own, the list is empty.
+    The statements of the findings are read from ``data/findings.toml``. For games other than the paper's own, the list
+    is empty.
     """
     if not paper.is_the_papers:
         return []

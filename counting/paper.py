@@ -95,7 +95,7 @@ class Subspace:
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield the summands of a nested sum, iterating from the outermost index.
+    """Yield the summands of a nested sum, with the outermost index first.
 
     Sympy lists the innermost index first.
     """

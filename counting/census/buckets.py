@@ -5,8 +5,8 @@ the row belongs. All files are sorted by leaf. Equal rows belong to the same lea
 one. The next bits of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache.
 Rows are compared word by word; a hash only determines where a row is stored.
 
-The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or duplicated. Two
-bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
+The checksum of a leaf is the sum of the hashes of its rows. The checksum changes if a row is changed, missing or
+duplicated. Two bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
 A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the pieces
 of the other side stay where they are unless they are captured. The *family* of a position is determined by the pieces

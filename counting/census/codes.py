@@ -6,7 +6,7 @@ white has won, black has won). The positions of a ply are stored as codes. For 1
 board, a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
 Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
-than the king's, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
+than the king's cell, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
 whose material comes before (a, d) in the order of the codes. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)

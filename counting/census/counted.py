@@ -1,6 +1,6 @@
 """Count a ply without storing it, family by family, in as many passes as the disk space requires.
 
-A pass processes a range of bins (`counting.census.buckets`). From the previous ply, it extracts the parents whose
+A pass processes a range of bins (`counting.census.buckets`). From the previous ply, the pass extracts the parents whose
 children belong to these bins, sorts them by bin, and counts their children in memory, a few bins at a time
 (`counting.census.tasks`). A parent is read in every pass but is expanded only once in total, so an additional pass is
 cheap. Only parents and children reached by a capture are written to the disk. The number of passes depends on a sample

@@ -1,7 +1,7 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
-A kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes only a few
-cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
+A kernel computes the images of a parent's attackers and defenders under the whole group only once. A ply changes only a
+few cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
 soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
 pieces that did not move. Only the remaining candidates are compared, eight images in parallel
 (`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's

@@ -1,7 +1,7 @@
 """The function `census`, which counts the reachable positions, and the report that it returns.
 
-The removal of a temporary folder is not guaranteed: if a signal ends the process without an exception, it is left
-behind.
+The removal of a temporary folder is not guaranteed: if a signal ends the process without an exception, the folder is
+left behind.
 """
 
 from __future__ import annotations

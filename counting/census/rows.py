@@ -12,9 +12,9 @@ index. There are four kinds of row files:
   of sorted parents has a second set of sections, for the children that are reached by a capture.
 - A *tally* contains the index of the counted rows, but not the rows themselves.
 
-The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. It is checked against
-the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
-rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
+The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. This digest is
+checked against the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are
+checked whenever rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Files of children are not guaranteed to be flushed.
 If a power failure damages one of these files, the digest or the hash sums of the file reveal the damage.

@@ -1,11 +1,11 @@
 """Breadth-first search ply by ply, with delayed duplicate detection.
 
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
-First, the positions of the previous ply are expanded into files of children, which are divided into leaves by their
-hash. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that occur in
-an earlier ply [1]_. Since the sides alternate, a position can only have occurred in every other earlier ply. The method
-reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is
-made by `counting.census.counted`.
+First, the positions of the previous ply are expanded into files of children, which are divided into leaves according to
+their hashes. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that
+occur in an earlier ply [1]_. Since the sides alternate, a ply has to be compared only with every other earlier ply. The
+method reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored
+is made by `counting.census.counted`.
 
 One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
 and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the digest

@@ -281,7 +281,7 @@ class SortTask(RowTask):
     """A task that sorts the rows in a range of leaves of a part by bin.
 
     If ``known`` is set, the rows are sorted by their own bins. Otherwise they are parents, and are sorted by the bin of
-    their children that are reached without a capture. In this case, the children reached by a capture are sorted by
+    those children that are reached without a capture. In this case, the children reached by a capture are sorted by
     their own bins and written to the same file.
     """
 

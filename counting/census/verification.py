@@ -327,8 +327,8 @@ class _Verification:
     def _check_parents(self, ply: int) -> None:
         """Check the positions of a ply against the children of the previous ply.
 
-        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of the
-        previous ply.
+        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of a
+        position of the previous ply.
         """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)

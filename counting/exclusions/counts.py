@@ -474,7 +474,7 @@ class Transfer:
         return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings of a state that have no king yet by an option with a king, and add them to the target."""
+        """Extend the fillings without a king by an option with a king, and add the results to the target."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost

@@ -3,8 +3,8 @@
 A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
 starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
 whether a piece could have arrived last. The search grows sets, beginning with each single piece that is not part of the
-starting position. In each step, it takes the first piece that could still have arrived last, and adds pieces that rule
-this out.
+starting position. In each step, the search takes the first piece that could still have arrived last, and adds pieces
+that rule this out.
 """
 
 from __future__ import annotations
@@ -227,7 +227,7 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Extend a set in all ways that rule out its first piece that could have arrived last.
+        """Take the first piece that could have arrived last, and extend the set in all ways that rule this out.
 
         Continue with each extended set.
         """

@@ -382,8 +382,8 @@ def _gain_of_home(
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether an un-move takes the last attacker home too early.
 
-    When all attackers are at home and none of them could have arrived last, no further ply of black can be taken back.
-    In this case, at most one ply of white can remain: the first ply of the game, if white begins.
+    When all attackers are at home and none of them could have arrived last, no further ply by black can be taken back.
+    In this case, at most one ply by white can remain: the first ply of the game, if white begins.
     """
     return (
         priced.side == 1
@@ -495,7 +495,7 @@ def _add_child(
 
 @inlined
 def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
-    """Write the plies from a node of the tree to the target."""
+    """Write the plies that lead from a node of the tree to the target."""
     for number in range(plies):
         game[number] = memory.records[node]
         node = I64(memory.parents[node])

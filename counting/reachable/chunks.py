@@ -88,7 +88,7 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the range of the number of positions, given an interval of the share. The range is rounded outwards."""
+    """Return the range of the number of positions, given an interval for the share. The range is rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
@@ -96,9 +96,9 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
     """Return the interval of the reachable share of classes, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the order of the group. It exceeds this
-    quotient by at most the difference between the total number of classes and the total number of positions divided by
-    the order of the group.
+    reached classes is at least the number of reached positions divided by the order of the group. The number exceeds
+    this quotient by at most the difference between the total number of classes and the total number of positions
+    divided by the order of the group.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each

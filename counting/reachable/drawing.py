@@ -97,7 +97,7 @@ class DrawTables(NamedTuple):
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
         At index ``k * cells + place``, the cell of a place if the king stands on its ``k``-th cell. For each cell of
-        the king, the places number the cells on which defenders may stand.
+        the king, the places are numbers of the cells on which defenders may stand.
     """
 
     cells: int
@@ -284,9 +284,9 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
-    The places of attackers number the cells that are open to them. Each place of a combination depends on the previous
-    one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor can work
-    on independent entries in parallel.
+    The places of attackers are numbers of the cells that are open to them. Each place of a combination depends on the
+    previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor
+    can work on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):

@@ -325,7 +325,7 @@ def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **mor
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Decide ``count`` samples starting at ``first``, using lemmas, games, pockets and backward trees."""
+    """Decide whether each of ``count`` samples starting at ``first`` is reachable."""
     engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
@@ -550,7 +550,7 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
 
 
 def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Decide samples of final placements starting at ``first``, using games, lemmas, pockets and backward trees."""
+    """Decide whether each of ``count`` sampled final placements starting at ``first`` is reachable."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
     finals = [index.unrank(number) for number in numbers]

@@ -138,7 +138,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. The same proof always gives the same bytes, because there is no time stamp."""
+    """Yield the compressed content. The same proof always gives the same bytes, because no time stamp is included."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)

@@ -22,8 +22,8 @@ large, because a search records the number of plies that is known when it finds 
 lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
 first, so the lengths of the games from all positions that the loser can reach are already known.
 
-A strategy cannot show that there is no shorter win. For this lower bound on the length, the checker tries an exhaustive
-search, also in plain Python, up to a maximum number of moves.
+A strategy cannot show that there is no shorter win. To find a lower bound on the length, the checker tries an
+exhaustive search, also in plain Python, up to a maximum number of moves.
 """
 
 from __future__ import annotations

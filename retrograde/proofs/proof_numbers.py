@@ -615,7 +615,7 @@ def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
 
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether a ply of a side may capture the last attacker or leave the other side without a legal move."""
+    """Return whether a ply by a side may capture the last attacker or leave the other side without a legal move."""
     if (
         (side == 0 and count_of(t, board, 1) <= 3)
         or (is_far(t.distant) and t.distant.shieldwall != 0)

@@ -1,4 +1,4 @@
-"""The transposition table of the proof search, which stores proved facts and estimates with the exact position.
+"""The transposition table of the proof search: proved facts and estimates, each stored with the exact position.
 
 Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
 position itself, so two positions are never confused, whatever their hashes.
@@ -181,9 +181,10 @@ def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, 
 def keep_settled(
     table: Words, buckets: int, words: Words, width: int, under: int, win: int, no_win: int, effort: int
 ) -> None:
-    """Store that the prover wins within ``win`` plies (`LONGEST` if unknown) but not within ``no_win`` (-1 if unknown).
+    """Store the result that the prover wins within ``win`` plies, but not within ``no_win`` plies.
 
-    ``under`` is the bound of the search that found this result.
+    ``win`` is `LONGEST` if no win is known, and ``no_win`` is -1 if no such number is known. ``under`` is the bound of
+    the search that found the result.
     """
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _SETTLED, under)
     beyond = min(no_win + 1, LONGEST)
@@ -199,7 +200,7 @@ def keep_settled(
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
     """Store the known values of positions, which have shape (n, W).
 
-    ``wins`` contains the plies within which the prover wins, and ``no_wins`` those within which it does not.
+    ``wins`` contains the numbers of plies within which the prover wins, and ``no_wins`` those within which it does not.
     """
     width = words.shape[1]
     buckets = len(table) // WAYS

@@ -157,7 +157,7 @@ class WinSearch:
         """Return whether the move that led to a board belongs to a shortest win, or None if this is unknown.
 
         The move may be the winner's or the loser's. ``winner`` is the side that has won with the move, or None if the
-        game goes on; ``left`` is the distance before the move.
+        game goes on. ``left`` is the distance before the move.
         """
         if winner is not None:
             return left == 1 and winner == self.prover
@@ -171,9 +171,9 @@ class WinSearch:
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return an array of winning moves and their plies, of shape (n, 2), for positions with the prover to move.
+        """Return winning moves and the lengths of the wins, in shape (n, 2), for positions with the prover to move.
 
-        The moves are read from the table. The plies are -1 if the table contains no win within the given number of
+        The moves are read from the table. The length is -1 if the table contains no win within the given number of
         plies.
         """
         results = np.empty((len(words), 2), dtype=np.int64)
@@ -296,7 +296,7 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
     """Return whether it is worthwhile to try to list the positions reachable from a given one.
 
     The listing fails if it exceeds ``most`` positions. The attempt is worthwhile if at most eight times ``most``
-    undecided positions have the same material or less, whatever the side to move.
+    undecided positions have the same material or less, with either side to move.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()

@@ -145,7 +145,7 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Prove the win of a puzzle, and return a game that can be played from it."""
+    """Prove the win of a puzzle, and return a game that can be played from its position."""
     solution = solve_puzzle(puzzle, limits)
     if solution.winner is None or solution.dtm is None:
         raise InputError(

@@ -259,7 +259,7 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether a forward pass takes less work than a backward pass, given the number of positions to examine.
+    """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to examine.
 
     Both directions give the same values.
     """

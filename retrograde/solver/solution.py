@@ -1,9 +1,9 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
 First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
-that captures only mark positions of tiers that are processed later. Classes are formed under the symmetries of the
-start, not those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the
-reachable orbits add up to the number of reachable positions without symmetry.
+that captures lead only to tiers that are processed later. Classes are formed under the symmetries of the start, not
+those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the reachable
+orbits add up to the number of reachable positions without symmetry.
 
 A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
 a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
@@ -375,8 +375,8 @@ Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Mark every entry reachable from the start, and return the marks.
 
-    Tiers are processed downwards, so that captures only mark entries of tiers that come later. Under a move limit,
-    however, positions are marked ply by ply, up to the limit.
+    Tiers are processed downwards, so that captures lead only to tiers that come later. Under a move limit, however,
+    positions are marked ply by ply, up to the limit.
     """
     variant = solver.variant
     marks: Marks = {
@@ -392,7 +392,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     contexts = [solver.new_context(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
-        """Mark the successors of a tier's newly marked positions with a side to move. Return the number of new marks.
+        """Mark the successors of a tier's newly marked positions with one side to move. Return the number of new marks.
 
         Only the new marks in the same tier are counted.
         """

@@ -13,10 +13,10 @@
 
 Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither
 won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. A win or
-loss that takes more plies than a move limit leaves gets the same value. A `Board` records the number of plies made. A
-`Position`, and every position of an array, counts as the first position of a game, with all plies left. Only a board
-records earlier positions, so only a board shows repetitions. The tables themselves store distances without the move
-limit, and this module applies the limit.
+loss that takes more plies than a move limit leaves also counts as a draw or as unresolved. A `Board` records the number
+of plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies
+left. Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances
+without the move limit, and this module applies the limit.
 
 A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply``, a
 position in which the other side has no legal move also counts as undecided, here and in the index. The side to move
@@ -447,7 +447,7 @@ def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
 
 
 def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for use with stored values, because these ignore the limit."""
+    """Return a board without a move limit, for use with stored values, which ignore the limit."""
     return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 

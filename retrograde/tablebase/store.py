@@ -20,8 +20,8 @@ the published one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
 derived from the length of the tier, never from a directory listing. Before a file is read, the program checks that the
-file exists with the length given in the tier's record. Before the first reading, the program also compares the digest.
-Links are not followed.
+file exists with the length given in the tier's record. Before a file is read for the first time, its digest is also
+compared. Links are not followed.
 """
 
 from __future__ import annotations
@@ -177,12 +177,12 @@ class TierRecord(Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a win or loss within a move limit, in plies, or 0 if there is none."""
+        """Return the greatest distance of a win or loss within a move limit, in plies, or 0 if there is none."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return the numbers of classes with each value for the side to move, added up over both sides to move."""
+        """Return the number of classes with each value for the side to move, summed over both sides to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -345,7 +345,7 @@ def is_store(place: Path) -> bool:
 
 
 class StoredTier:
-    """One tier of a store, which is read chunk by chunk."""
+    """One tier of a store. The tier is read chunk by chunk."""
 
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant

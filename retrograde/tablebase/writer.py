@@ -1,9 +1,9 @@
 """Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input gives equal bytes.
 
-Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If all codes of an array fit into one
-byte, each code takes one byte. These alternatives all compress worse: other orders, differences between neighbours, and
-predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``). An alias is an
-entry to which no position is ranked. Each alias repeats the previous code, which takes almost no space.
+Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If every code of an array fits into
+one byte, each code is stored in one byte. These alternatives all compress worse: other orders, differences between
+neighbours, and predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``).
+An alias is an entry to which no position is ranked. Each alias repeats the previous code, which takes almost no space.
 """
 
 from __future__ import annotations

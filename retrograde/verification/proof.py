@@ -202,7 +202,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Write the numbers of the combination with a given rank in ascending order. All numbers are below ``spots``."""
+    """Write, in ascending order, the numbers of the combination with a given rank. All numbers are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -281,7 +281,7 @@ def _entry_at(
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and store it for a change, in O(cells * men) time."""
+    """Look up the row of the current king and row soldiers, and record it for a change, in O(cells * men) time."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -355,7 +355,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list with another cell, and return its index."""
+    """Replace a cell in a list with another cell, and return the index of the replaced cell."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1
@@ -382,7 +382,7 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
-    """Return whether both sides certainly have a legal move after any ply with which a side captures nothing.
+    """Return whether both sides certainly have a legal move after any ply by ``side`` that captures nothing.
 
     A piece that arrives on a cell can block the rank or the file of another man, but not both. Vacating a cell blocks
     nothing.

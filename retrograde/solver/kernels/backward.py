@@ -201,8 +201,8 @@ def _count_once(context: Context, task: Pass, parent: int, successor: int) -> in
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
     """Return whether every ply that leads to the current position ends the game.
 
-    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position in which the side to
-    move has no legal move has parents, because it is a loss in 0 plies.
+    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position without a legal move
+    has parents here, because it is a loss in 0 plies.
     """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)

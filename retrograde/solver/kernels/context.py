@@ -388,11 +388,11 @@ def new_context(
 ) -> Context:
     """Return the tables and memory for one thread, for tiers with up to ``defenders`` defenders.
 
-    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. This is
-    at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and at most 4C
-    moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has space for 4C positions,
-    and the counter in an item can count 4C moves. Moves to one class lead to different positions of one orbit. There
-    are at most eight such positions, so a message can store the number of moves in one byte.
+    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. The
+    value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and
+    at most 4C moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has space for 4C
+    positions, and the counter in an item can count 4C moves. Moves to the same class lead to different positions of the
+    same orbit. There are at most eight such positions, so a message can store the number of moves in one byte.
     `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)

@@ -196,8 +196,8 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
     """Mark the given rows of a tier with defenders, and all rows to which white's quiet moves lead.
 
-    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the marked rows include those
-    from which a quiet move can come. The kernel takes O(rows * moves) time.
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
+    can come are marked too. The kernel takes O(rows * moves) time.
     """
     context, near = record_at(directory, Context), pointer(marks)
     for row in range(first, last):

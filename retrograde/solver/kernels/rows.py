@@ -73,7 +73,7 @@ def _choices(context: Context, men: int) -> int:
 
 @inlined
 def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
-    """Return the rank of all column soldiers but one, given the rank of all column soldiers but its predecessor."""
+    """Return the rank of all column soldiers but one, given the rank of all but the soldier before that one."""
     binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
