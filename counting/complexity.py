@@ -268,7 +268,8 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
     ``king_captured_undecided`` stands for the placements with a captured king that are still undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
-    # Every placement with a besieged king is also a placement with a captured king and an undecided placement.
+    # Every placement with a besieged king belongs to the placements with a captured king and to the undecided
+    # placements.
     return sizes | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 

@@ -109,7 +109,7 @@ def _summands(
 
 
 def _binomial(n: int, k: int) -> int:
-    # If n is negative, there are more pieces than cells, and hence 0 ways to place them; math.comb would raise an
+    # If n is negative, there are more pieces than cells and hence 0 ways to place them, but math.comb would raise an
     # error.
     return comb(n, k) if 0 <= k <= n else 0
 

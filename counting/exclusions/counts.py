@@ -505,8 +505,8 @@ class Transfer:
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # There is no king yet, so the king can take any seat. Other tallies subtract the seats that soldiers have
-            # taken.
+            # There is no king yet, so the king can take any seat. For other tallies, the seats that soldiers have taken
+            # are subtracted.
             if royal:
                 total += royal * count * self._ways(tally)
             if others := sum(self._seats) - royal:

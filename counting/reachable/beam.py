@@ -331,8 +331,8 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
     rules, tables = beam.lemmas.rules, beam.homes
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
-    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. It differs
-    # between the positions of a ply, so it must be included in the scores.
+    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. This cost
+    # differs between the positions of a ply, so it must be included in the scores.
     black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
     white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
     base = MISSING * (

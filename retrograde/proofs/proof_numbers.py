@@ -566,9 +566,8 @@ def read_proofs(
 # * A ply closes at most one of the directions in which the king can move.
 #
 # Tests compare all results with the results of trying every move. The *prover* is the side whose win is searched for,
-# and the
-# *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the number
-# of cells.
+# and the *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the
+# number of cells.
 
 
 _SAFE_LINES = 6

@@ -529,7 +529,7 @@ class ProofRun:
             disproof=_finite(disproof),
             within=within,
             dtm=self.dtm,
-            repetition=f"it holds whatever the effect of a repetition is in a game of {self.variant.name}: {repeats}",
+            repetition=f"it holds whatever effect a repetition has in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),

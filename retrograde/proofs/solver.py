@@ -568,7 +568,7 @@ class _ProofSearch:
     """A proof search that implements `tablut.prober.Prover`."""
 
     def __init__(self, variant: Variant, nodes: int) -> None:
-        # Do not list all reachable positions, since this would take far longer than a search of so few nodes.
+        # Do not list all reachable positions, since this would take far longer than a search with so few nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
         # The kernels of this search and those of the caller's search each take seconds to compile, so compile them at

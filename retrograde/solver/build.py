@@ -157,7 +157,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
-        # An abandoned task has moved its folder into place after the files in the folder had been removed.
+        # An abandoned task moved its folder into place after the files in the folder had been removed.
         return False
     try:
         for damage in store.tier(*material).check_contents():

@@ -192,7 +192,7 @@ class TierPasses:
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:
-            # Slower wins may become quicker, so the positions with such wins are examined too.
+            # Slower wins may turn out to be quicker, so the positions with such wins are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
         # With a lower limit, a forward pass would again count as open some moves that have already been subtracted.

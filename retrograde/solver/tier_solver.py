@@ -136,7 +136,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
         "king": regions.king_cells,
     }
     for mover, cells in standing.items():
-        # Most lines are equal, so check each kind of line only once.
+        # Most lines are alike, so check each kind of line only once.
         lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
         if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
             return False

@@ -524,7 +524,7 @@ def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tableba
     tablebase = _kept(str(store_path(folder).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
-            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}",
+            f"belongs to {tablebase.variant.name!r}, a different game from {variant.name!r}",
             subject=f"tablebase {str(folder)!r}",
         )
     return tablebase

@@ -354,7 +354,7 @@ class StoredTier:
         what = f"tablebase file {str(folder / 'zarr.json')!r}"
         if self.record.game != variant.digest:
             raise TablebaseError(
-                f"is a tier of another game than {variant.name}", subject=what, remedy="build it again"
+                f"is a tier of a different game from {variant.name}", subject=what, remedy="build it again"
             )
         if (self.record.attackers, self.record.defenders) != material:
             raise TablebaseError(

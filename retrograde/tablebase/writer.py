@@ -87,7 +87,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
 def _other_game(stored: RootRecord, variant: Variant) -> str | None:
     if stored.variant.variant().same_game(variant):
         return None
-    return f"belongs to {stored.variant.name!r}, another game than {variant.name!r}"
+    return f"belongs to {stored.variant.name!r}, a different game from {variant.name!r}"
 
 
 @contextmanager

@@ -184,7 +184,7 @@ def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, st
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
     # Only a row with a nontrivial residual group can have symmetric positions. Black's moves stay within the current
-    # row. For a move of white to such a row, `RowMoves` stores a negative value instead of the row's first entry.
+    # row. For a move by white to such a row, `RowMoves` stores a negative value instead of the row's first entry.
     may_have = context.cursor.head[RESIDUAL] != 1
     if task.side == 0:
         may_have = context.row_moves.base[man * index.square.cells + start] < 0
