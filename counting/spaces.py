@@ -67,7 +67,7 @@ class CountsByMaterial:
         )
 
     def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the product of this polynomial and x^attackers · y^defenders, which adds soldiers on fixed cells."""
+        """Return the product of this polynomial and x^attackers · y^defenders, to add soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]

@@ -84,7 +84,7 @@ class RowStats(Part):
 
 
 class ExpansionStats(RowStats):
-    """The statistics of a file of children or of sorted rows, which include the counters of the expansion."""
+    """The statistics of a file of children or of sorted rows, including the counters of the expansion."""
 
     counters: Expanded
 

@@ -385,7 +385,7 @@ _STEP = 1 << 15
 
 
 class Inspector:
-    """A second implementation of `survey` in numpy, which also counts impossible positions."""
+    """A second implementation of `survey`, in numpy, that also counts impossible positions."""
 
     def __init__(self, variant: Variant, group: Sequence[Symmetry]) -> None:
         self.variant, self.group, self.engine = variant, tuple(group), engine_for(variant)

@@ -348,11 +348,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares are locked, which makes a position unreachable."""
+        """Check that the pieces on the given squares are locked. A position with locked pieces is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares form a pocket, which makes a position unreachable."""
+        """Check that the pieces on the given squares form a pocket. A position with a pocket is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(

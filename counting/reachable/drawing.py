@@ -49,7 +49,7 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, which is determined by the length and the five leading bits of the word.
+    """Return the bucket of a word, given by the length and the five leading bits of the word.
 
     The number of the bucket increases with the word.
     """

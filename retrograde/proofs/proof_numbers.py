@@ -2,7 +2,7 @@
 
 Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the root. df-pn [2]_ does this
 depth first, with thresholds and a transposition table. The search leaves a child only when the child's number exceeds
-the next best number by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
+the next best number by a quarter (the 1 + ε trick of [3]_). This avoids most of the switching between children.
 
 The state is a position together with the number of plies left. The graph of states therefore has no cycles, even if the
 game repeats positions. The history of the game causes no errors either, whereas unbounded df-pn may disprove a position

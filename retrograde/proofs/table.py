@@ -198,7 +198,7 @@ def keep_settled(
 
 @kernel
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
-    """Store the known values of positions, which have shape (n, W).
+    """Store the known values of positions that are given as an array of shape (n, W).
 
     ``wins`` contains the numbers of plies within which the prover wins, and ``no_wins`` those within which it does not.
     """

@@ -86,7 +86,7 @@ class ProofBudget:
 
     @property
     def left(self) -> int:
-        """Number of moves that may still be made, which is 0 when the time is up."""
+        """Number of moves that may still be made; 0 when the time is up."""
         if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)

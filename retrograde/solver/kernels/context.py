@@ -279,7 +279,7 @@ class Men(NamedTuple):
 
 
 class RowMoves(NamedTuple):
-    """Cache of the rows to which moves of white's men lead from the current row. C is the number of cells.
+    """Cache of the rows to which moves by white's men lead from the current row. C is the number of cells.
 
     Attributes
     ----------

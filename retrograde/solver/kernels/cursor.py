@@ -4,8 +4,8 @@
 soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
 and a row has only one column.
 
-`entry_after` finds the entry after a move without ranking the new list of cells. A move of an attacker changes only one
-term of the column's rank. A move of a defender or the king leads to another row, in which all cells are numbered
+`entry_after` finds the entry after a move without ranking the new list of cells. A move by an attacker changes only one
+term of the column's rank. A move by a defender or the king leads to another row, in which all cells are numbered
 differently. These numbers depend only on the row, so they are computed once for each row.
 """
 
@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none, in O(men) time."""
+    """Return the entry after a quiet move by an attacker to a cell, or -1 if there is none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none.
+    """Return the entry after a quiet move by a defender or the king to a cell, or -1 if there is none.
 
     The function takes O(men²) time.
     """
@@ -355,7 +355,7 @@ def entry_after(context: Context, tier: int, side: int, man: int, target: int) -
 
 @called
 def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
+    """Return the entry after a quiet move by one man to a cell, by ranking all cells of the position."""
     if side == 0 and man == context.tiers.tier.defenders[tier]:
         return _rank_men(context, tier, target)
     men = context.here.black if side == 1 else context.here.white

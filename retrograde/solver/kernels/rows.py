@@ -12,10 +12,10 @@ removed, the remaining choices are consecutive as well. Marks are stored in that
 combined many at a time.
 
 In a tier without defenders, the attackers are the row soldiers, and a row is one position. All rows of a king then
-correspond to the columns of a row without row soldiers, which are all choices of cells, in the same order. The code
-that evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's
-cell, only one choice of each class has a row. In this case, the items are copied to an array with an item for
-every choice (`expand_classes`), and copied back afterwards (`collect_classes`).
+correspond to the columns of a row without row soldiers: both are all choices of cells, in the same order. The code that
+evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's cell, only
+one choice of each class has a row. In this case, the items are copied to an array with an item for every choice
+(`expand_classes`), and copied back afterwards (`collect_classes`).
 """
 
 from __future__ import annotations
