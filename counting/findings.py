@@ -282,7 +282,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
-    """Return all games, Tablut included, sorted by their current figures.
+    """Return all games, including Tablut, sorted by their current figures.
 
     Tablut is ranked by its number of placements, not by its number of labelled states.
     """

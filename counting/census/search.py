@@ -319,7 +319,7 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return the number of children or rows for one task, small enough to keep all workers busy but not tiny."""
+        """Return a number of children or rows per task that keeps all workers busy without making the tasks tiny."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:

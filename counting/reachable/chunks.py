@@ -67,13 +67,12 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
-    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were tried
-    on more samples than the search for games, the share is a product of two factors. These are the share of samples
-    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level
-    ``1 - alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
-    independent.
-    Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are left out, and
-    the exact share of the rest of the space is a further factor.
+    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If more samples were used
+    for the lemmas than for the search for games, the share is a product of two factors. These are the share of samples
+    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level ``1 -
+    alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
+    independent. Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are
+    left out, and the exact share of the rest of the space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:

@@ -141,7 +141,7 @@ class SymmetricGame(NaiveGame):
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._contents, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
-        """Return the reason why no play is possible from a placement, or None if play is possible."""
+        """Return the reason why no game can continue from a placement, or None if a game can continue."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
             return f"has {pieces.count('K')} kings, so no game continues from it"

@@ -81,7 +81,7 @@ The number is smaller than `_MOST`, because searching for a set takes more memor
 
 
 class FirstMove(Result):
-    """A first move, with the proof and disproof numbers and the status of the claim after it.
+    """A first move, with the proof and disproof numbers and the status of the claim after the move.
 
     ``checked`` is True if the status follows directly from the rules, or from a result that the plain rules confirmed.
     """

@@ -167,7 +167,7 @@ class WinSearch:
         return None if sooner is None else not sooner
 
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
-        """Store in the table that the prover wins from packed positions within the given numbers of plies."""
+        """Record in the table that the prover wins from packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""Building a tablebase. Every tier up to a number of men is built by a separate task, and lower tiers come first.
+"""Building a tablebase. Every tier up to a given number of men is built by a separate task, beginning with the lowest.
 
 A task reads from the store the tiers to which captures lead, solves its own tier, and writes it to the store
 atomically. If a build is killed, at most the tiers in progress are lost, and a later build keeps the finished tiers.

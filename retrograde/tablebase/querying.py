@@ -206,7 +206,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values in a tier with a side to move, with the number of classes that have each value."""
+        """Return the matching values in a tier with one side to move, and the number of classes with each value."""
         record = self._store.tier(*self._materials[number]).record
         counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():

@@ -470,7 +470,7 @@ class StoredTier:
             raise _damaged(self.folder / part / "zarr.json", "is not the array in its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Read all codes with a side to move, shard by shard, into ``out`` or into a new array of the stored dtype."""
+        """Read all codes with one side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
         codes = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             codes[start:stop] = self.read(side, start, stop)

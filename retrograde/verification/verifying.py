@@ -204,7 +204,7 @@ def verify(
 
 
 def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTier, str]]:
-    """Yield the tiers whose files are all undamaged, with the digests of their values. Lower tiers come first.
+    """Yield the tiers whose files are all undamaged, each with a digest of the tier's values. Lower tiers come first.
 
     Failures in the other tiers are added to the report.
     """

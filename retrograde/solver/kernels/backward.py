@@ -132,7 +132,7 @@ def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) ->
 
 @inlined
 def _lose(context: Context, task: Pass, distance: int, parent: int, before: int) -> None:
-    """Mark a parent as a loss, when the last of its quiet moves leads to a win in ``distance`` plies."""
+    """Mark a parent as a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(context, task, parent))
@@ -169,7 +169,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
+    """Write a message for another slice, with a parent (as an entry of the whole tier) and the number of its moves."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
