@@ -311,7 +311,10 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task. For parents, also write the number of moves of each bin."""
+        """Write the rows in the bins of the task.
+
+        For parents, also write the number of moves of each bin, and return the sum of these numbers. Otherwise return 0.
+        """
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
             rows, bins = rows[inside], bins[inside]

@@ -103,7 +103,7 @@ def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
 
 @inlined
 def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
-    """Return whether an entry belongs to a position and its words are consistent."""
+    """Return whether an entry belongs to a position and the words of the entry are consistent."""
     differ = U64(0)
     for word in range(width):
         differ |= read_word(advance(entry, word)) ^ words[word] ^ guard

@@ -297,7 +297,10 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the position formed by the current men, or -1 if it has none. ``change`` led to its row."""
+    """Return the entry of the position formed by the current men, or -1 if it has none.
+
+    ``change`` is the change of the current row that leads to the row of this position.
+    """
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
