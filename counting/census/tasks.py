@@ -313,7 +313,7 @@ class SortTask(RowTask):
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
         """Write the rows in the bins of the task.
 
-        For parents, also write the number of moves of each bin, and return the sum of these numbers; otherwise return 0.
+        For parents, also write the number of moves of each bin, and return the sum of the numbers; otherwise return 0.
         """
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():

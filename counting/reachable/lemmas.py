@@ -248,7 +248,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
 def _lemmas_of_boards(
     tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the number of the lemma that excludes each board, shape (n, 2N + 4), to ``codes``, shape (n,).
+    """Write to ``codes``, shape (n,), the number of the lemma that excludes each of ``boards``, shape (n, 2N + 4).
 
     ``left`` receives the pieces that remain on each board after peeling. If it is shorter than ``boards``, its last
     board is reused for the remaining boards.
