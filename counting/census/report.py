@@ -1,6 +1,7 @@
 """The function `census`, which counts the reachable positions, and the report that it returns.
 
-Non-guarantee: if a signal ends the process without an exception, a temporary folder is left behind.
+The removal of a temporary folder is not guaranteed: if a signal ends the process without an exception, the folder is
+left behind.
 """
 
 from __future__ import annotations
