@@ -1,4 +1,4 @@
-"""Rendering of a study's pages, which writes the files that have changed or only compares them."""
+"""Rendering of a study's pages: files that have changed are written, or only compared with the stored ones."""
 
 from __future__ import annotations
 
