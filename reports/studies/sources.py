@@ -136,7 +136,7 @@ def _node(
     numbers: dict[Position, int],
     waiting: list[tuple[Position, int]],
 ) -> WalkNode:
-    """Return the node of a position, and queue the positions to which it leads if they belong to the walk."""
+    """Return the node of a position, and queue those of its successors that belong to the walk."""
     board = Board(tablebase.variant, position)
     verdict = tablebase.probe(board)
     moves = []

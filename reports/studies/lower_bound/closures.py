@@ -145,7 +145,7 @@ def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool
 
 @inlined
 def _door_code(black: int, white: int) -> int:
-    """Return the contents of the three doors in base 3: 0 for empty, 1 for an attacker, 2 for white."""
+    """Return the contents of the three doors in base 3: 0 for empty, 1 for an attacker, 2 for a white piece."""
     code = I64(0)
     for place in (1, 4, 7):
         code = 3 * code + ((black >> place) & 1) + 2 * ((white >> place) & 1)
@@ -287,7 +287,7 @@ def _squeezed(mask: int, removed: int) -> int:
 
 
 def queue_type(size: int) -> type[np.uint32 | np.int64]:
-    """Return an integer type wide enough for the placement numbers of a material."""
+    """Return an integer type wide enough for the numbers of ``size`` placements."""
     return np.uint32 if size <= 1 << 32 else np.int64
 
 

@@ -139,7 +139,7 @@ def region_tables() -> RegionTables:
 
 
 def _line(cell: int, right: int, up: int) -> list[int]:
-    """Return the cells in one direction, up to the edge of the board."""
+    """Return the cells in one direction from a cell, up to the edge of the board."""
     file, rank = cell % SIZE + right, cell // SIZE + up
     line = []
     while 0 <= file < SIZE and 0 <= rank < SIZE:

@@ -119,7 +119,7 @@ def _slides(region: Region, start: int) -> Iterator[int]:
 
 
 def oscillation(region: Region, free: int = -1) -> Ply | None:
-    """Return a quiet ply of a white piece that can be taken back quietly, or None if there is none."""
+    """Return a quiet white ply that can be taken back quietly, or None if there is none."""
     doors = region_tables().doors
     for start in range(PLACES):
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):

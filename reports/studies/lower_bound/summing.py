@@ -39,7 +39,7 @@ them is counted for at most 9 choices of the king. A sum of products of limbs th
 
 
 class RegionMaterial(NamedTuple):
-    """The material of an outer region."""
+    """The material of an outer region: its numbers of attackers, defenders and kings."""
 
     attackers: int
     defenders: int
@@ -61,7 +61,7 @@ def _camp_counts(camp: str) -> list[int]:
 
 
 def _compatible(inner: int, door: int) -> bool:
-    """Return whether a door and the cell in front of it are free of pieces of different colours."""
+    """Return whether a door and the cell in front of it contain pieces of at most one colour."""
     return {inner, door} != {1, 2}
 
 

@@ -144,8 +144,8 @@ def join_command(
     """Combine the proofs in the store into proofs of the openings that lead to the proved positions.
 
     The openings in between are proved as parts of such a proof. With --hours, open positions are searched with the
-    engine's guidance, using all proved positions, and the results become part of the proof. After an interruption, the
-    same command continues with the proofs that it had at the beginning.
+    engine's guidance and the help of all proved positions, and the results become part of the proof. After an
+    interruption, the same command continues with the proofs that it had at the beginning.
     """
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}

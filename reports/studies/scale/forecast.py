@@ -135,7 +135,7 @@ class ScaleModel:
         return _interval(self._drawn([material], self.draws)["cpu"][:, 0])
 
     def _drawn(self, tiers: Sequence[Material], count: int) -> dict[str, NDArray[np.float64]]:
-        """Return ``count`` random draws of the tiers' rates, one per row, or a single row of medians if it is 0."""
+        """Return ``count`` random draws of the tiers' rates, one per row, or one row of medians if ``count`` is 0."""
         rates, generator = self.rates, np.random.default_rng(SEED)
         laws = {name: getattr(rates, name) for name in ("passes", "near", "own", "written", "stored", "store")}
         laws["cpu"] = rates.cpu[0]
@@ -479,7 +479,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return the factor by which a class takes longer if rows are not evaluated as wholes, as a constant law."""
+    """Return a constant law for the factor by which a class takes longer if rows are not evaluated as wholes."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)
