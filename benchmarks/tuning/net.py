@@ -65,8 +65,8 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 class Net(NamedTuple):
     """The parameters of a net in training.
 
-    They are the input weights for each feature and unit, the output weights, and the slope of the base, which is the
-    logit of the evaluation without the net.
+    They are the input weights for each feature and unit, the output weights, and the slope by which the base is
+    multiplied. The base is the logit of the evaluation without the net.
     """
 
     weights: NDArray[np.float32]

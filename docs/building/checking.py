@@ -257,8 +257,8 @@ def docstrings() -> Iterator[str]:
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
-        # No section of parameters is required if the attributes document the parameters. Errors need none, because
-        # their base class has one; nor do protocols, rule sets and members of enumerations.
+        # No section of parameters is required if the attributes document the parameters. Errors need no such section,
+        # because their base class has one. Protocols, rule sets and members of enumerations need none either.
         by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
         if "\nAttributes\n---" in text or not by_hand or name.endswith("Error"):
             checks.discard("PR01")

@@ -23,7 +23,7 @@ class _Page(Result):
 
 
 def rendered(folder: Path, artefacts: Iterable[Artefact], check: bool) -> Reply:
-    """Write the files of a study that differ from those on disk; with ``check``, only list them."""
+    """Write those files of a study that differ from the files on disk. With ``check``, only list them."""
     stale = []
     for artefact in artefacts:
         path = folder / artefact.path

@@ -31,7 +31,7 @@ BUDGET: Final = 1_000_000
 """Default number of placements of an outer region to examine."""
 _DEFENDERS: Final = 8
 _MOST_ATTACKERS: Final = 8
-"""Maximum number of attackers in an outer region, which is the number of places in `layout.BLACK_SLOTS`."""
+"""Maximum number of attackers in an outer region. It equals the number of places in `layout.BLACK_SLOTS`."""
 
 
 class MaterialCount(Result):

@@ -39,7 +39,7 @@ class MiddleTables(NamedTuple):
     anvils : ndarray of int64, shape (18, 4)
         The bit of the place behind the adjacent one, or an extra bit for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        For each place of rank 5, the bit of the place on its way out, which must be free; 0 for other places.
+        For each place of rank 5, the bit of the next place on the way out, which must be free. For other places, 0.
     columns : ndarray of int64, shape (17, 3)
         The possible contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0 for empty, 1 for an
         attacker, 2 for white.

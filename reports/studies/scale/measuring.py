@@ -4,8 +4,8 @@ The tiers of a game with ``--men`` men are built in slices on a Dask cluster on 
 ``--workers``; the lower tiers are built beforehand. Smaller tiers are built in slices by one thread, to measure the
 cost of a class. This requires the extra ``cluster`` and an otherwise idle machine; for six men, it takes ten minutes on
 two processors. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The
-model also needs the factor by which busy processors slow each other down. To measure this factor, one tier is built in
-slices by one process, then by one process per processor at the same time.
+model also needs the factor by which busy processors slow each other down. For this purpose, one tier is built in slices
+by one process, then by one process per processor at the same time.
 """
 
 from __future__ import annotations
