@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 4096
 _RATE: Final = 5e-3
-"""Initial learning rate of Adam. It decays to zero as a cosine."""
+"""Initial learning rate of Adam. It decays to zero along a cosine curve."""
 _CHUNK: Final = 20_000
 _HELD_OUT: Final = 20
 """Number of training games for each game that is held out."""

@@ -195,7 +195,7 @@ SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked,
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]
-    if name == "published":  # retrograde/tablebase/published.json, of the named stores
+    if name == "published":  # retrograde/tablebase/published.json, for the given stores
         sys.stdout.write(published_text(arguments))
         sys.exit()
     started = time.perf_counter()

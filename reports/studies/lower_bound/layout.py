@@ -69,7 +69,7 @@ LANE_PAIRS: Final = tuple(
 )
 """Neighbouring cells in the middle that must not contain pieces of different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
-"""Parking places of the defenders, in the order of filling, for a region without the king and for one with it."""
+"""Parking places of the defenders, in filling order: for a region without the king, and for a region with it."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 

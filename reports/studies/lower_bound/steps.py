@@ -29,7 +29,7 @@ GATE = place_of(cell_of("f8"))
 _LANE = range(1, SIZE - 1)
 """Places of the lane that a piece may enter from the middle. The places next to camps are excluded."""
 _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
-"""Places of the lane that are neither doors nor at its ends."""
+"""Places of the lane that are neither doors nor at the ends of the lane."""
 
 
 class StepChecks(NamedTuple):

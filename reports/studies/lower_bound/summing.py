@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_WHITE: Final = 7
 """Maximum number of white pieces, including the king, that are parked together in an outer region."""
 MOST_ATTACKERS: Final = 7
-"""Maximum number of attackers parked in an outer region; further attackers go to free cells of its camp."""
+"""Maximum number of attackers parked in an outer region. Further attackers go to free cells of the region's camp."""
 _DEFENDERS: Final = 8
 _SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
 _EXTRA: Final = 10
