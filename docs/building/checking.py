@@ -136,7 +136,7 @@ def stale_pictures() -> Iterator[str]:
 
 
 def blocks() -> Iterator[str]:
-    """Yield the invalid samples, and the code blocks that are neither run nor used without a mark that explains why."""
+    """Yield the invalid samples, and the code blocks without a mark that explains why they are neither run nor used."""
     for page in PAGES:
         found = blocks_of(read(page))
         for number, block in enumerate(found):

@@ -85,7 +85,7 @@ class _Outlines(Result):
 def decide_command(
     store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
 ) -> Reply:
-    """Search each opening for a win of white, and record the results. Small certificates are kept with the study.
+    """Search each opening for a win by white, and record the results. Small certificates are kept with the study.
 
     The openings that seem nearest to a proof come first, and a search continues from the results of earlier searches.
     Openings that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves
@@ -351,7 +351,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win of white."""
+    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win by white."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))

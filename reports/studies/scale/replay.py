@@ -2,7 +2,7 @@
 
 The tasks and their order are those of the trace. A tier in slices is planned first and then built in steps. Each step
 begins when the slices of the previous step are done, and the leading process writes a checkpoint in between. A tier
-that is built whole is a single task. Whole tiers with the same number of men run side by side.
+that is built whole is a single task. Whole tiers with the same number of men are built side by side.
 
 The duration of a task is fitted to the trace. It consists of the task's own processor time, a time per byte that it
 moves, and an overhead that is the same for all tasks. The model uses only the trace of one worker and the factor by

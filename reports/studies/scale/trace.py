@@ -80,7 +80,7 @@ def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str,
 
 
 class Tracer(Scheduler, Observer):
-    """Collector of the measurements of a build's tasks, which serves as the scheduler and the observer of the build."""
+    """Scheduler and observer of a build that collects the measurements of the tasks."""
 
     def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
         self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler
