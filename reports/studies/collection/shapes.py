@@ -48,8 +48,7 @@ def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
 
 
 def _is_wall(board: Board, move: Move) -> bool:
-    """Return whether a move makes a shieldwall capture, that is, whether the shieldwall rule affects what it
-    captures."""
+    """Return whether a move makes a shieldwall capture, that is, whether the shieldwall rule affects its captures."""
     if board.variant.rules.shieldwall is None:
         return False
     after, without = board.copy(), Board(_custodial(board.variant), board.position)
