@@ -151,7 +151,7 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
 
 
 def first_move_matters(played: Played) -> float:
-    """Return the p-value of a permutation test of whether white's points depend on the first move."""
+    """Return the p-value of a permutation test for a dependence of white's points on the first move."""
     points = np.array([_POINTS[letter] for letter in played.results])
     moves, place = np.unique(played.first_moves, return_inverse=True)
     member = np.eye(len(moves))[:, place]
