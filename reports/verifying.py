@@ -90,7 +90,7 @@ def verify_folder(folder: Path | str) -> VerifiedFolder:
 
 
 def _is_part(path: Path) -> bool:
-    """Return whether a file is a part, judged by its name or by its tail."""
+    """Return whether a file is a part, judging by its name or its last bytes."""
     if path.suffix in (".rows", ".slice", ".part"):
         return True
     with path.open("rb") as file:

@@ -117,7 +117,7 @@ def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("f
 
 
 class SparseResult(Result):
-    """A result whose empty fields are omitted from the JSON, because there may be thousands of such results."""
+    """A result whose empty fields are omitted from the JSON, which may contain thousands of such results."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -130,7 +130,7 @@ def grouped(value: int) -> str:
 
 
 def scientific(value: int, digits: int = 4) -> str:
-    """Return an integer rounded to a number of significant digits, as in ``1.235e9``."""
+    """Return an integer rounded to the given number of significant digits, for example ``1.235e9``."""
     if abs(value) < 10**digits:
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)

@@ -196,7 +196,7 @@ def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
 
 
 def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
-    """Return an SVG drawing that explains the pieces and the terrain on the boards of some rule sets."""
+    """Return an SVG drawing that explains the pieces and the terrain on the boards of the given rule sets."""
     games = [as_variant(variant) for variant in variants]
     pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
     kinds = {kind_of(letter) for game in games for row in game.terrain for letter in row}

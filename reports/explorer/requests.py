@@ -1,4 +1,4 @@
-"""Request models: a rule set (by name or as text), a position, moves.
+"""Models of requests about a rule set, a position and moves.
 
 A valid request becomes a `Board`, and an invalid request is refused with a one-line message. A request never opens a
 file: a rule set is given as text or by the name of a shipped rule set, and positions and records are given as text.
@@ -88,7 +88,7 @@ class ApiRequest(BaseModel):
 
 
 class GameRequest(ApiRequest):
-    """A request about a game, which is given by a shipped rule set or by the text of another rule set."""
+    """A request about a game, which is given by the name of a shipped rule set or by the text of another rule set."""
 
     variant: Annotated[
         str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])

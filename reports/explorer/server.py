@@ -1,4 +1,4 @@
-"""The command ``tablut serve``: opening the socket, printing the address, and an orderly shutdown."""
+"""The command ``tablut serve``, which opens a socket, prints its address, and shuts down in an orderly way."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     # server has stopped.
     wakeup = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
-    # This keeps response times short even if other threads compute in Python.
+    # This keeps response times short, even if other threads run Python code.
     sys.setswitchinterval(0.002)
     try:
         asyncio.run(_run(uvicorn.Server(configured(create_app(settings)))))

@@ -2,8 +2,8 @@
 
 In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
 therefore a separate process, which is started on demand and reused. It runs one job at a time, sends messages about the
-job, and ends with the process that started it. If a job exceeds its time, or does not end within a few seconds after
-its visitor has disconnected, it is killed together with its worker. If a job exhausts memory, the system kills it.
+job, and ends with the process that started it. If a job exceeds its time limit, or does not end within a few seconds
+of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system kills it.
 Other jobs are not affected.
 
 The pools of ``concurrent.futures`` and pebble choose the process for a job themselves, so a job could neither send
@@ -335,7 +335,7 @@ class SearchStatus(Result):
 
 @dataclass(eq=False)
 class _Search:
-    """A visitor's search, which is waiting as long as it has no job."""
+    """A visitor's search. It is waiting in the queue while ``job`` is None."""
 
     visitor: str
     name: str

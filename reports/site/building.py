@@ -311,7 +311,7 @@ def tree_data(entry: PuzzleEntry) -> str:
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The solved boards that can be explored, in the order of the pages."""
 OPENINGS: Final = "brandubh-openings"
-"""A walk that is only partly proved, so its numbers are bounds."""
+"""A walk whose values are only partly proved. Its numbers of plies are therefore bounds."""
 
 
 def walks() -> dict[str, dict[str, Any]]:

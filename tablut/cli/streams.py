@@ -193,7 +193,7 @@ def json_text(body: dict[str, Any]) -> str:
 
 
 def _abandon(stream: Any) -> None:
-    """Discard the buffer of a stream, because the interpreter would try to write it at exit, which would fail."""
+    """Discard the buffer of a stream. Otherwise, the interpreter would try to write it at exit and fail."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -214,7 +214,7 @@ def _abandon(stream: Any) -> None:
 
 
 _PATIENCE: Final = 0.7
-"""Time in seconds that Python has to handle an interrupt itself and clean up."""
+"""Time in seconds within which Python itself has to handle an interrupt and clean up."""
 
 
 def watch_interrupts() -> None:

@@ -198,7 +198,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, which a line before its positions names, and its entries."""
+    """Return the rules and the entries of a corpus. A line before the entries may name the rules."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []

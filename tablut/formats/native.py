@@ -70,7 +70,7 @@ class _NativeGame:
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
-    """The words that describe moves, each with its line number."""
+    """The words that describe moves, each with the number of its line."""
     numbered: int = -1
     """Number of moves that precede the last move number."""
     result: str | None = None

@@ -7,9 +7,10 @@ attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal 
 included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions published there look
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
-A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, each turn has a line with its
-number, from 1, and two moves. A comment in brackets may follow, in which ``|`` separates the comments on the two moves.
-Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
+A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
+with the number of the turn (starting from 1) and two moves. A comment in brackets may follow, in which ``|`` separates
+the comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
+a note.
 """
 
 from __future__ import annotations
