@@ -317,7 +317,7 @@ class Board:
 
     @property
     def legal_moves(self) -> LegalMoves:
-        """The legal moves of the side to move; empty in a decided position."""
+        """The legal moves of the side to move. There are none in a decided position."""
         return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
@@ -602,7 +602,7 @@ class Board:
         tags : mapping of str to str, optional
             Players, time and place: ``White``, ``Black``, ``Date`` and so on.
         result : {'white', 'black', 'draw'}, optional
-            Result of the game; by default taken from `outcome`.
+            Result of the game. By default, it is taken from `outcome`.
 
         Returns
         -------

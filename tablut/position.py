@@ -1,6 +1,7 @@
-"""Immutable values for positions and moves, with their text forms: a line or a grid, and moves such as ``e4-e7xe8``.
+"""Immutable values for positions and moves, and their text forms.
 
-Parsing rejects text that is not a position. It does not check whether the position is possible; see
+A position is written as one line or as a grid, and a move for example as ``e4-e7xe8``. Parsing rejects text that is not
+a position. It does not check whether the position is possible; see
 `tablut.board.Board.status`.
 """
 

@@ -32,9 +32,10 @@ class MissingTableError(TablutError, LookupError):
 
 
 class Prober(Protocol):
-    """A source of exact values of positions, which do not depend on the history of the game.
+    """A source of exact values of positions.
 
-    Every position is treated as the first one of its game, with all plies up to a move limit still available.
+    The history of the game is ignored. Every position is treated as the first position of a game, with all plies up to
+    a move limit still available.
     """
 
     variant: Variant

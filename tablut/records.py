@@ -55,7 +55,7 @@ _RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "d
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """The uninterpreted fields of a line: its number, the moves, the captures by each side, and the result."""
+    """The uninterpreted fields of an archive line: its number, the moves, the captures by each side, and the result."""
 
     number: int
     moves: tuple[str, ...]

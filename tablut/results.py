@@ -65,8 +65,8 @@ class Result(BaseModel):
         Parameters
         ----------
         table : str, optional
-            Field that contains the table; by default the first such field. A result without tables becomes a single
-            row.
+            Field that contains the table. By default, it is the first such field. A result without tables becomes a
+            single row.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""The JSON API, which serves the same results over HTTP that the commands print with ``--json``."""
+"""The JSON API, which returns over HTTP the same results that the commands print with ``--json``."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _exit(number: int, _: object) -> NoReturn:
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
-    """Serve the explorer until it is interrupted, or for a limited time."""
+    """Serve the explorer until it is interrupted, or for a limited time. Return whether it was interrupted."""
     import uvicorn
 
     from reports.explorer.app import create_app
@@ -120,7 +120,7 @@ class _Served(Result):
 
 @command()
 @option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on; the default is local.")
-@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free one.")
+@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free port.")
 @option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
 @option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
 @whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")

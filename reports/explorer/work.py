@@ -196,7 +196,7 @@ class _Worker:
             self._pipe.send(message)
 
     def kill(self, *, wait: bool = False) -> None:
-        """Kill the process, which also ends the threads that wait for it."""
+        """Kill the process. This also ends the threads that wait for it."""
         self._process.kill()
         if wait:
             self._process.join()

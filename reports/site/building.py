@@ -108,7 +108,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Build the documentation with Sphinx, and return the contents of the files by path."""
+    """Build the documentation with Sphinx, and return the contents of the files, keyed by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site can only be built in a checkout with the documentation",
@@ -281,7 +281,7 @@ def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
 
 
 def pictures() -> dict[str, str]:
-    """Return the drawings used by the pages, by file name."""
+    """Return the drawings used by the pages, keyed by file name."""
     found = {"legend.svg": svg.legend(shipped_variants())}
     for entry in entries():
         drawing = svg.board(entry.puzzle.variant, entry.puzzle.position, turn=True, pixels=_PIXELS)

@@ -118,7 +118,7 @@ class LongWork:
         return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
 
     def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
-        """Return the exception with which an interrupt or an error ends the work; it contains the results so far."""
+        """Return the exception that ends the work after an interrupt or an error. It contains the results so far."""
         again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
         return Interrupted(reply, again, cause)
 

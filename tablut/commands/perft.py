@@ -55,7 +55,7 @@ class _Corpus(Result):
 @whole("--depth", "-d", default=3, least=0, most=20, help="Number of plies.")
 @variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]")
 @position_option
-@flag("--divide", help="Also count separately for each first move.")
+@flag("--divide", help="Also count the sequences for each first move.")
 @flag("--applied", help="Make every last move and count the outcomes, instead of only counting the moves.")
 @threads_option("Number of threads.")
 @option("--corpus", metavar="FILE", help="File of positions with known counts to check instead.")

@@ -246,7 +246,7 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
 
 
 def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[str, ...]:
-    """Return the warning that the rules given by the caller replace those of the record."""
+    """Return a warning if the record was read under rules other than its own, or if its rules lack a digest."""
     if own is not None or name is None:
         return overruled(own, chosen)
     shown = "" if name == chosen.name else f"; it was read under {chosen.name!r}"

@@ -170,7 +170,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index at which the tags of a second game begin, or None. One of these tags must contain its rules."""
+    """Return the index at which the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():

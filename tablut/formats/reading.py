@@ -143,7 +143,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> MoveText:
-    """Convert a move or a text to a `MoveText`; a move that is not a text names no side and no captures."""
+    """Convert a `Move` or a text to a `MoveText`. If the value is a `Move`, no side and no captures are named."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):
