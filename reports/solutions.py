@@ -110,7 +110,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
 
 
 def _draw_tiers(data: dict[str, Any]) -> Figure:
-    """Draw the tiers with few men as boxes with their numbers of positions, and captures as arrows between the boxes."""
+    """Draw the tiers with few men as boxes with their numbers of positions, and captures as arrows between boxes."""
     figure, axes = axes_of(6.6, 4.6)
     sizes = {tuple(material): size for material, size in data["positions"]}
     places = {}

@@ -104,7 +104,7 @@ class _Closed(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the three standard streams usable. This must be called once, before any file is opened."""
+    """Make the three standard streams usable. This function must be called once, before any file is opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
