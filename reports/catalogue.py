@@ -93,7 +93,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
 
 
 class PaperSummary(Result):
-    """How many published results are compatible with the toolkit's, as counted by `reports.studies.players`."""
+    """Number of published results that are compatible with the toolkit's, as counted by `reports.studies.players`."""
 
     compatible: int
     cells: int

@@ -71,7 +71,7 @@ class Share(NamedTuple):
 
 
 def share(name: str) -> Share | None:
-    """Return the stored estimate for a variant, rounded as on every page, or None if there is no estimate."""
+    """Return the stored estimate for a variant, rounded in the same way as on every page, or None if there is none."""
     found = results().get(name)
     if found is None:
         return None

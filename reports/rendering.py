@@ -1,4 +1,4 @@
-"""Shared code for all pages of the report: reading stored results, and rendering files.
+"""Shared code that reads stored results and renders files for all pages of the report.
 
 **Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
 fields are validated with the model of the command's result, and its consistency is checked (sums, names, lines of
@@ -107,7 +107,7 @@ def read_stored_all(
 ) -> dict[str, dict[str, Any]]:
     """Return the results stored in a folder, keyed by name, in the order of `names`.
 
-    Names without a file are left out, so a page may be shorter.
+    Names without a file are left out.
     """
     return {
         name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()

@@ -2,13 +2,13 @@
 
 Two rule sets differ in a position if a ply is legal under only one of them, captures different
 pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
-the move limit) are not compared, because they do not depend on the position alone.
+the move limit) are not compared, because a position alone does not determine their effect.
 
-There are two searches. The first examines the positions that follow from the start, ply by ply, but only one position
-of each class under the symmetries that both games share. The second draws random placements in which the men are
-crowded into a part of the board. From a placement in which the rule sets differ, men are removed one by one until no
-man can be removed without changing the difference. There may still be a smaller position with the same difference, and
-the sample may have missed some differences.
+There are two searches. The first examines the positions that can be reached from the start, ply by ply, but only one
+position of each class under the symmetries that both games share. The second draws random placements in which the men
+are crowded into a part of the board. From a placement in which the rule sets differ, men are removed one by one until
+no man can be removed without changing the difference. There may still be a smaller position with the same difference,
+and the sample may have missed some differences.
 """
 
 from __future__ import annotations

@@ -51,7 +51,7 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def _tables(self) -> dict[str, Sequence[Result]]:
-        """Return the fields that are lists of results, by name."""
+        """Return the fields that are lists of results, keyed by name."""
         found: dict[str, Sequence[Result]] = {}
         for name, info in type(self).model_fields.items():
             item = get_args(info.annotation)[0] if get_origin(info.annotation) in (list, tuple) else None

@@ -188,7 +188,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
-    """Return a line of the drawing that shows the side to move, as a piece and in words."""
+    """Return the SVG elements that show the side to move, as a piece and in words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
     scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'

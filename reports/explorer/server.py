@@ -46,7 +46,7 @@ def has_desktop() -> bool:
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """Return uvicorn's configuration for an application: few log messages, no server header, a quick shutdown."""
+    """Return uvicorn's configuration for an application: few log messages, no server header, and a quick shutdown."""
     import uvicorn
 
     return uvicorn.Config(

@@ -242,7 +242,7 @@ class Workers:
         self.give_back(self.take())
 
     def close(self) -> None:
-        """Kill all workers. Jobs that are running fail."""
+        """Kill all workers. All running jobs fail."""
         self._closed = True
         self._idle.clear()
         for worker in self._all:

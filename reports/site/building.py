@@ -161,7 +161,7 @@ class PlayPage(NamedTuple):
 
 
 def trees() -> dict[str, dict[str, Any]]:
-    """Return the stored solution trees by puzzle id."""
+    """Return the stored solution trees, keyed by puzzle id."""
     stored = read_stored("puzzles", "trees", PuzzleTrees, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
@@ -315,7 +315,7 @@ OPENINGS: Final = "brandubh-openings"
 
 
 def walks() -> dict[str, dict[str, Any]]:
-    """Return the stored walks by page name."""
+    """Return the stored walks, keyed by page name."""
     return {name: stored_walk(name) for name in (*WALKS, OPENINGS)}
 
 

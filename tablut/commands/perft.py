@@ -159,7 +159,7 @@ class _Entry(NamedTuple):
 
 
 def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
-    """Check every count of a corpus file. Report each mismatch with its position and its counts by first move."""
+    """Check every count of a corpus file. Report each mismatch with its position and the count for each first move."""
     from tablut.engine import engine_for
 
     rules, entries = _read_corpus(file, variant)
