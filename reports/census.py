@@ -129,7 +129,7 @@ def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
-    """Draw the number of new positions of each ply on a logarithmic scale, and (dashed) their number up to symmetry."""
+    """Draw the new positions of each ply on a logarithmic scale, with a dashed line for their number up to symmetry."""
     figure, axes = axes_of(6.6, 4.2)
     for curve in curves:
         plies = range(len(curve["new"]))

@@ -222,8 +222,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN, an OpenTafl record, or a game log or system log of the Bologna
-        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither encoding are
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
+        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither encoding are
         decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
@@ -272,8 +272,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a record in the format of a file, and a list of the contents that would be lost.
 
-    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects a line of an archive. With any other suffix, or
-    without one, the text is in the toolkit's own format.
+    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the format of an archive. With any other suffix,
+    or without one, the text is in the toolkit's own format.
 
     Parameters
     ----------

@@ -84,8 +84,8 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the definition of the cells that the boards share, and the boards with references to this definition.
 
-    If there are fewer than two drawings, or not all of them are boards of one size, the definition is empty and the
-    drawings are unchanged.
+    If there are fewer than two drawings, or if not all of them are boards of the same size, the definition is empty and
+    the drawings are unchanged.
     """
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]

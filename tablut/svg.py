@@ -2,7 +2,7 @@
 
 A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
 and is scaled to the requested size. Terrain is distinguished by shape as well as by
-colour: camps are marked with a triangle, escapes with a star, the castle with a cross.
+colour: camps are marked with a triangle, escapes with a star, and the castle with a cross.
 """
 
 from __future__ import annotations

@@ -145,7 +145,7 @@ def _rendered(name: str, **values: Any) -> str:
 
 @cache
 def headline() -> BoundsReport:
-    """Return the bounds shown on the home page and on the help page. They are computed only once."""
+    """Return the bounds shown on the home page and on the help page. These bounds are computed only once."""
     return bounds("ashton")
 
 

@@ -39,7 +39,7 @@ from tablut.work.files import store_path
 
 
 class NamedTable(NamedTuple):
-    """A tablebase with the name that visitors see. They do not see its folder."""
+    """A tablebase with the name that visitors see. Its folder is not shown to visitors."""
 
     name: str
     whole: bool
@@ -186,7 +186,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game. Computing them takes at most a second."""
+    """Return the first plies of a game. Computing these plies takes at most a second."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     try:
@@ -316,7 +316,7 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
 
 
 def _unwritable(variant: Variant, start: str) -> str | None:
-    """Return why a game from this position cannot be written as an OpenTafl record, or None if it can."""
+    """Return the reason why a game from a position cannot be written as an OpenTafl record, or None if it can."""
     try:
         write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
     except InputError as error:

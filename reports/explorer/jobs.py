@@ -59,7 +59,7 @@ class _StoppedError(TablutError):
 
 
 def get_ready() -> None:
-    """Run a small search and a small proof, so that everything they need is loaded."""
+    """Run a small search and a small proof, so that the code and the data they need are loaded."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")

@@ -39,7 +39,7 @@ def address_of(listener: socket.socket, host: str) -> str:
 
 
 def has_desktop() -> bool:
-    """Return whether there is a desktop on which a browser could open."""
+    """Return whether there is a desktop on which a browser can be opened."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
@@ -66,7 +66,7 @@ def _exit(number: int, _: object) -> NoReturn:
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
-    """Serve the explorer until it is interrupted, or for a limited time. Return whether it was interrupted."""
+    """Serve the explorer until it is interrupted, or for a limited time. Return whether an interrupt stopped it."""
     import uvicorn
 
     from reports.explorer.app import create_app

@@ -129,7 +129,7 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     """Parse a client's JSON for a move, and return the move with the side that claims to make it.
 
-    Squares may be in either case and ``turn`` may be missing, because real clients differ in both.
+    Squares may be in either case and ``turn`` may be missing, because real clients differ in both respects.
     """
     data = _json_object(text, "move")
     squares = []

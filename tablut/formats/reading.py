@@ -1,7 +1,7 @@
 """Readers for positions and for moves, which recognise the notations of all supported programs.
 
 The notation can be recognised from the text alone. For example, JSON begins with a brace and an OpenTafl string with a
-slash. A FEN writes the pieces as a, d and k. A move of McGill's server consists of five numbers. No text fits two
+slash. In a FEN, the pieces are a, d and k. A move of McGill's server consists of five numbers. No text fits two
 notations, so the readers never have to guess. If a text fits no notation, or if a part is missing, the error message
 describes the expected form.
 
