@@ -69,7 +69,7 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
     """Return the verification of a game's tables if it is complete and found no difference, otherwise None."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
-    # Positions verified by an earlier, interrupted run count as well.
+    # Positions that an earlier, interrupted run verified are also counted.
     return proof if proof["positions_checked"] + sum(proof["verified_before"].values()) == summary["classes"] else None
 
 

@@ -92,9 +92,9 @@ class LegalMoves:
 # -- `Board`: a position with its history; the interface resembles that of python-chess -----
 
 
-# The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. It is
-# loaded when moves are first needed; displaying, parsing and checking a position work without it. Repetition and the
-# move limit depend on the history of the game and are therefore decided here.
+# The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. The
+# engine is loaded when moves are first needed. Displaying, parsing and checking a position work without it. Repetition
+# and the move limit depend on the history of the game and are therefore decided here.
 #
 # A board may hold an impossible position; `status` gives the reasons. If there is no king or
 # more than one, or a piece stands on a forbidden cell, no move can be made and there is no

@@ -223,8 +223,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     ----------
     text : str or bytes
         A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
-        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither encoding are
-        decoded as Latin-1.
+        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither
+        encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains the digest of its rules, the given rules must match the digest.

@@ -196,7 +196,7 @@ def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
 class Command(_Refusing):
     """A command that returns a `Reply`. It adds the option ``--json`` and, if ``table`` is set, ``--csv``."""
 
-    allow_extra_args = True  # they are refused below, with a hint
+    allow_extra_args = True  # extra arguments are refused below, with a hint
 
     def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
         super().__init__(*arguments, **settings)

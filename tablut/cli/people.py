@@ -112,8 +112,8 @@ class PeopleConsole(Console):
 # -- tables in which numbers and labels are never broken, at any width ---------------------
 
 
-# The layouts are all columns side by side, text columns below each row, and one line per field. The first that fits is
-# used.
+# There are three layouts: all columns side by side, text columns below each row, and one line per field. The first
+# layout that fits the width is used.
 
 
 _GAP = 2

@@ -76,7 +76,7 @@ def plain_signs() -> str:
 # -- standard input, output and error of the command ---------------------------------------
 
 
-# Redirected output is UTF-8. On a terminal with another encoding, missing signs are replaced with ASCII characters. A
+# Redirected output is UTF-8. On a terminal with another encoding, signs that it lacks become ASCII characters. A
 # closed or full standard output is a failure of the machine (exit code 74). It is not a failure if the process that
 # reads the output has ended, as in a pipe to `head`.
 

@@ -258,8 +258,8 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 # A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The meaning of the keys and
 # their defaults follow the notation specification and the sources of https://github.com/jslater89/OpenTafl (the latest
-# version of each). A string is rejected if no rule field can express some of its rules, and one
-# message lists all of these.
+# version of each). A string is rejected if some of its rules cannot be expressed by rule fields. One
+# message lists all of these rules.
 #
 # In four cases it is not enough to copy a value:
 #
