@@ -554,8 +554,8 @@ class Board:
         Raises
         ------
         InputError
-            If the position was set up and the game cannot continue from it. This includes impossible positions whose
-            placement would decide the game.
+            If the position was set up and the game cannot continue from it. The error is also raised if the position is
+            impossible although its placement would decide the game.
 
         Examples
         --------

@@ -191,7 +191,7 @@ def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
 
 
 def decoded(content: bytes, origin: str = "") -> str:
-    """Decode the content of a record file. It is UTF-8, UTF-16 with a byte order mark, or a Bologna log in Latin-1."""
+    """Decode the content of a record file: UTF-8, UTF-16 with a byte order mark, or Latin-1 for a Bologna log."""
     shown = f"record {excerpt(origin)}" if origin else "record"
     try:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")

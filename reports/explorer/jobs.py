@@ -336,7 +336,7 @@ def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settin
 def deciding_rules(
     puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
 ) -> DecidingRules:
-    """Return the rule fields that would change the solution of a puzzle if they had another value.
+    """Return the rule fields for which at least one other value would change the solution of a puzzle.
 
     The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
     is invalid under the changed rules. ``watch`` is called with the solver before each proof.
