@@ -46,7 +46,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row in which runs of empty cells are written as numbers.
+    """Return the text of a row, with runs of empty cells written as numbers.
 
     The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
