@@ -126,7 +126,7 @@ class PairedOptions(GameOptions):
 
     position: str | None
     candidates: int
-    grace: float
+    grace: float | None
     parquet: str | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
@@ -176,8 +176,8 @@ paired_options = bundle(
         "--grace",
         metavar="SECONDS",
         least=0,
-        default=0.1,
-        help="Time by which a player may exceed its move time without losing the game.",
+        help="Time by which a player may exceed its move time without losing the game. "
+        "[default: 0.1, and 3 for external programs]",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
 )

@@ -525,12 +525,12 @@ def play_game(
     *,
     start: Position | None = None,
     most_plies: int | None = None,
-    grace: float = 0.1,
+    grace: float | None = None,
 ) -> EndedGame:
     """Play a game between two players and return it.
 
     The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time for a move by more than
-    ``grace`` seconds, makes an illegal move or raises an exception.
+    ``grace`` seconds (by default `Contestant.grace`), makes an illegal move or raises an exception.
     """
     board = Board(variant, start)
     for move in opening:
@@ -565,7 +565,8 @@ def play_game(
             break
         nodes[side] += choice.nodes
         movetime = seat.contestant.limits.movetime
-        if movetime is not None and taken > movetime + grace:
+        allowed = seat.contestant.grace if grace is None else grace
+        if movetime is not None and taken > movetime + allowed:
             fault = f"{seat.contestant.text}: {taken:.3f} s for a move of {movetime:g} s"
             winner, termination = lost_to, "time"
             break

@@ -53,6 +53,14 @@ class Contestant(NamedTuple):
     limits: SearchLimits
     options: PlayerOptions
 
+    @property
+    def grace(self) -> float:
+        """Seconds by which the contestant may exceed its time for a move, unless the match sets another value.
+
+        An external program also needs time for sending its move, and takes longest when it has just started.
+        """
+        return 0.1 if program_of(self.player) is None else 3.0
+
     def make(self, variant: Variant, seed: int, idle: IdlePrograms | None = None) -> Player:
         """Create a player, which the caller has to close with `close_player`.
 
@@ -302,8 +310,9 @@ class MatchPlan(NamedTuple):
         Position from which games begin, or None for the start position of the variant.
     most_plies : int or None
         Number of plies after which a game is drawn, or None for no limit.
-    grace : float
-        Time in seconds by which a player may exceed the time limit for a move without losing the game.
+    grace : float or None
+        Time in seconds by which a player may exceed the time limit for a move without losing the game. By default, this
+        is 0.1 seconds for a built-in player and 3 seconds for an external program.
     paired : bool
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
         independent, which is necessary for measuring the game itself.
@@ -317,7 +326,7 @@ class MatchPlan(NamedTuple):
     openings: Openings = Openings()
     start: Position | None = None
     most_plies: int | None = None
-    grace: float = 0.1
+    grace: float | None = None
     paired: bool = True
 
     def pairing(self, number: int) -> Pairing:
@@ -354,7 +363,8 @@ class MatchPlan(NamedTuple):
             str(self.openings),
             str(self.start),
             str(self.most_plies),
-            str(self.grace),
+            str(self.first.grace if self.grace is None else self.grace),
+            *([] if self.grace is not None or self.first.grace == self.second.grace else [str(self.second.grace)]),
             str(self.paired),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()

@@ -6,7 +6,6 @@ transmit the earlier moves of a game in progress, so the current position is sen
 
 from __future__ import annotations
 
-import math
 import re
 from contextlib import suppress
 from dataclasses import replace
@@ -35,6 +34,10 @@ from tablut.variants.model import Repetition
 from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
+_EXPECTED_MOVES: Final = {7: 6, 9: 10}
+"""Number of moves of each side among which OpenTafl divides its clock, by the size of the board; otherwise 20."""
+_PAD: Final = 500
+"""Milliseconds that OpenTafl leaves of the time that it has planned for a move."""
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
 
 
@@ -48,7 +51,7 @@ class OtepWords(Words):
 
     def __init__(self) -> None:
         super().__init__()
-        self._full = False
+        self._full = self._clocked = False
         self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
         """Replies to the requests that the engine may send at any time, keyed by the first word of the request."""
@@ -83,9 +86,7 @@ class OtepWords(Words):
         before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
         last = before.pop() if moves else None
         if limits.movetime is not None:
-            # The clock has no main time. It has one overtime period, which is renewed for each move.
-            left = f"{max(1, int(1000 * limits.movetime))}*"
-            self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
+            self._replies["clock"] = self._clock(board.size, limits.movetime)
         clock = self._replies.get("clock", "")
         sent, self._sent = self._sent, (self.game, opening_of(board), moves)
         if moves[1:] and sent == (self.game, self._sent[1], moves[:-2]):
@@ -102,12 +103,26 @@ class OtepWords(Words):
             lines += f"opponent-move {move} {write_position(board.position)}\n"
         return process.request(f"{lines}play {side}\n{clock}", "move", seconds)
 
+    def _clock(self, size: int, seconds: float) -> str:
+        """Return the clock from which OpenTafl derives a limit for one move.
+
+        It has no overtime, of which OpenTafl would save a second. Of its first clock, OpenTafl plans 5 % for the first
+        half of an expected number of moves. When at most a fifth of the first clock is left, it divides the current
+        clock by the expected number of moves. It stops half a second before the planned time, or, if it has planned
+        less, not always at all.
+        """
+        moves = _EXPECTED_MOVES.get(size, 20) * (1 if self._clocked else 10)
+        self._clocked = True
+        left = moves * (_PAD + int(1000 * seconds))
+        return f"clock {left} {left} 0 0 0\n"
+
     def read(self, answer: ProgramAnswer) -> Choice:
         """Return the move, which may be written with or without its captures."""
         return bare_choice(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
-        """Send the result of the game."""
+        """Send the result of the game, with which OpenTafl forgets the clock."""
+        self._clocked = False
         process.send(f"finish {_FINISH[winner]}\n")
 
 

@@ -217,6 +217,7 @@ class Process:
         self._fault = ""
         self._ended = False
         self._last_words = b""
+        self._last_line = ""
         assert self._popen.stdout is not None
         assert self._popen.stderr is not None
         self._threads = [
@@ -236,6 +237,7 @@ class Process:
                     self._fault = f"wrote a line of more than {_LONGEST_LINE:,} bytes"
                     break
                 text = line.decode("utf-8", "replace").strip()
+                self._last_line = text or self._last_line
                 kind, reply = self.words.receive(text)
                 if kind:
                     self._answers.put(ProgramAnswer(kind, text, self.words.info))
@@ -302,8 +304,9 @@ class Process:
         self._threads[1].join(_LEAVE)
         code = self._popen.returncode
         how = "closed its output" if code is None else f"exited with code {code}"
-        message = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
-        return f"the program {how}" + (f": {message}" if message else "")
+        error = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        output = f"; its last output: {excerpt(self._last_line)}" if self._last_line else ""
+        return f"the program {how}" + (f": {error}" if error else "") + output
 
     @property
     def usable(self) -> bool:
