@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 import networkx as nx
+import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -133,6 +134,18 @@ def test_bounds_and_boards_need_no_numba() -> None:
     assert not loaded & {"numba", "matplotlib"}
     board = "from tablut import Board\nb = Board('mcgill')\nstr(b), b.status(), b._repr_svg_(), b.copy()"
     assert "numba" not in loaded_by(board)
+
+
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [("bestmove -v brandubh --nodes 100", 60), ("perft -d 2", 37), ("bounds", 34), ("--help", 10)],
+)
+def test_a_command_loads_few_modules(command: str, most: int) -> None:
+    loaded = loaded_by(f"from tablut.cli.shell import run\nassert run({command.split()}) == 0")
+    own = {name for name in loaded & modules().keys() if modules()[name][0].name != "__init__.py"}
+    assert len(own) <= most, sorted(own)
+    strangers = ("tablut.play.arena", "tablut.play.competition", "tablut.play.protocol", "tablut.play.bridges.")
+    assert not [name for name in own if name.startswith(strangers)]
 
 
 # How boards, moves and undo records are laid out is known to one module.

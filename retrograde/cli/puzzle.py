@@ -22,9 +22,8 @@ from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, leg
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
-from tablut.notation import square_name
 from tablut.play.terminal import LineReader
-from tablut.position import Move, MoveText
+from tablut.position import Move, MoveText, square_name
 from tablut.results import Result
 from tablut.work.files import excerpt
 from tablut.work.progress import plural

@@ -21,7 +21,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from tablut.cli.streams import AS_JSON, printable, write_output
-from tablut.notation import FILES
+from tablut.position import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -12,7 +12,7 @@ from tablut.cli.options import check_folder, complete_variant, file_option, seed
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.records import read_rules
 from tablut.results import (
     DescribedVariant,
