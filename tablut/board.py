@@ -290,7 +290,7 @@ class Board:
         try:
             return engine_for(self.variant)
         except UncompiledError:
-            return rules.PlainEngine(self.variant)
+            return rules.naive.PlainEngine(self.variant)
 
     def _playable(self) -> Any:
         if self._array is None:
@@ -419,7 +419,7 @@ class Board:
             return f"it is {self.turn}'s turn"
         if move.code in self._engine.legal_moves(self._playable()):
             return "the resulting position has occurred too often"
-        game = rules.NaiveGame(self.variant)
+        game = rules.naive.NaiveGame(self.variant)
         return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
     def push_text(self, text: str) -> Move:
@@ -647,7 +647,7 @@ class Board:
             A new board. Its position is the image with the smallest packed words.
         """
         engine = self._engine
-        if isinstance(engine, rules.PlainEngine):
+        if isinstance(engine, rules.naive.PlainEngine):
             # The plain engine has no packed words, so the letters of the cells are compared instead.
             images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
             return Board(self.variant, min(images, key=lambda image: image.cells))
