@@ -138,7 +138,13 @@ def test_bounds_and_boards_need_no_numba() -> None:
 
 @pytest.mark.parametrize(
     ("command", "most"),
-    [("bestmove -v brandubh --nodes 100", 60), ("perft -d 2", 37), ("bounds", 34), ("--help", 10)],
+    [
+        ("bestmove -v brandubh --nodes 100", 60),
+        ("bestmove -v brandubh --nodes 100 --json", 60),
+        ("perft -d 2", 37),
+        ("bounds", 34),
+        ("--help", 10),
+    ],
 )
 def test_a_command_loads_few_modules(command: str, most: int) -> None:
     loaded = loaded_by(f"from tablut.cli.shell import run\nassert run({command.split()}) == 0")
@@ -146,6 +152,7 @@ def test_a_command_loads_few_modules(command: str, most: int) -> None:
     assert len(own) <= most, sorted(own)
     strangers = ("tablut.play.arena", "tablut.play.competition", "tablut.play.protocol", "tablut.play.bridges.")
     assert not [name for name in own if name.startswith(strangers)]
+    assert "rich" not in loaded or "--json" not in command
 
 
 # How boards, moves and undo records are laid out is known to one module.

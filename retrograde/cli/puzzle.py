@@ -136,7 +136,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
 
 def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _ShownPuzzle) -> None:
     variant = rules_of(puzzle)
-    console.print(draw_board(variant, puzzle.position.rows()))
+    console.board(variant, puzzle.position.rows())
     console.print(legend(variant))
     console.print(f"{shown.id}, {shown.variant}: {shown.side} to move", style="bold")
     if shown.claim:

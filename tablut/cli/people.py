@@ -97,6 +97,10 @@ class PeopleConsole(Console):
             table.add(*row)
         self.print(table)
 
+    def board(self, variant: Variant, rows: tuple[str, ...]) -> None:
+        """Print a drawing of a board."""
+        self.print(draw_board(variant, rows))
+
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
         """Write text unchanged, except for control characters, which become escapes."""
         text = Text(sep.join(printable(str(thing)) for thing in objects))

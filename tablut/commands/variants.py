@@ -257,7 +257,7 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
             f"{told.men} men" if told.line is None else f"ply {len(told.line)}: {' '.join(told.line) or 'the start'}"
         )
         console.print(Text.assemble("\n", (where, "bold")))
-        console.print(draw_board(variant, one.position.rows()))
+        console.board(variant, one.position.rows())
         console.print(told.position, soft_wrap=True)
         for number in range(min(len(told.moves), _MOVES_SHOWN)):
             console.print(_answered(told, number), soft_wrap=True)
