@@ -23,9 +23,37 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python="3.11", venv_backend="uv")
 def lowest(session: nox.Session) -> None:
-    """Run the tests with the lowest versions that pyproject.toml admits."""
-    session.install("--resolution", "lowest-direct", "-e", ".[test]")
+    """Run the tests with the lowest versions that pyproject.toml admits, except that of numba.
+
+    The session `numbas` tests old versions of numba. Under the lowest one, nothing that is compiled is kept, so each of
+    the many processes that the tests start would compile everything.
+    """
+    session.install("--resolution", "lowest-direct", "-e", ".[test]", "numba>=0.68")
     session.run(*_TESTS, *session.posargs)
+
+
+@nox.session(python="3.11")
+@nox.parametrize("numba", ["0.61.2", "0.62.1", "0.63.1", "0.64.0", "0.65.1", "0.66.0", "0.67.0", "0.68.0"])
+def numbas(session: nox.Session, numba: str) -> None:
+    """Compare compiled code with plain Python under another version of numba."""
+    session.install("-e", ".[test]", f"numba=={numba}")
+    modules = ("jit", "twin", "neighbours")
+    session.run("python", "-m", "pytest", *(f"tests/tablut/test_engine_{name}.py" for name in modules))
+
+
+@nox.session(python="3.11")
+def coverage(session: nox.Session) -> None:
+    """Run the tests, and report which branches of the Python code they cover; compiled code is not seen."""
+    session.install("-e", ".[test]", "pytest-cov")
+    packages = [f"--cov={name}" for name in ("symmetry", "tablut", "counting", "retrograde", "reports")]
+    session.run(*_TESTS, *packages, "--cov-branch", "--cov-report=term:skip-covered", *session.posargs)
+
+
+@nox.session(python="3.11")
+def benchmarks(session: nox.Session) -> None:
+    """Measure the speed, store the result in .benchmarks, and compare it with the stored results."""
+    session.install("-e", ".[test]")
+    session.run("python", "-m", "pytest", "benchmarks", "--benchmark-autosave", "--benchmark-compare", *session.posargs)
 
 
 @nox.session
@@ -57,16 +85,26 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def wheel(session: nox.Session) -> None:
-    """Build the wheel and the source distribution, and use each from an empty environment outside the checkout."""
+    """Build the source distribution and both kinds of wheel, and test each in an environment outside the checkout."""
     session.install("build", "twine")
-    made = Path(session.create_tmp()) / "dist"
-    session.run("python", "-m", "build", "--outdir", str(made))
-    packages = sorted(map(str, made.iterdir()))
-    session.run("twine", "check", "--strict", *packages)
-    for package in packages:
-        session.install("--force-reinstall", package)
-        with session.chdir(session.create_tmp()):
-            session.run("tablut", "bounds", "--json", silent=True)
-            session.run("tablut", "perft", "-v", "brandubh", "-d", "3")
-            session.run("tablut", "bestmove", "-v", "brandubh", "--nodes", "1000")
-            session.run("tablut", "puzzle", "list")
+    folder = Path(session.create_tmp())
+    session.run("python", "-m", "build", "--outdir", str(folder / "dist"))
+    for package in sorted(folder.glob("dist/*")):
+        _try_package(session, package)
+    # The kernels come from the installed wheel, whose sources they have to match.
+    kernels = folder / "kernels"
+    with session.chdir(folder):
+        session.run("tablut", "warmup", "--into", str(kernels))
+    session.run(
+        "python", "-m", "build", "--wheel", "--outdir", str(folder / "platform"), env={"TABLUT_KERNELS": str(kernels)}
+    )
+    for package in sorted(folder.glob("platform/*")):
+        _try_package(session, package)
+
+
+def _try_package(session: nox.Session, package: Path) -> None:
+    """Check a built package, install it, and run its self-test outside the checkout."""
+    session.run("twine", "check", "--strict", str(package))
+    session.install("--force-reinstall", str(package))
+    with session.chdir(session.create_tmp()):
+        session.run("python", "-m", "tablut.selftest")

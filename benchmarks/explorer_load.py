@@ -1,7 +1,8 @@
-"""Load test of the explorer with wrk: speed of probes, with and without other visitors that request searches.
+"""Load test of the explorer with wrk: the speed of probes, with and without other visitors that request searches.
 
-Run from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probed positions are
-random and have three men. Either a few are requested repeatedly (answered from a cache), or each only once.
+Run it from a checkout, with wrk on the PATH: ``python -m benchmarks.explorer_load --seconds 10``. The probed positions
+are random and have three men. Either a few positions are requested repeatedly (and answered from a cache), or each
+position is requested only once.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ delay = function() return {pause} end
 
 
 class Measured(NamedTuple):
-    """Results of wrk: requests per second, latencies in ms, refused requests, and CPU time per request in ms."""
+    """The results of wrk: requests per second, latencies in ms, refused requests, and CPU time per request in ms."""
 
     rate: float
     median: float
@@ -70,7 +71,7 @@ def positions(count: int, seed: int) -> list[str]:
 
 
 def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace, pause: int = 0) -> Measured:
-    """Measure the requests of the given paths in order, with a pause (in ms) between the requests of a connection."""
+    """Request the given paths in order and return the measurements. Connections wait ``pause`` ms between requests."""
     with tempfile.TemporaryDirectory() as folder:
         listed, script = Path(folder) / "paths", Path(folder) / "probes.lua"
         listed.write_text("\n".join(paths), encoding="utf-8")
@@ -88,7 +89,7 @@ def wrk(address: str, server: int, paths: list[str], options: argparse.Namespace
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time of a process with all its threads in seconds, or NaN if /proc does not provide it."""
+    """Return the CPU time in seconds of a process and its threads, or NaN if /proc does not provide it."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:

@@ -1,7 +1,7 @@
 """``python -m benchmarks.overrun``: measure how closely a search keeps its time limit, on an idle or a busy machine.
 
 To simulate a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for the
-interpreter lock. Negative figures are unused time. Positive figures are violations of the limit.
+interpreter lock. A negative figure is unused time; a positive figure is a violation of the limit.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def crowd(processes: int) -> Iterator[None]:
-    """Keep the processors and the interpreter lock busy within the context. With 0 processes, do nothing."""
+    """Keep the processors and the interpreter lock busy within the context, or do nothing if ``processes`` is 0."""
     burners = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(processes)]
     done = threading.Event()
 
@@ -50,7 +50,7 @@ def crowd(processes: int) -> Iterator[None]:
 
 
 def overruns(searcher: Searcher, movetime: float, searches: int, seed: int) -> list[float]:
-    """Return the overruns, in seconds past the time limit, of searches from random positions."""
+    """Search from random positions, and return by how many seconds each search exceeded its time limit."""
     random, late = Random(seed), []
     while len(late) < searches:
         board = Board(searcher.variant)

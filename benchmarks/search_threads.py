@@ -1,7 +1,7 @@
-"""``python -m benchmarks.search_threads``: measure the speed-up of a search by additional threads, in wall time.
+"""``python -m benchmarks.search_threads``: measure how much additional threads speed up a search, in wall time.
 
-The same positions are searched with one thread and with several, for the same time each. The ratio of the nodes per
-second shows whether the threads hinder each other. It is meaningful only on an idle machine.
+The same positions are searched for the same time with one thread and with several. The ratio of the nodes per second
+shows whether the threads hinder each other. It is meaningful only on an idle machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Speed of the steps of a census: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
+"""Speed of each step of a census: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
 
 Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes of ply 4 have
-38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, because the
-census, too, reuses its arrays from task to task. The benchmark needs 4 GiB of memory. `docs/census.md` quotes the
+38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, because
+a census also reuses its arrays from task to task. The benchmark needs 4 GiB of memory. `docs/census.md` quotes the
 figures.
 """
 
@@ -31,7 +31,7 @@ def tools():
 
 @pytest.fixture(scope="module")
 def children(tools, tmp_path_factory):
-    """The children of ply 4, and a function that generates them again."""
+    """The children of the positions of ply 4, and a function that generates these children again."""
     store = tmp_path_factory.mktemp("census")
     census(load_variant("ashton"), plies=4, store=store)
     files = [open_rows(part) for part in sorted((store / "classes/ply-004").glob("*.rows"))]
@@ -48,7 +48,7 @@ def children(tools, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def ordered(children):
-    """The children sorted by leaf, the number of children in each leaf, and a function that sorts them."""
+    """The children sorted by leaf, the number of children in each leaf, and a function that sorts the children."""
     rows, _ = children
     leaves, result = np.zeros(len(rows), dtype=np.uint16), np.zeros_like(rows)
 
@@ -61,7 +61,7 @@ def ordered(children):
 
 
 def sift(rows, counts, slots, dead):
-    """Move the distinct rows to the front. Return their total number, and their number in each leaf."""
+    """Move the distinct rows to the front. Return how many there are in all, and how many in each leaf."""
     starts = np.concatenate([[0], np.cumsum(counts)])
     bits = buckets.table_bits(counts)
     sizes = np.left_shift(1, bits)
@@ -116,7 +116,7 @@ def test_duplicates(benchmark, sifting):
 
 @pytest.fixture(scope="module")
 def classes(sifting):
-    """The distinct children, in the order of `sift`, and their number in each leaf."""
+    """The distinct children, in the order of `sift`, and the number of them in each leaf."""
     arguments = sifting()
     kept, counts = sift(*arguments)
     return arguments[0][:kept].copy(), counts
@@ -137,7 +137,7 @@ def test_survey(benchmark, tools, classes):
 
 @pytest.fixture(scope="module")
 def coded(classes):
-    """The tables of codes, the classes without the bits that belong to children only, and an array for the codes."""
+    """The tables for encoding, the classes without the bits that only children have, and an array for the codes."""
     rows = classes[0].copy()
     rows[:, -1] &= np.uint64((1 << 64) - 1 - (3 << buckets.FIXING))
     tables = position_codes(81, 16, 8)[1]

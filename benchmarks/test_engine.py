@@ -36,7 +36,7 @@ def third_ply(engine):
 def middle_game(engine):
     """Positions after sixteen plies, in random order.
 
-    They are all children of the positions after fifteen plies of random play.
+    They are the children of positions that random play reaches after fifteen plies.
     """
     rng = np.random.default_rng(1)
     words = np.repeat(engine.words(engine.start()), 3000, axis=0)
@@ -75,7 +75,7 @@ def test_perft_applied_elsewhere(benchmark, name):
 
 
 def test_expand(benchmark, engine, third_ply):
-    """Expand into existing arrays, because allocating fresh memory costs more time than the expansion itself."""
+    """Measure an expansion into existing arrays; allocating memory would take longer than the expansion itself."""
     words = third_ply[::3].copy()
     counts = np.empty(len(words), dtype=np.int64)
     children = engine.expand(words)

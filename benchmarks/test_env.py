@@ -19,7 +19,7 @@ GAMES, STEPS = 4096, 100
 
 @pytest.mark.parametrize("shown", ["nothing", "mask", "planes"])
 def test_batch(benchmark, shown):
-    """Play random plies. Finished games are replaced by new ones."""
+    """Play random plies in a batch of games. A new game replaces each finished one."""
     batch = Batch("ashton", GAMES, seed=1)
 
     def play():

@@ -1,7 +1,7 @@
 """Speed of tablebases on one thread: ``pytest benchmarks/test_probing.py --benchmark-enable --benchmark-only``.
 
 Times are CPU seconds of the process. By default, a tablebase of ashton with at most four men is built
-first. Set ``TABLUT_TABLEBASE`` to use an existing tablebase.
+beforehand. Set ``TABLUT_TABLEBASE`` to use an existing tablebase.
 """
 
 import os
@@ -35,7 +35,7 @@ def folder(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def positions(folder):
-    """About three thousand positions from all tiers, in random order. Each is mapped by a random symmetry."""
+    """About three thousand positions from all tiers, in random order, each replaced with a random symmetric image."""
     table = open_tablebase(folder)
     rng = np.random.default_rng(1)
     found = []

@@ -18,8 +18,8 @@ from tablut.variants import load_variant
 
 pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
-# Variant, position (the start if empty), prover, bound in plies with the benchmark enabled, and bound with the
-# benchmark disabled. No win exists within the bounds, so the whole tree is searched.
+# Each case consists of the variant, the position (the start if empty), the prover, the bound in plies if the benchmark
+# is enabled, and the bound if it is disabled. No win exists within the bounds, so the whole tree is searched.
 EXCLUDED = [
     ("ashton", "", 0, 7, 5),
     ("mcgill", "9/2b6/4w4/b1b1w3b/3wK2wb/b3w3b/2b6/4b4/3b5 b", 1, 7, 5),
@@ -57,7 +57,7 @@ def test_solve_a_long_win(benchmark):
 
 @pytest.mark.parametrize("way", ["any win", "the distance told", "one bound after the other"])
 def test_prove_the_puzzles(benchmark, way):
-    """Search until each puzzle of 9 to 17 plies is proved."""
+    """Search each puzzle of 9 to 17 plies until it is proved."""
     puzzles = [puzzle for name in collection_names() for puzzle in parse_puzzles(name, read_puzzle_text(name))]
     chosen = [puzzle for puzzle in puzzles if 9 <= puzzle.stipulation.plies <= (17 if benchmark.enabled else 9)]
     searches = []
@@ -77,8 +77,8 @@ def test_prove_the_puzzles(benchmark, way):
     report(benchmark, f"{len(chosen)} puzzles, {way}", sum(search.budget.nodes for search in searches))
 
 
-# Moves that lead to four positions of the proof after d2-g2. Proving these positions takes 17 to 197 million nodes on
-# one thread.
+# Moves that lead through four positions of the proof after d2-g2. Proving one of these positions takes 17 to 197
+# million nodes on one thread.
 LONG_WIN = ["d2-g2", "d3-g3", "b4-b2", "c4-c1", "d1-d3", "e4-e3", "b2-d2", "d4-c4", "d6-b6"]
 
 

@@ -1,4 +1,4 @@
-"""Speed of search on one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
+"""Speed of the search on one thread: ``pytest benchmarks/test_search.py --benchmark-enable --benchmark-only -s``.
 
 Times are CPU seconds of the process. A node is a move that is made on the board and evaluated, including the moves of
 the quiescence search. `docs/notes/search-speed.md` quotes the figures.
@@ -39,7 +39,7 @@ def test_nodes_a_second(benchmark, name):
 
 
 def test_time_to_depth(benchmark):
-    """Measure the CPU seconds for each depth from the start of ashton. Each search begins with an empty table."""
+    """Measure the CPU time that a search from the start of ashton, with an empty table, needs for each depth."""
     board = Board("ashton")
     searcher = Searcher(board.variant)
     depth = 14 if benchmark.enabled else 4

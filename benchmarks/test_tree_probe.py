@@ -1,7 +1,7 @@
 """Cost and benefit of probing tablebases in the search: ``pytest benchmarks/test_tree_probe.py --benchmark-enable -s``.
 
-``TABLUT_TABLEBASE`` must name a tablebase of ashton with up to five men. It provides the true values, while the search
-uses only its tiers of up to four men. Times are CPU seconds of the process.
+``TABLUT_TABLEBASE`` must name a tablebase of ashton with up to five men. This tablebase provides the true values, while
+the search uses only its tiers of up to four men. Times are CPU seconds of the process.
 `docs/notes/search-speed.md` quotes the figures.
 """
 
@@ -28,11 +28,11 @@ pytestmark = [
 
 _SOLDIERS = 3
 _MEMORY = 16 << 20
-"""Memory in bytes that is enough for all tiers of at most `_SOLDIERS` soldiers."""
+"""Memory, in bytes, that is enough for all tiers of at most `_SOLDIERS` soldiers."""
 
 
 class Lower(Tablebase):
-    """Tablebase restricted to tiers of at most `_SOLDIERS` soldiers."""
+    """A tablebase restricted to tiers of at most `_SOLDIERS` soldiers."""
 
     def covers(self, attackers, defenders):
         return attackers + defenders <= _SOLDIERS and super().covers(attackers, defenders)
@@ -93,7 +93,7 @@ def test_long_wins_and_losses(benchmark, truth, material):
 
 
 def _nodes_to_proof(searcher, board):
-    """Return the number of nodes of a search to the least depth that proves a win or a loss, or 0 if no depth does."""
+    """Return the nodes that a search needs at the least depth that proves a win or a loss, or 0 if no depth does."""
     for depth in range(1, 100):
         searcher.forget()
         found = searcher.search(board, SearchLimits(depth=depth))

@@ -1,8 +1,9 @@
 """Speed of the compiled engine and the plain Python rules: ``pytest benchmarks/test_twins.py --benchmark-enable -s``.
 
 The McGill paper claims that its light board is up to thirty times as fast as the board provided by the course (section
-VII). For comparison, both implementations count the same move sequences from the start of mcgill. Both make every move,
-including the last. Times are CPU seconds of one thread. The report's page on the players quotes the figures.
+VII). For comparison, this toolkit's two implementations of the rules count the same move sequences from the start of
+mcgill. Both make every move, including the last one. Times are CPU seconds of one thread. The report's page on the
+players quotes the figures.
 """
 
 import time
@@ -22,7 +23,7 @@ SEQUENCES = {2: 3_944, 3: 285_728}
 
 
 def sequences(game, position, depth):
-    """Return the number of move sequences of ``depth`` plies. Every move is made, as in `perft_applied`."""
+    """Return the number of move sequences of ``depth`` plies, making every move as `perft_applied` does."""
     results = [game.apply(position, move) for move in game.legal_moves(position)]
     if depth == 1:
         return len(results)

@@ -1,4 +1,4 @@
-"""The commands ``tablut bounds`` and ``exclusions``: bounds on the number of positions, lowered by locked sets."""
+"""The commands ``tablut bounds`` and ``tablut exclusions``, which compute bounds and count locked sets."""
 
 from __future__ import annotations
 
@@ -57,15 +57,15 @@ class _Boards(Result):
 @command(table=True)
 @variant_option("Name of a shipped rule set, or a TOML file. [default: ashton; with --bfile, all]")
 @flag("--latex", help="Print the equations as LaTeX instead.")
-@flag("--bfile", "as_bfile", help="Print a b-file: the bound of each board or, with --variant, the states by men.")
+@flag("--bfile", "as_bfile", help="Print a b-file: bounds by board or, with --variant, states by number of men.")
 def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 
     The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares
-    them with the published values, lists the findings, and gives the corrected and tightened
-    bounds, also up to symmetry. Other rule sets are counted in the same way; for your own rules,
-    placements with a locked set of up to three pieces are excluded as long as the number of states
-    in their count allows.
+    their exact values with the published values, lists the errors found in the paper, and shows
+    the corrected and tightened bounds, also up to symmetry. Other rule sets are counted in the
+    same way. For your own rules, placements with a locked set of up to three pieces are excluded
+    only if counting them does not take too long.
     """
     if latex and as_bfile:
         raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")
@@ -87,7 +87,7 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
 
 
 def _by_board() -> Reply:
-    """Return the bounds of all shipped rule sets as a sequence, in the order of their names."""
+    """Return the bounds of all shipped rule sets as a sequence, ordered by the names of the rule sets."""
     boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
     names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
     head = f"Distinct placements of the corrected bound, by rule set (tablut bounds --bfile, version {__version__})."
@@ -177,8 +177,8 @@ def _show_counts(console: PeopleConsole, report: BoundsReport) -> None:
     show(report.tightened, report.classes_tightened)
     if report.locked is None:
         console.print(
-            f"Placements with locked sets of {AFFORDABLE_PIECES} pieces are still included, because counting them "
-            f"takes more than {AFFORDABLE_STATES:,} states; tablut exclusions counts them.",
+            f"Placements with locked sets of up to {AFFORDABLE_PIECES} pieces are still included, because counting "
+            f"them takes more than {AFFORDABLE_STATES:,} states. The command tablut exclusions counts them.",
             style="yellow",
         )
     console.print(f"Still counted: placements in which {', or '.join(report.left_in)}.", style="dim")
@@ -249,13 +249,14 @@ class _Exclusions(Result):
 @command(table=True)
 @rules_option
 @whole("--pieces", default=3, least=2, most=8, help="Maximum number of pieces in a locked set; the cost grows steeply.")
-@file_option("--out", help="File for the counts, in the format of the shipped ones.")
+@file_option("--out", help="File to which the counts are written, in the format of the shipped counts.")
 def exclusions_command(rules: Variant, pieces: int, out: Path | None) -> Reply:
-    """Find the minimal locked sets, and count exactly the placements that contain one.
+    """Find the minimal locked sets, and count the placements that contain at least one of them.
 
-    No game can put a locked set together, so these placements are unreachable. The counts are
-    compared with the shipped ones if there are any; exit code 1: they differ. For the full games,
-    --pieces 3 takes seconds, and 4 takes minutes and gigabytes of memory.
+    A locked set is a set of pieces that no game can put together, so these placements are
+    unreachable. All counts are exact. If the package includes counts for the same rules, they are
+    compared with the new ones, and the exit code is 1 if they differ. For the full games,
+    --pieces 3 takes seconds, and --pieces 4 takes minutes and gigabytes of memory.
     """
     with progress("exclusions") as observer:
         observer.begin("locked sets")

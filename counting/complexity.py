@@ -1,8 +1,8 @@
-"""Results of `tablut bounds`: the equations of Galassi's paper, their errors, and better bounds.
+"""Results of `tablut bounds`: the equations of Galassi's paper, their errors, and tighter bounds.
 
-`bounds` computes everything for one variant and returns a `BoundsReport`. The command
-prints the report, ``--json`` writes it as JSON, and the report page is rendered from it. A *labelled state* is a
-placement together with the way in which the game ended there, or with a mark that the game continues.
+`bounds` computes everything for one variant and returns a `BoundsReport`. The command prints the report, ``--json``
+writes it as JSON, and the report page is rendered from it. A *labelled state* is a placement together with a label.
+The label states how the game ended with this placement, or that the game continues.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ class LockedSets(Result):
 
 
 class Rung(NamedTuple):
-    """A step from the paper's bound to the best one: a description, the number, its unit, and how it is known."""
+    """A step from the paper's bound to the best one: a description, the bound, its unit, and how it is known."""
 
     what: str
     number: int
@@ -75,7 +75,7 @@ class Rung(NamedTuple):
 
 
 class MaterialShare(Result):
-    """Numbers of undecided placements and of labelled states that have one material."""
+    """The number of undecided placements and the number of labelled states with a given material."""
 
     attackers: int
     defenders: int
@@ -92,12 +92,12 @@ class BoundsReport(Result):
     digest : str
         SHA-256 of the rules, equal to `Variant.digest`.
     terms : list of Term
-        The paper's equations, in the order of the paper.
+        The paper's equations, in the paper's order.
     geometry : list of Geometry
         The numbers that describe the board and enter the equations.
     corrected : SpaceCounts
-        The paper's spaces, counted correctly: every way in which a game can end is included, and no placement is
-        counted twice for the same ending.
+        The paper's spaces, counted correctly: the cases that the paper omits are included, and no placement is counted
+        twice for the same ending.
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
@@ -140,11 +140,11 @@ class BoundsReport(Result):
         Returns
         -------
         tuple of Rung
-            The steps, in the order in which they are shown everywhere. A labelled state is a placement together with
-            the way in which the game ended there, or with a mark that the game continues.
+            The steps, in the order in which the command and the report show them. A labelled state is a placement
+            together with a label, which states how the game ended with this placement or that the game continues.
         """
         paper = self.term("eq14")
-        first = "counted as the paper counts its board"
+        first = "the paper's equations, evaluated for this board"
         if paper.published:
             first = f"the paper's equations, evaluated (it prints {paper.published})"
         return (
@@ -184,7 +184,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     variant : Variant, str or path-like
         The rule set. Findings and published values are included only for the paper's own rules.
     record : ExclusionRecord, optional
-        Counts of the placements without locked sets. By default, the built-in record for the game, if there is one.
+        Counts of the placements without locked sets. The default is the built-in record for the game, if it exists.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     record = record or published_exclusions(variant.digest)
     if record is not None and record.game != variant.digest:
         raise InputError(
-            f"does not have the rules of the count of locked sets ({record.variant})", subject=f"variant {variant.name}"
+            f"does not match the rules of the exclusion record ({record.variant})", subject=f"variant {variant.name}"
         )
     survivors = [] if record is None else record.survivors
     # Some placements with a captured king are also undecided placements, and ``distinct`` must count them only once.
@@ -264,8 +264,8 @@ def corrected_counts(variant: Variant) -> SpaceCounts:
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
     """Return the size of each space after the exclusions, in placements or in classes.
 
-    ``survivors`` are the counts of a record. They replace the sizes computed here. The value of the additional key
-    ``king_captured_undecided`` is the number of placements with a captured king that are still undecided placements.
+    ``survivors`` are the counts of a record. These counts replace the sizes computed here. The additional key
+    ``king_captured_undecided`` stands for the placements with a captured king that are still undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # Every placement with a besieged king is also a placement with a captured king and an undecided placement.
@@ -278,18 +278,18 @@ def _left_in(rules: Rules) -> list[str]:
     Detecting them requires more than the cells around one piece.
     """
     conditions = {
-        "the side to move has no move": True,
+        "the side to move has no legal move": True,
         "the king stands in an exit fort": rules.fort != "none",
         "white is encircled": rules.encirclement != "none",
-        "a row stands that its last ply would have captured by a shieldwall": rules.shieldwall is not None,
+        "a row of pieces remains that the last ply would have captured by a shieldwall": rules.shieldwall is not None,
     }
     return [what for what, applies in conditions.items() if applies]
 
 
 _LOCKED = {
-    "no_end": "undecided, with a locked set of at most {} pieces; the besieged kings are not counted again",
+    "no_end": "undecided, with a locked set of at most {} pieces, not including placements listed above",
     "king_captured": "king captured, with a locked set of at most {} soldiers",
-    "escaped": "king escaped, with a locked set of at most {} soldiers; those above are not counted again",
+    "escaped": "king escaped, with a locked set of at most {} soldiers, not including placements listed above",
 }
 
 
@@ -332,7 +332,7 @@ def _locked(
 
 
 def _up(part: int, whole: int) -> str:
-    """Return a quotient below ten, rounded up to six decimals by integer arithmetic."""
+    """Return the quotient of two integers, rounded up to six decimals by integer arithmetic."""
     units = -(-part * 10**6 // whole)
     return f"{units // 10**6}.{units % 10**6:06d}"
 
@@ -394,7 +394,7 @@ def _material(all_spaces: Mapping[str, Space]) -> list[MaterialShare]:
 
 
 def _percent(part: int, whole: int) -> str:
-    """Return a share in percent, rounded half up to four decimals by integer arithmetic."""
+    """Return a share as a percentage, rounded half up to four decimals by integer arithmetic."""
     units = (part * 2_000_000 + whole) // (2 * whole)
     return f"{units // 10_000}.{units % 10_000:04d}"
 
@@ -403,7 +403,10 @@ def _percent(part: int, whole: int) -> str:
 
 
 def placements_by_men(report: BoundsReport) -> list[int]:
-    """Return the number of labelled states for each number of men. The first entry counts those of the king alone."""
+    """Return the number of labelled states for each number of men.
+
+    The first entry counts the states in which the king is the only piece.
+    """
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
         counts[pair.attackers + pair.defenders] += pair.total
@@ -411,7 +414,7 @@ def placements_by_men(report: BoundsReport) -> list[int]:
 
 
 class BoundNumber(Result):
-    """A number of a report: one line of the output of ``--csv``."""
+    """A number in a report. The option ``--csv`` prints each number as one line."""
 
     group: str
     id: str
@@ -427,7 +430,7 @@ _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 
 def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
-    """Return all numbers of a report, in the order of the lines of ``--csv``."""
+    """Return all numbers in a report, in the order in which ``--csv`` prints them."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]

@@ -1,6 +1,6 @@
 """Errors, omissions and outdated claims in Galassi's complexity paper, each with its evidence.
 
-The evidence for a finding is computed here. A test derives it again by a different method.
+The evidence for each finding is computed here. A test derives the same evidence by a different method.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # The value printed for equation (12) results if the upper limit for the number of attackers is one higher.
+    # Raising the upper limit for the number of attackers by one gives the value printed for equation (12).
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -128,8 +128,8 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The paper omits the patterns in which the king stands next to a camp and two soldiers capture it along the other
-    # axis.
+    # The paper omits the patterns in which two soldiers capture a king that stands next to a camp, along the axis that
+    # does not touch the camp.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
@@ -177,7 +177,7 @@ def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[
 
 
 def _single_changes(part: Subspace) -> dict[str, Subspace]:
-    """Return the subspaces that differ from a given one in one number of its formula, keyed by the changed number."""
+    """Return copies of a subspace with one number of its formula changed, keyed by a description of the change."""
     changes = {}
     for last in range(part.attackers[-1] - 4, part.attackers[-1] + 5):
         changes[f"upper limit of b {last}"] = replace(part, attackers=range(last + 1))
@@ -255,7 +255,7 @@ class ComparedGame(Result):
 
     @property
     def size(self) -> Decimal:
-        """The current figure as a number, by which the games are sorted."""
+        """The current figure as a number. The games are sorted by this number."""
         return Decimal(self.today)
 
 
@@ -266,7 +266,7 @@ def published_games() -> tuple[ComparedGame, ...]:
 
 
 class PublishedEstimate(Result):
-    """A published estimate of the size of a state space, and the variants that it concerns."""
+    """A published estimate of the size of a state space, and the variants to which it applies."""
 
     variants: tuple[str, ...]
     figure: str
@@ -283,7 +283,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
     """Return all games, Tablut included, sorted by their current figures.
 
-    Tablut is ranked by its number of placements, since the figures of the other games are also numbers of placements.
+    Tablut is ranked by its number of placements, not by its number of labelled states.
     """
     tablut = ComparedGame(
         name="Tablut",

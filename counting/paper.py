@@ -1,13 +1,14 @@
 """The equations of "An Upper Bound on the Complexity of Tablut" for any variant.
 
-A. Galassi divides the placements into subspaces. The undecided placements are divided by whether the king stands on the
-castle, and the final placements by how the game ended. A subspace has a multiplicity, numbers of camp cells and free
-cells, and ranges for the numbers of soldiers. Every number in an equation (cells, positions, ways to capture) is
-derived from the variant's terrain. For the paper's own rules, the derived numbers are compared with those stated in the
-paper (`PaperEquations.geometry`), and the values with those printed there (`PUBLISHED`).
+A. Galassi divides the placements into subspaces. Undecided placements are divided according to whether the king stands
+on the castle, and final placements according to how the game ended. A subspace has a multiplicity, a number of camp
+cells, a number of free cells, and ranges for the numbers of soldiers. Every number in an equation (cells, positions,
+ways to capture) is derived from the variant's terrain. For the paper's own rules, the derived numbers are compared with
+the numbers stated in the paper (`PaperEquations.geometry`). The values of the equations are compared with the published
+values (`PUBLISHED`).
 
-Each value is computed twice: with generating functions, and by sympy from the expression that is printed as LaTeX. The
-two results must agree. The tests compare both with the paper's own triple sum.
+Each value is computed twice: with generating functions, and with sympy from the expression that is printed as LaTeX.
+The two results must agree. The tests compare both with the paper's own triple sum.
 
 The equations are reproduced as the paper states them, including their omissions. `counting.spaces` contains the
 corrected counts, and `counting.findings` describes the errors.
@@ -31,10 +32,11 @@ from tablut.variants.model import KingPattern, king_patterns
 
 @dataclass(frozen=True, slots=True)
 class Subspace:
-    """Placements of one kind. Their number is ``multiplicity`` times the number of ways to place the other soldiers.
+    """Placements of one kind, counted by one term of an equation.
 
-    ``involved`` is the number of attackers that capture the king. Their cells are fixed, and the ranges do not include
-    them.
+    Their number is ``multiplicity`` times the number of ways to place the soldiers that do not take part in a capture
+    of the king. ``involved`` is the number of attackers that capture the king. Their cells are fixed, and the range
+    ``attackers`` does not include them.
     """
 
     description: str
@@ -107,7 +109,8 @@ def _summands(
 
 
 def _binomial(n: int, k: int) -> int:
-    # A negative n means more pieces than cells, for which there are 0 ways; math.comb would raise an error.
+    # If n is negative, there are more pieces than cells, and hence 0 ways to place them; math.comb would raise an
+    # error.
     return comb(n, k) if 0 <= k <= n else 0
 
 
@@ -119,7 +122,7 @@ def is_rounded(exact: int, printed: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """A product of powers: pairs of base and exponent. Equation (1) has this form."""
+    """A product of powers, given as pairs (base, exponent). Equation (1) has this form."""
 
     factors: tuple[tuple[int, int], ...]
 
@@ -204,7 +207,7 @@ PUBLISHED = {
     "eq13": "4.6e26",
     "eq14": "1.4e27",
 }
-"""Values printed in the paper, digit for digit."""
+"""The values of the equations, exactly as the paper prints them."""
 
 
 class Geometry(Result):
@@ -274,7 +277,7 @@ class PaperEquations:
     def _escaped(self) -> tuple[Subspace, ...]:
         """Return the subspaces of escaped kings with at least one empty path to the escape cell.
 
-        Inclusion and exclusion over the paths gives multiplicities with signs.
+        Applying inclusion–exclusion to the paths gives positive and negative multiplicities.
         """
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
@@ -293,9 +296,9 @@ class PaperEquations:
     def patterns(self) -> dict[str, list[tuple[int, KingPattern]]]:
         """King cells with their capture patterns, grouped into the paper's classes and the class that the paper omits.
 
-        For a king next to a camp or a hostile corner, the patterns that use that terrain
-        are in the class ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. They
-        are in the class ``past_terrain``, which no equation of the paper counts.
+        For a king next to a camp or a hostile corner, the patterns that use that terrain are in the class
+        ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. These patterns are in
+        the class ``past_terrain``, which no equation of the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -317,7 +320,7 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the subspaces of captured kings, one pattern after the other, as the paper adds them up.
+        """Return the subspaces of captured kings, counted pattern by pattern as in the paper.
 
         A placement that matches two patterns is therefore counted twice.
         """

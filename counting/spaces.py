@@ -1,17 +1,18 @@
-"""Spaces of placements, and the number of placements of each material in them.
+"""Spaces of placements, and counts of the placements in each space by material.
 
-A *placement* is an arrangement of pieces on the board. Its *material* is its number of attackers and of defenders. A
-space consists of king cells and ranges for the material. Each king cell has a small neighbourhood, which contains the
-path by which the king arrived or the soldiers that capture it. The contents of the neighbourhood decide whether a
-placement belongs to the space. Summing over these contents counts a union of patterns without counting any placement
-twice. Restricting the sum to the contents that a symmetry preserves gives the number of fixed points, which
-Burnside's lemma requires. The function `fixed_material` does both.
+A *placement* is an arrangement of pieces on the board. Its *material* is the number of attackers and the number of
+defenders. A space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood,
+which contains the path by which the king arrived or the soldiers that capture it. The contents of the neighbourhood
+decide whether a placement belongs to the space. Summing over these contents counts a union of patterns without
+counting any placement twice. Restricting the sum to the contents that a symmetry preserves gives the number of fixed
+points, which Burnside's lemma requires. The function `fixed_material` computes this sum for any symmetry, including
+the identity.
 
-Soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting material:
-(1 + x)^camp · (1 + x + y)^free, since a camp cell is empty or holds an attacker, and a free cell is empty or holds a
-soldier of either side. Placing the defenders first gives the coefficients in closed form,
-C(free, d) · C(camp + free - d, a). Under a symmetry all cells of a cycle have the same contents, so x and y are
-replaced by powers of themselves. All numbers are Python integers.
+Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
+material. A camp cell is empty or holds an attacker, and a free cell is empty or holds a soldier of either side. The
+polynomial is therefore (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives its coefficients in closed
+form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same
+contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
 
 Whether a placement belongs to a space depends on the placement alone. The sizes of the spaces are therefore upper
 bounds on the numbers of reachable placements. The placements in the ``excluded`` spaces are proved unreachable.
@@ -37,7 +38,7 @@ CycleType = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class CountsByMaterial:
-    """A count for each pair (attackers, defenders)."""
+    """A table of counts, one for each pair (attackers, defenders)."""
 
     rows: tuple[tuple[int, ...], ...]
 
@@ -66,7 +67,7 @@ class CountsByMaterial:
         )
 
     def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the product with x^attackers · y^defenders, which adds soldiers on fixed cells."""
+        """Return the product of this polynomial and x^attackers · y^defenders, which adds soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]
@@ -123,7 +124,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 EMPTY, ATTACKER, DEFENDER = range(3)
 
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""The spaces of final placements, one for each way in which, according to the paper, a game can end."""
+"""Ids of the spaces of final placements. Each space corresponds to one way in which a game can end."""
 
 DESCRIPTIONS = {
     "no_end": "undecided",
@@ -131,12 +132,12 @@ DESCRIPTIONS = {
     "escaped": "king escaped, attackers left",
     "escaped_last": "king escaped and took the last attacker",
     "king_captured": "king captured, each placement once",
-    "excluded_no_end": "undecided, king besieged on the castle that it never left",
-    "excluded_all_captured": "all attackers captured, by a king that is alone and cannot have captured",
-    "excluded_escaped": "king escaped, beside an attacker that its arrival captures",
-    "excluded_escaped_last": "king escaped, but no last attacker stood where its arrival captures",
+    "excluded_no_end": "undecided, with the king besieged on the castle, which it has never left",
+    "excluded_all_captured": "all attackers captured, although white's only piece is a king that cannot have captured",
+    "excluded_escaped": "king escaped, next to an attacker that its arrival would have captured",
+    "excluded_escaped_last": "king escaped, although its arrival cannot have captured the last attacker",
 }
-"""A description of each space, by id. The ``excluded`` spaces are parts of the others."""
+"""Descriptions of the spaces, by id. Each ``excluded`` space is a part of another space."""
 
 Contents = Mapping[int, int]
 
@@ -152,7 +153,10 @@ class KingPlacement:
     def contents(
         self, symmetry: Symmetry, camp_cells: frozenset[int]
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
-        """Yield every filling of the watched cells that a symmetry preserves, both by cycle and by cell."""
+        """Yield every filling of the watched cells that a symmetry preserves.
+
+        Each filling is given twice: as the contents of the cycles, and as a dictionary of the contents of the cells.
+        """
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
         for chosen in product(*choices):
@@ -181,10 +185,10 @@ class Space:
 
 
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
-    """Return the number of placements of a space that a symmetry preserves, by material."""
+    """Return the number of placements in a space that a symmetry preserves, by material."""
     regions = space.variant.regions
-    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so first group by cycle
-    # type.
+    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so the king cells are first
+    # grouped by cycle type.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
         if symmetry.table[placement.king] != placement.king:
@@ -219,7 +223,7 @@ def classes(space: Space, group: tuple[Symmetry, ...] | None = None) -> int:
 
 
 def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
-    """Return, for each material of a space, the number of classes of placements under the variant's symmetries."""
+    """Return the number of classes of placements in a space under the variant's symmetries, for each material."""
     group = space.variant.symmetries
     fixed = {symmetry.name: fixed_material(space, symmetry) for symmetry in group}
 
@@ -255,7 +259,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of a king on an escape cell with at least one empty path by which it can have arrived."""
+    """Return the placements of a king on an escape cell with at least one empty path by which it could have arrived."""
 
     def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
         return KingPlacement(
@@ -292,9 +296,9 @@ def _never_returns(variant: Variant) -> bool:
 def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
     """Return the undecided placements in which the king stands on the castle inside a complete capture pattern.
 
-    A king that never moved cannot have stepped into the pattern, so the last soldier
-    of the pattern captured it on arrival. Hence the placement can only be final. If the
-    starting position itself contains a complete pattern, the argument fails, and nothing is returned.
+    A king that has never moved cannot have stepped into the pattern, so the last soldier of the pattern captured it on
+    arrival. Hence the placement can only be final. If the starting position itself contains a complete pattern, the
+    argument fails, and nothing is returned.
     """
     castle = variant.regions.castle
     if castle is None or not _never_returns(variant):
@@ -306,7 +310,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of a king that cannot have captured the last attacker: it is unarmed or never moved."""
+    """Return the placements of a king that is unarmed or has never moved, so it cannot have captured an attacker."""
     regions = variant.regions
     if not variant.rules.king.armed:
         idle = regions.king_cells
@@ -316,7 +320,7 @@ def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
-    """Return the cells next to an arriving king on which it can capture an attacker, each with the cell behind it."""
+    """Return the cells on which an arriving king can capture an adjacent attacker, each with the cell behind it."""
     regions = variant.regions
     sheltered = {cell for camp in regions.camps for cell in camp.cells if variant.rules.camps.shelter}
     anvils = anvils_against_attackers(variant)
@@ -359,7 +363,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of an escaped king, without attackers, whose last move cannot have captured an attacker.
+    """Return the placements without attackers in which the escaping move cannot have captured the last attacker.
 
     These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
     for rules with shieldwalls.

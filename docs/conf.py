@@ -21,7 +21,7 @@ extensions = [
     "docs.building.mathml",
     "reports.site.building",
 ]
-exclude_patterns = ["building", "search.md"]
+exclude_patterns = ["building", "paper", "search.md"]
 templates_path: list[str] = []
 nitpicky = True
 # In docstrings a name in single backquotes is a link if it is described somewhere, and code if not.

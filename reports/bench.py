@@ -1,9 +1,8 @@
-"""``tablut bench``: a signature of the engine's behaviour, and its speed on this machine.
+"""``tablut bench``: a signature of the engine's behaviour, and the engine's speed on this machine.
 
-The signature covers positions that the engine generates itself: from the start of every shipped variant it plays a game
-whose moves are chosen by the Zobrist keys, and some of the positions are kept. From each of them, all sequences of two
-plies are made and their outcomes determined. The signature depends on moves, captures, outcomes, keys, packing and
-canonical forms, but not on the speed of the engine.
+The signature covers positions from games of all older rule sets, in which the Zobrist key of each position determines
+the next move. From each of these positions, all sequences of two plies are made and their outcomes determined. The
+signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the speed of the engine.
 """
 
 from __future__ import annotations
@@ -55,7 +54,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return positions from a game in which the Zobrist key of each position determines the next move."""
+    """Return some positions from a game in which the Zobrist key of each position determines the next move."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:
@@ -90,9 +89,9 @@ class _Bench(Result):
 def bench_command() -> Reply:
     """Print a fingerprint of the engine's behaviour, and measure the speed of this machine.
 
-    The fingerprint covers a fixed set of positions. It changes only if the rules as played, the
-    Zobrist keys or the canonical form change. Speeds are per CPU second of one thread, the best of
-    three runs, from the start of ashton.
+    The fingerprint covers a fixed set of positions. It changes only if the engine's rules, Zobrist
+    keys or canonical forms change. Speeds are per CPU second of one thread, from the start of
+    ashton, in the best of three runs.
     """
     from tablut.engine import engine_for
 
@@ -124,7 +123,7 @@ def bench_command() -> Reply:
 
 
 def _least(work: Callable[[], Any]) -> float:
-    """Return the fewest CPU seconds of several runs, after one run that compiles the kernels and warms up."""
+    """Return the least CPU time of several runs in seconds, after one run that compiles the kernels and warms up."""
     work()
     times = []
     for _ in range(_RUNS):
@@ -154,7 +153,7 @@ def search_nps() -> float:
 
 
 def census_pps() -> float:
-    """Return how many children one thread of a census processes per CPU second.
+    """Return how many children a census processes per CPU second of one thread.
 
     Processing means generating the children, computing their canonical forms and removing duplicates. The speed is
     measured on the complete census of ``ashton-5-4v2``, which has 64 million children.
@@ -165,9 +164,9 @@ def census_pps() -> float:
 
 
 def solve_pps() -> float:
-    """Return the entries that one thread solves per CPU second: all tiers of ashton with four men, best of three runs.
+    """Return how many entries the solver solves per CPU second of one thread, in the best of three runs.
 
-    An entry is a class of placements with one side to move.
+    An entry is a class of placements with one side to move. Each run solves all tiers of ashton with four men.
     """
     from retrograde.solver.tier_solver import TierSolver
     from retrograde.solver.tiers import generations, tier_graph

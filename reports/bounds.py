@@ -1,4 +1,4 @@
-"""Pages on the complexity bounds: equations, findings, improved bounds and all variants; and on the tafl family."""
+"""The pages on the complexity bounds of all variants and on the tafl family."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from tablut.variants import Variant, load_variant
 from tablut.variants.library import older_variants, shipped_variants
 
 _DRAWN = 3
-"""Largest number of pieces of the locked sets that are drawn.
+"""Maximum number of pieces in the locked sets that are drawn.
 
-One set of each orbit is drawn; sets with a king are left out.
+One set from each orbit is drawn; sets with a king are left out.
 """
 _PIXELS = 170
 
@@ -75,7 +75,7 @@ def artefacts() -> list[Artefact]:
 
 
 class FamilyGame(NamedTuple):
-    """A full game with its bounds, and the estimates for it that others have published."""
+    """A full game with its bounds and the published estimates of its size."""
 
     title: str
     variant: Variant
@@ -84,7 +84,7 @@ class FamilyGame(NamedTuple):
 
 
 def _family_page(every: list[BoundsReport]) -> list[Artefact]:
-    """Return the files of the page on the tafl family: all games except the reduced boards, smallest boards first."""
+    """Return the files of the page on the tafl family, which lists the full games, smallest boards first."""
     estimates = published_estimates()
     games = []
     for report in every:
@@ -139,12 +139,15 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 
 def _data(report: BoundsReport) -> dict[str, Any]:
-    """Return a report as plain data; counts by material are kept only for the paper's rules, as they are numerous."""
+    """Return a report as plain data. Only for the paper's rules does it contain the many counts by material."""
     return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
 
 
 def _spaces_data(report: BoundsReport) -> list[list[Any]]:
-    """Return rows of label, exact value, published value or None, agreement or None; the values are strings."""
+    """Return rows with a label, the exact and the published value as strings, and whether they agree.
+
+    The last two items are None if no value was published.
+    """
     rows: list[list[Any]] = [
         [f"{term.equation} {term.description}", str(term.exact), term.published, term.agrees] for term in report.terms
     ]
@@ -156,7 +159,7 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
 
 
 def _draw_spaces(rows: list[list[Any]]) -> Figure:
-    """Draw all sizes on a logarithmic scale, and the totals, which coincide there, on a linear one."""
+    """Draw all sizes on a logarithmic scale, and the totals, which coincide there, also on a linear scale."""
     colours = ["#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b" for *_, agrees in rows]
     figure, (whole, near) = axes_of(7.6, 8.6, 2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
     for place, ((_, exact, published, _), colour) in enumerate(zip(rows, colours, strict=True)):

@@ -1,4 +1,4 @@
-"""Contents of the report and its default folder, and its two smallest pages: on symmetry and on the rule sets."""
+"""The contents of the report, its default folder, and its two smallest pages (on symmetry and on the rule sets)."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from tablut.variants.library import older_variants, shipped_variants
 
 
 def default_folder() -> Path:
-    """Return ``reports/rendered`` of the program's checkout, or of a checkout in the current directory.
+    """Return ``reports/rendered`` in the program's checkout, or in a checkout in the current directory.
 
-    If there is neither, return ``tablut-report``, which is relative to the current directory.
+    If there is no checkout, return ``tablut-report``, which is relative to the current directory.
     """
     for root in (Path(__file__).resolve().parents[1], Path.cwd()):
         rendered = root / "reports" / "rendered"
@@ -33,7 +33,7 @@ def default_folder() -> Path:
 
 _PIXELS: Final = 200
 _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
-"""A position without any symmetry, so it has eight images."""
+"""A position without any symmetry, which therefore has eight images."""
 
 
 def _symmetry() -> list[Artefact]:
@@ -86,14 +86,14 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
     "symmetry": _symmetry,
     "variants": _variants,
 }
-"""Generators by page name; each returns the page itself, its data and its figures."""
+"""Generators of the pages, keyed by page name. Each returns a page with its data and its figures."""
 
 
-# -- the first page of the results on the site: each number, how it is known, and the command that computes it
+# -- the first page of the results on the site: each number, how it is known, and how to compute it --
 
 
 class PaperSummary(Result):
-    """Number of published results that are compatible with ours, as counted by `reports.studies.players`."""
+    """How many published results are compatible with ours, as counted by `reports.studies.players`."""
 
     compatible: int
     cells: int

@@ -1,8 +1,8 @@
 """Page on the census: the number of positions that can be reached, and how it compares with the bounds.
 
-Small boards take seconds to count and the full game takes minutes, so the page is rendered from the output of `tablut
-census --json`. This is stored in ``reports/data/census`` together with the command, time and memory of each run. Tests
-count the small boards again.
+Small boards take seconds to count and the full game takes minutes, so the page is rendered from stored output of
+`tablut census --json`. The folder ``reports/data/census`` contains this output with the command, time and memory of
+each run. Tests count the small boards again.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tablut.variants import variant_names
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored censuses by variant, in the order of the page; variants without stored data are left out."""
+    """Return the stored censuses by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("census", (*_growing(), *REDUCED_BOARDS), CensusReport, _check)
 
 
@@ -59,7 +59,7 @@ def _check(stored: CensusReport, name: str) -> None:
 
 
 def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
-    """Check a ply that was counted without being stored against its hundred parts and against the other plies."""
+    """Check the consistency of a ply that was counted but not stored with its hundred parts and the other plies."""
     numbers = [each.number for each in counted.hundredths]
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")
@@ -117,7 +117,7 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the curves, longest first, merging curves that coincide."""
+    """Return the curves in order of decreasing length, with coinciding curves merged."""
     found: list[dict[str, Any]] = []
     for curve in sorted(curves, key=lambda curve: -len(curve["new"])):
         same = [other for other in found if other["new"][: len(curve["new"])] == curve["new"]]
@@ -129,7 +129,7 @@ def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
-    """Draw the new positions of each ply on a logarithmic scale, with symmetry (dashed) and without."""
+    """Draw the new positions of each ply on a logarithmic scale, as positions and (dashed) up to symmetry."""
     figure, axes = axes_of(6.6, 4.2)
     for curve in curves:
         plies = range(len(curve["new"]))
@@ -155,7 +155,11 @@ def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
 
 
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
-    """Return the classes of a state graph, grouped by where play can continue from them."""
+    """Return the number of classes in each part of a state graph.
+
+    The parts are the classes from which the start can recur, those in the largest other loop, the other undecided
+    classes, and the decided ones.
+    """
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]
     other_loop = 0 if largest == returning else largest
@@ -169,7 +173,7 @@ def _parts(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
-    """Draw the classes of each state graph as shares, grouped by where play can continue from them."""
+    """Draw the parts of each state graph as shares of its classes."""
     figure, axes = axes_of(6.6, 0.6 * len(boards) + 1.3)
     names = [name for name in boards[0] if name != "variant"]
     for name, colour in zip(names, ["#54803c", "#2f6f8f", "#c9b98f", "#a0522d"], strict=True):

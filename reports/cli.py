@@ -48,10 +48,10 @@ class _Site(Result):
 
 @command()
 @option("--out", metavar="DIR", help="Output folder. [default: reports/rendered, or ./tablut-report]")
-@option("--site", metavar="DIR", help="Folder for the whole site as HTML, built instead (needs the extra `docs`).")
+@option("--site", metavar="DIR", help="Build the whole site as HTML in this folder instead (needs the extra `docs`).")
 @flag("--check", help="Only compare; exit code 1 if a file is out of date.")
 def report_command(out: str | None, site: str | None, check: bool) -> Reply:
-    """Rebuild all tables, figures and pages of the report from computed numbers, or check them."""
+    """Rebuild all tables, figures and pages of the report from computed numbers, or check that they are up to date."""
     if site is not None:
         if out is not None:
             raise InputError("cannot be combined", subject="--out and --site", remedy="give only one of them")

@@ -1,10 +1,10 @@
 """Page on the endings with few men: the longest wins under best play, and mutual zugzwangs.
 
-Tables of six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
+Tables for six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
 results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
 tablebase verify --json`, in ``reports/data/verified``. Before drawing, every line of play is replayed, the numbers of
-positions and classes are counted again, and the digests of the tables are compared with the published ones. Tests
-compare the stored results with the tables that are shipped.
+positions and classes are counted again, and the digests of the tables are compared with the published digests. Tests
+compare the stored results with the shipped tables.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from tablut.variants import load_variant, variant_names
 _PIXELS: Final = 300
 _STRIP_PIXELS: Final = 150
 _DRAWN: Final = 2
-"""Number of mutual zugzwangs of each kind drawn per game."""
+"""Number of mutual zugzwangs of each kind that are drawn per game."""
 _PRINTED: Final = 6
-"""Number of mutual zugzwangs of each kind printed on the page; the CSV file contains all of them."""
+"""Number of mutual zugzwangs of each kind that the page lists. The CSV file contains all of them."""
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored summaries by game, in the order of the page; games without stored data are left out."""
+    """Return the stored summaries by game, in page order. Games without stored data are left out."""
     return read_stored_all("endings", variant_names(), TablebaseSummary, _check)
 
 
 def verified() -> dict[str, dict[str, Any]]:
-    """Return the stored verification of each game's tables; games without stored data are left out."""
+    """Return the stored verifications by game. Games without stored data are left out."""
     return read_stored_all("verified", variant_names(), Verification, _check_verified)
 
 
@@ -66,7 +66,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return a game's verification if it covered all tables and matches the published digests, otherwise None."""
+    """Return the verification of a game's tables if it is complete and found no difference, otherwise None."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
     # Positions verified by an earlier, interrupted run count as well.
@@ -74,7 +74,7 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the longest win of each side over all materials."""
+    """Return the longest win of each side, whatever the material."""
     sides = ("white", "black")
     won = {side: [win for win in summary["longest"] if win["winner"] == side] for side in sides}
     return {side: max(won[side], key=lambda win: win["dtm"]) for side in sides if won[side]}
@@ -83,7 +83,8 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
     """Return the first `most` mutual zugzwangs of each kind.
 
-    Full zugzwangs, which either side to move loses, come before half zugzwangs, which cost one side a draw.
+    In a full zugzwang, whichever side is to move loses; in a half zugzwang, having to move costs one side a draw. Full
+    zugzwangs come first.
     """
     listed = summary["zugzwangs"]["listed"]
     full = [zugzwang for zugzwang in listed if zugzwang["white"]["wdl"] == zugzwang["black"]["wdl"]]
@@ -92,7 +93,7 @@ def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _drawings(game: dict[str, Any]) -> list[Artefact]:
-    """Draw a game's longest wins, the longest of them as a strip, and some of its mutual zugzwangs."""
+    """Draw the longest win of each side, some mutual zugzwangs, and the longest win of all as a strip."""
     name = game["variant"]
     variant = load_variant(name)
     boards = [
@@ -135,7 +136,7 @@ def _words(verdict: dict[str, Any]) -> str:
 
 
 def _csv(found: dict[str, dict[str, Any]]) -> str:
-    """Return all mutual zugzwangs of all games as CSV, one placement per row, without a side to move."""
+    """Return all mutual zugzwangs of all games as CSV. Each row contains a placement without a side to move."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("variant", "placement", "white_wdl", "white_dtm", "black_wdl", "black_dtm"))
@@ -151,7 +152,7 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
 
 
 def _check(stored: TablebaseSummary, name: str) -> None:
-    """Check a summary for consistency, compare it with exact counts and published digests, and replay its lines."""
+    """Check a summary for consistency and against exact counts and published digests, and replay its lines."""
     hold(stored.variant == name and not stored.missing, f"variant or missing: does not describe all of {name!r}")
     _check_tiers(stored)
     variant = load_variant(name)
@@ -177,7 +178,7 @@ def _check_tiers(stored: TablebaseSummary) -> None:
     there = {(tier.attackers, tier.defenders): tier.positions for tier in stored.tiers}
     if there != {material: graph.nodes[material]["positions"] for material in graph}:
         raise ValueError("tiers: do not have the positions of the index")
-    # Counted with Burnside's lemma, independently of the solver's index, which enumerates the classes.
+    # The classes are counted with Burnside's lemma, independently of the solver's index, which enumerates them.
     orbits = classes_by_material(spaces(stored.variant)["no_end"])
     for tier in stored.tiers:
         name = f"{tier.attackers}v{tier.defenders}"
@@ -191,7 +192,7 @@ def _check_tiers(stored: TablebaseSummary) -> None:
 
 
 def _check_longest(name: str, win: LongestResult) -> str:
-    """Replay a longest win and return its tier."""
+    """Replay a longest win, and return the tier of its position."""
     check_line(name, win.position, win.line)
     variant = load_variant(name)
     position = Position.parse(win.position, variant.size)
@@ -206,13 +207,13 @@ def _check_longest(name: str, win: LongestResult) -> str:
 
 
 def _check_zugzwang(name: str, zugzwang: ZugzwangResult) -> bool:
-    """Return whether a mutual zugzwang is full, so that either side to move loses.
+    """Return whether a mutual zugzwang is full, so that whichever side is to move loses.
 
-    A position that is not a mutual zugzwang is refused.
+    Raise `ValueError` if the position is not a mutual zugzwang.
     """
     variant = load_variant(name)
     position = Position.parse(zugzwang.position, variant.size)
-    # A side without a legal move has already lost: its distance is 0.
+    # A side without a legal move has already lost, so the distance is 0.
     over = Board(variant, position).outcome() is not None
     if position.side != "w" or over != (zugzwang.white.dtm == 0):
         raise ValueError(f"zugzwangs: {zugzwang.position!r} is decided, or black's move")

@@ -1,8 +1,8 @@
-"""Page on the shipped puzzles: a drawing of every position, and the proved solution of each.
+"""Page on the shipped puzzles: a drawing of every position, and the proved solution of every puzzle.
 
-Proving all puzzles takes a minute, so the page is rendered from the output of ``tablut puzzle solve collection
---json``, stored in ``reports/data/puzzles``. A test compares the stored solutions with the puzzle files, and a slow
-test proves all of them again.
+Proving all puzzles takes a minute, so the page is rendered from the stored output of ``tablut puzzle solve collection
+--json`` in ``reports/data/puzzles``. A test compares the stored solutions with the puzzle files, and a slow test proves
+all of them again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tablut.variants import load_variant, shipped_variants
 
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
-"""Puzzles whose line is drawn, in addition to the longest puzzle of each file."""
+"""Puzzles whose solutions are drawn as strips, in addition to the longest puzzle of each file."""
 
 
 def results() -> dict[str, Any]:
@@ -28,7 +28,7 @@ def results() -> dict[str, Any]:
 
 
 def _check(stored: PuzzleFile, _name: str) -> None:
-    """Compare the solutions with the shipped puzzles and replay their lines."""
+    """Compare the solutions with the shipped puzzles, and replay the lines of play."""
     shipped = {puzzle.id: puzzle for name in collection_names() for puzzle in read_puzzles(name)}
     hold([puzzle.id for puzzle in stored.puzzles] == list(shipped), "puzzles: are not the shipped ones")
     if stored.checked != len(stored.puzzles) or stored.nodes != sum(proved.solution.nodes for proved in stored.puzzles):
@@ -68,7 +68,7 @@ def _longest(puzzles: list[Puzzle], solutions: dict[str, Any]) -> Puzzle:
 
 
 def _depths(files: dict[str, list[Puzzle]], solutions: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return, for each distance, the number of puzzles of each file that white and black win."""
+    """Return, for each distance, the numbers of puzzles in each file that white wins and that black wins."""
     found = sorted({solutions[puzzle.id]["dtm"] for puzzles in files.values() for puzzle in puzzles})
     rows = []
     for plies in found:

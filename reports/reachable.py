@@ -1,8 +1,8 @@
 """Page on reachability: the share of the counted positions that can occur in a game.
 
-The estimates take minutes each, so the page is rendered from the output of ``tablut reachable estimate --json``, stored
-in ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the small boards completely. Results of
-the studies `lower_bound` and `explained` are read from the data folders of those studies.
+Each estimate takes minutes, so the page is rendered from the stored output of ``tablut reachable estimate --json`` in
+``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the small boards completely. The results of
+the studies `lower_bound` and `explained` are read from the data folders of these studies.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 _CLOSE = 1e-9
 _DECIDED = "decided-"
-"""Prefix of the names of stored estimates of final placements."""
+"""Prefix in the names of stored estimates for final placements."""
 
 
 class Example(NamedTuple):
-    """An unreachable position that is drawn on the page: name, rule set, text, squares to highlight, and the reason."""
+    """An unreachable position drawn on the page: its name, rule set, text, squares to highlight, and the reason."""
 
     name: str
     variant: str
@@ -54,12 +54,12 @@ _PIXELS = 260
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates by variant, in the order of the page; variants without stored data are left out."""
+    """Return the stored estimates by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
 class Share(NamedTuple):
-    """Share of the counted positions that is reachable: a 99 % interval in per cent, rounded outwards."""
+    """The reachable share of the counted positions: a 99 % confidence interval in per cent, rounded outwards."""
 
     low: str
     high: str
@@ -70,7 +70,7 @@ class Share(NamedTuple):
 
 
 def share(name: str) -> Share | None:
-    """Return the stored estimate of a variant, rounded as on every page, or None if there is no estimate."""
+    """Return the stored estimate for a variant, rounded as on every page, or None if there is no estimate."""
     found = results().get(name)
     if found is None:
         return None
@@ -86,7 +86,7 @@ def share(name: str) -> Share | None:
 
 
 def decided_results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates of final placements by variant; variants without stored data are left out."""
+    """Return the stored estimates for final placements by variant. Variants without stored data are left out."""
     names = [_DECIDED + name for name in (*_FULL, *REDUCED_BOARDS)]
     found = read_stored_all("reachable", names, ReachableEstimate, _check)
     return {name.removeprefix(_DECIDED): result for name, result in found.items()}
@@ -96,7 +96,7 @@ def decided_results() -> dict[str, dict[str, Any]]:
 
 
 class LowerBound(Result, extra="ignore"):
-    """A proved lower bound as printed by `python -m reports.studies.lower_bound`, without its parts."""
+    """A proved lower bound as printed by `python -m reports.studies.lower_bound`, without the details."""
 
     variant: str
     positions: ExactInt
@@ -118,12 +118,12 @@ def _check_lower_bound(stored: LowerBound, name: str) -> None:
 
 
 def lower_bounds() -> dict[str, dict[str, Any]]:
-    """Return the stored proved lower bounds by variant; variants without stored data are left out."""
+    """Return the stored proved lower bounds by variant. Variants without stored data are left out."""
     return read_stored_all(STUDIES / "lower_bound" / "data", ("ashton",), LowerBound, _check_lower_bound)
 
 
 class Amount(Result):
-    """Number of positions, and of their classes under the symmetries that preserve the start."""
+    """A number of positions, and the number of their classes under the symmetries that preserve the start."""
 
     positions: int = 0
     classes: int = 0
@@ -134,7 +134,7 @@ class Amount(Result):
 
 
 class MaterialRow(Result):
-    """Positions of one material. ``closed`` is the number of those that no lemma excludes and no game reaches."""
+    """Numbers of positions of one material. ``closed`` counts those that no lemma excludes and no game reaches."""
 
     attackers: int
     defenders: int
@@ -159,9 +159,9 @@ class Explanation(Result):
     """Result of `python -m reports.studies.explained` for one board.
 
     A position excluded by several lemmas is counted under the first of them. ``symmetries`` is the number of symmetries
-    that preserve the start. ``failures`` is the number of reached classes that a lemma excludes, plus the number of
-    classes of the closed set that have a predecessor which is neither in the set nor excluded; ``failed`` lists the
-    first of them as positions.
+    that preserve the start. A failure is a reached class that a lemma excludes, or a class of the closed set with a
+    predecessor that is neither in the set nor excluded. ``failures`` is the number of failures, and ``failed`` lists
+    the first of them as positions.
     """
 
     variant: str
@@ -194,12 +194,12 @@ def _check_explanation(stored: Explanation, name: str) -> None:
 
 
 def explanations() -> dict[str, dict[str, Any]]:
-    """Return the stored explanation of each reduced board by variant; boards without stored data are left out."""
+    """Return the stored explanations of the reduced boards by variant. Boards without stored data are left out."""
     return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, _check_explanation)
 
 
 def _check(stored: ReachableEstimate, name: str) -> None:
-    """Check an estimate for internal consistency and compute its intervals again."""
+    """Check an estimate for internal consistency, and recompute its intervals."""
     games, lemmas = stored.games, stored.lemmas
     space = "decided" if name.startswith(_DECIDED) else "undecided"
     variant = load_variant(name.removeprefix(_DECIDED))
@@ -259,7 +259,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
-    """Add to an explanation the sums in the table, over all lemmas except `locked` and over the deeper layers."""
+    """Add to an explanation the sums that the table shows, such as the sum over all lemmas except `locked`."""
     layers = [layer["positions"] for layer in found["closed"]["layers"]]
     return found | {
         "unreached": found["counted"]["positions"] - found["reached"]["positions"],
@@ -284,7 +284,7 @@ def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, A
     """Return an interval for the number of reachable labelled states.
 
     Labelled states are undecided positions with the side to move, and final placements. Each of the two intervals has
-    99 % confidence, so both hold together with at least 98 %.
+    99 % confidence, so the confidence that both hold is at least 98 %.
     """
     ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
     return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}
@@ -300,6 +300,6 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the reachable share of each full game's counted positions."""
+    """Draw the reachable share of the counted positions of each full game."""
     bars = [(share["variant"], share["reachable"]) for share in shares]
     return draw_shares(bars, "percent of the counted positions (light: locked)", "#d9b8a4")

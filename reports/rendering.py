@@ -1,8 +1,8 @@
-"""Shared code of all pages of the report: reading stored results, and rendering files.
+"""Shared code for all pages of the report: reading stored results, and rendering files.
 
-**Stored results.** Each file is the output of a command with ``--json``. When it is read, its size is limited, it is
-validated with the model of the command's result, and its consistency is checked (sums, names, lines of play). A damaged
-file is reported by name and never rendered.
+**Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
+fields are validated with the model of the command's result, and its consistency is checked (sums, names, lines of
+play). A damaged file is reported by name and never rendered.
 
 **Files.** Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a
 drawing library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code
@@ -57,7 +57,7 @@ REDUCED_BOARDS: Final = (
     "ashton-7-4v1",
     "brandubh-7-4v1",
 )
-"""The boards that have been completely counted, sampled and solved, in the order of the pages."""
+"""The boards that have been completely counted, sampled and solved, in page order."""
 
 Stored = TypeVar("Stored", bound=Result)
 
@@ -116,16 +116,16 @@ def read_stored_all(
 
 @cache
 def quoted(kind: str, folder: Path = DATA.parent) -> list[dict[str, Any]]:
-    """Return the entries of one kind in ``quoted.toml``: facts from other sources, which no command computes."""
+    """Return the entries of one kind in ``quoted.toml``, which contains facts that no command computes."""
     entries: list[dict[str, Any]] = tomllib.loads((folder / "quoted.toml").read_text(encoding="utf-8"))[kind]
     return entries
 
 
 def check_numbers(plain: Any, place: str = "") -> None:
-    """Refuse numbers that are negative, infinite or NaN.
+    """Raise `ValueError` if a number is negative, infinite or NaN.
 
-    The provenance is skipped, and so are fields that may be negative: ``no_win_within``, in which -1 stands for none,
-    and Elo differences.
+    The provenance is skipped, and so are the fields that may be negative: ``no_win_within``, in which -1 means that
+    there is no such number, and Elo differences.
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -139,13 +139,13 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
 
 def hold(claim: bool, otherwise: str) -> None:
-    """Raise `ValueError` with the given message unless a condition on stored data is true."""
+    """Raise `ValueError` with the message ``otherwise`` unless a claim about stored data is true."""
     if not claim:
         raise ValueError(otherwise)
 
 
 def check_line(variant: str, position: str, line: list[str]) -> None:
-    """Refuse a line of play that contains an illegal move."""
+    """Raise an error if a line of play contains an illegal move."""
     rules = load_variant(variant)
     board = Board(rules, Position.parse(position, rules.size))
     for move in line:
@@ -155,7 +155,7 @@ def check_line(variant: str, position: str, line: list[str]) -> None:
 # -- files ------------------------------------------------------------------------------------------
 
 Figure: TypeAlias = "matplotlib.figure.Figure"
-"""A matplotlib figure. The library is imported only when something is drawn."""
+"""A matplotlib figure. Matplotlib is imported only when something is drawn."""
 
 _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
@@ -169,7 +169,7 @@ class Artefact:
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether an existing file differs from this artefact. A missing file (None) counts as different."""
+        """Return whether the content of an existing file differs from this artefact; a missing file (None) differs."""
         if existing is None:
             return True
         if self.fingerprint is None:
@@ -179,7 +179,7 @@ class Artefact:
 
 
 def _scaled(value: float | None, unit: float, digits: int) -> str:
-    """Format a measurement in the given unit with the given number of decimals, or ``not known`` if it is None."""
+    """Return a measurement in the given unit with the given number of decimals, or ``not known`` if it is None."""
     return "not known" if value is None else f"{value / unit:.{digits}f}"
 
 
@@ -221,7 +221,7 @@ def json_data(path: str, content: dict[str, Any]) -> Artefact:
 
 
 def drawing(path: str, svg: str) -> Artefact:
-    """Return an SVG file that is compared byte for byte, for drawings that are always rendered identically."""
+    """Return an SVG file that is compared byte for byte. This is for drawings that are always rendered identically."""
     return Artefact(path, svg.encode)
 
 
@@ -247,7 +247,7 @@ def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figur
 
 
 def draw_shares(bars: list[tuple[str, float]], label: str, rest: str) -> Figure:
-    """Draw shares of 1 as bars, each in front of a bar for the whole, which has the colour `rest`."""
+    """Draw shares as bars, each in front of a bar of length 1 in the colour `rest`."""
     figure, axes = axes_of(6.6, 0.45 * len(bars) + 0.9)
     for place, (_, share) in enumerate(bars):
         axes.barh(place, 100, height=0.6, color=rest)
@@ -279,5 +279,5 @@ def _rendered(draw: Callable[[Any], Figure], data: Any, title: str, fingerprint:
 
 
 def write(folder: Path, artefact: Artefact) -> None:
-    """Write an artefact into a folder, atomically."""
+    """Write an artefact to a folder, atomically."""
     write_bytes(folder / artefact.path, artefact.render(), remedy="choose another folder with `out`")

@@ -1,8 +1,8 @@
 """The rules of a game in words and pictures, generated from its rule fields for the documentation and the explorer.
 
 ``rulebook.toml`` contains texts about each rule field and about general rules, and scenes that illustrate them. A scene
-contains only a position and the moves to try. The engine determines their effect when it plays the scene, under the
-rules of any game.
+contains only a position and the moves to try. Their effect is determined when the engine plays the scene under the
+rules of a game.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = bool | str | tuple[str, ...]
 
 
 class Scene(Result):
-    """A position with the moves to try in it, or with the square of a piece whose possible moves are shown."""
+    """A position with moves to try, or with the square of a piece whose possible moves are shown."""
 
     heading: str
     position: str
@@ -47,12 +47,12 @@ class Point(Result):
     scenes: tuple[Scene, ...] = ()
 
     def text_of(self, value: Any) -> str:
-        """Return the text for a value of the field; empty if the value is None."""
+        """Return the text for a value of the field, or an empty string if the value is None."""
         if value is None:
             return ""
         if not self.values:
             return self.texts[0].format(value=value)
-        # Lists contain squares, which differ from board to board, so there is one text for any non-empty list.
+        # Lists contain squares, which differ from board to board, so all non-empty lists have the same text.
         number = bool(value) if isinstance(value, (list, tuple)) else self.values.index(value)
         return self.texts[number].format(value=", ".join(value) if isinstance(value, (list, tuple)) else value)
 
@@ -71,7 +71,7 @@ def _book() -> _Book:
 
 
 def points() -> tuple[Point, ...]:
-    """Return all points, in the order of presentation."""
+    """Return all points in the order in which they are presented."""
     return _book().points
 
 
@@ -86,8 +86,8 @@ def with_field(rules: Rules, field: str, value: Any) -> Rules:
 def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value: Any = None) -> Variant:
     """Return the game in which a scene is played.
 
-    It has the rules of the given variant. Without a variant it has the rules of the documentation, with the scene's own
-    values and with `field` set to `value`.
+    The game has the rules of the given variant. Without a variant, it has the rules used in the documentation, with the
+    scene's own values and with `field` set to `value`.
     """
     book = _book()
     terrain = book.boards[scene.board]
@@ -114,7 +114,7 @@ def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
     kinds = _kinds(variant.terrain)
     values = {field.name: field.value for field in rule_fields(variant.rules)}
     for point in points():
-        # A field without effect in this game is not among its values, and a board may have no castle.
+        # A field that has no effect in this game is not in `values`, and a board may have no castle.
         silent = (point.values and point.name not in values) or values.get(point.name, "") is None
         if set(point.cells) <= kinds and not silent and (variant.regions.castles or "castle" not in point.name):
             scenes = [
@@ -127,18 +127,18 @@ def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
 
 
 def variations(variant: Variant) -> Iterator[tuple[str, Variant]]:
-    """Yield each variation of a game in a single rule field, as pairs of the field and the changed game."""
+    """Yield the games that differ from a given game in one rule field, as pairs of the field and the changed game."""
     for point, value in points_of(variant):
         for other in point.values:
             if point.name != "camps.inert" and other != value:
                 yield point.name, replace(variant, rules=with_field(variant.rules, point.name, other))
 
 
-# -- scenes that have been played -----------------------------------------------------------------
+# -- results of playing scenes --------------------------------------------------------------------
 
 
 class Picture(Result):
-    """A scene that has been played: the position, arrows for the moves, the captured squares, and a caption."""
+    """The result of playing a scene: the position, arrows for the moves, the captured squares, and a caption."""
 
     heading: str
     said: str
@@ -149,7 +149,7 @@ class Picture(Result):
 
 
 class Rule(Result):
-    """A point of a game's rules, in words and pictures."""
+    """A point of the rules of a game, in words and pictures."""
 
     name: str
     value: Any
@@ -200,7 +200,7 @@ def play(scene: Scene, variant: Variant) -> Picture:
 
 
 def _farthest(board: Board, square: str) -> list[str]:
-    """Return the longest legal move of the piece on a square in each direction."""
+    """Return the longest legal move in each direction of the piece on a square."""
     found: dict[tuple[int, int], Any] = {}
     for move in board.legal_moves:
         if square_name(move.start, board.size) == square:

@@ -1,7 +1,7 @@
 """Pages on solved boards: who wins, how long it takes, and the line of best play.
 
-They are rendered from the output of `tablut solve --json`, stored in ``reports/data/solutions`` together with the
-command, time and memory of each run. Tests solve the small boards again.
+They are rendered from the stored output of `tablut solve --json`. The folder ``reports/data/solutions`` contains this
+output with the command, time and memory of each run. Tests solve the small boards again.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tablut.variants import load_variant
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored solutions by variant, in the order of the pages; variants without stored data are left out."""
+    """Return the stored solutions by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("solutions", REDUCED_BOARDS, SolveReport, _check)
 
 
@@ -87,7 +87,7 @@ def _distances(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_distances(curves: dict[str, list[list[int]]]) -> Figure:
-    """Draw the number of classes at each distance from the end, on a logarithmic scale."""
+    """Draw the number of classes at each distance from the end of the game, on a logarithmic scale."""
     from matplotlib.ticker import MaxNLocator
 
     figure, axes = axes_of(6.6, 3.4)
@@ -110,7 +110,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
 
 
 def _draw_tiers(data: dict[str, Any]) -> Figure:
-    """Draw the tiers with few men, each with its number of positions, and arrows for the captures between them."""
+    """Draw the tiers with few men, each with its number of positions, with arrows for the captures between them."""
     figure, axes = axes_of(6.6, 4.6)
     sizes = {tuple(material): size for material, size in data["positions"]}
     places = {}

@@ -1,4 +1,4 @@
-"""``tablut verify``: verify a folder of finished or unfinished work of any kind."""
+"""The command ``tablut verify``, which verifies a folder of finished or unfinished work of any kind."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
 Check = Callable[[Path], list[str]]
-"""Function that checks a folder of one kind, and returns descriptions of its failures."""
+"""Type of a function that checks a folder of one kind, and returns descriptions of the failures."""
 
 
 class VerifiedFolder(Result):
@@ -35,7 +35,7 @@ class VerifiedFolder(Result):
 
 
 def checks() -> dict[str, Check]:
-    """Return the check of each kind of store, keyed by the name of the file that identifies the kind."""
+    """Return the check for each kind of store, keyed by a pattern for the file that identifies the kind."""
     from counting.census.verification import verify_census
     from retrograde.verification.verifying import verify
     from tablut.play.arena.match import match_faults
@@ -58,7 +58,7 @@ def checks() -> dict[str, Check]:
 def verify_folder(folder: Path | str) -> VerifiedFolder:
     """Verify a folder of finished or unfinished work: a census, a tablebase, a proof, an estimate or a match.
 
-    The seals of all records and the blocks of all parts are checked, and then the contents by the check of their kind.
+    The seals of all records and the blocks of all parts are checked, then the contents of each kind of store.
     """
     root, kinds = store_path(folder), dict[str, None]()
     if not root.is_dir():
@@ -103,9 +103,9 @@ def _is_part(path: Path) -> bool:
 def verify_command(store: str) -> Reply:
     """Verify a folder of stored work: a census, a tablebase, a proof search, an estimate or a match.
 
-    Every file is compared with its digests, and the records with one another. The values in a tablebase and the
-    parents in a census are checked by `tablut tablebase verify` and `tablut census verify --parents`. Exit code 1: an
-    error was found.
+    Every file is compared with its digests, and the records are compared with one another. To check the
+    values in a tablebase or the parents in a census, use `tablut tablebase verify` or `tablut census
+    verify --parents`. Exit code 1: an error was found.
     """
     result = interruptible(lambda: verify_folder(store))
 

@@ -1,6 +1,6 @@
-"""Results about tablebases, solved positions and puzzles, for the commands, the pages and the explorer.
+"""Result classes for tablebases, solved positions and puzzles, used by the commands, the pages and the explorer.
 
-Results that are shown only on pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree` and
+Results that appear only on pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree` and
 `PuzzleTrees` are defined in `retrograde.puzzles.game`.
 """
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 
 class TierResult(Result):
-    """A tier of a tablebase.
+    """Counts, longest win and size of a tier of a tablebase.
 
     ``positions`` counts every placement once for each side to move. The numbers of wins, draws, unresolved positions
-    and losses count classes, like ``classes`` itself.
+    and losses are numbers of symmetry classes, and their sum is ``classes``.
     """
 
     attackers: int
@@ -57,7 +57,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return the counts of a tier of a variant. Each position is valued as the first one of its game."""
+    """Return the counts of a tier of a variant. Each position is valued as if a game began with this position."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -96,7 +96,7 @@ class RatedMoveResult(Result):
 
 
 class ProbeResult(Result):
-    """A position, its value and all moves from it, best first."""
+    """A position with its value and the values of all its moves, in order from the best to the worst."""
 
     variant: str
     position: str
@@ -127,7 +127,7 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
 
 
 class LongestResult(Result):
-    """The longest win of a side with a given material, and best play to its end."""
+    """The longest win of one side with given material, and best play from there to the end of the game."""
 
     attackers: int
     defenders: int
@@ -145,7 +145,7 @@ class VerdictResult(Result):
 
 
 class ZugzwangResult(Result):
-    """A mutual zugzwang and its values for both sides to move; ``position`` has white to move."""
+    """A mutual zugzwang and its values with either side to move. In ``position``, white is to move."""
 
     position: str
     white: VerdictResult
@@ -153,7 +153,7 @@ class ZugzwangResult(Result):
 
 
 class ZugzwangsResult(Result):
-    """Numbers of mutual zugzwangs up to symmetry, and a list of the first of them."""
+    """Numbers of mutual zugzwangs up to symmetry, and a list of the first few."""
 
     full: int
     half: int
@@ -169,7 +169,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move and its value for the side that makes it. ``to`` is the number of the node that it leads to."""
+    """A move and its value for the side that makes it. ``to`` is the number of the node after the move."""
 
     move: str
     takes: tuple[str, ...] = ()
@@ -188,9 +188,9 @@ class WalkNode(Result):
 
 
 class TableWalk(Result):
-    """All positions within a number of plies of a first position, with the values of all their moves.
+    """All positions within a certain number of plies of a root position, with the values of all their moves.
 
-    Nodes are referred to by number; the first position is node 0.
+    The nodes are numbered, and the root is node 0.
     """
 
     variant: str
@@ -206,7 +206,7 @@ _Text = Annotated[str, BeforeValidator(str)]
 
 
 class BoundsResult(Result):
-    """Proved bounds on a side's win, in plies."""
+    """Proved bounds on the number of plies that a side needs to win."""
 
     model_config = ConfigDict(from_attributes=True)
 
@@ -238,7 +238,7 @@ class SolutionResult(Result):
 
 
 class PuzzleResult(Result):
-    """A puzzle and whether its claim holds."""
+    """A puzzle with its solution, and a verdict on whether its claim holds."""
 
     id: str
     claim: str
@@ -247,7 +247,7 @@ class PuzzleResult(Result):
 
 
 class PuzzleFile(Result):
-    """The puzzles of a file, and how many of their claims hold."""
+    """Results for the puzzles in a file, with the number of claims that hold."""
 
     file: str
     checked: int
@@ -261,7 +261,7 @@ class PuzzleFile(Result):
 
 
 class SolvedResult(SolutionResult):
-    """A solved position, with the files of the proof and the diagram that were written for its solution."""
+    """A solved position, with the names of the proof file and the diagram file that were written for it."""
 
     plies_left: int | None
     interrupted: bool = False

@@ -1,4 +1,4 @@
-"""Table of this package's commands: solving, tablebases and puzzles."""
+"""Table of this package's commands, which solve games and puzzles, prove claims, and build tablebases."""
 
 from tablut.cli.shell import command_table
 

@@ -1,7 +1,7 @@
-"""The group of the eight symmetries of the square, and counting up to symmetry.
+"""The group of the eight symmetries of the square, and functions for counting up to symmetry.
 
-A board is a grid of N x N cells with ``index = rank * N + file``. The package does not depend
-on pieces or rules; callers supply labels of the cells, such as a terrain or a position.
+A board is a grid of N x N cells with ``index = rank * N + file``. The package does not depend on pieces or rules.
+Callers supply a label for each cell, such as its terrain or its contents.
 """
 
 from symmetry.square import Symmetry, count_orbits, dihedral, orbits, permutation_group, stabiliser

@@ -1,6 +1,6 @@
 """The dihedral group D4 acting on the cells of an N x N board.
 
-The eight elements are generated from a quarter turn and a reflection, so that no table is written by hand.
+The eight elements are generated from a quarter turn and a reflection, so no table is written by hand.
 `permutation_group` passes the same two generators to sympy, whose algorithms serve as an independent check.
 
 This module does not handle positions. The engine (`tablut.engine.canonical`) computes the images of packed
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# Names of the elements by (number of quarter turns, whether the reflection is applied before them).
+# Names of the elements. A key consists of the number of quarter turns and of whether the reflection is applied first.
 _NAMES = {
     (0, False): "identity",
     (1, False): "rotate_90",
@@ -38,7 +38,7 @@ class Symmetry:
         ``mirror_files`` (a↔i), ``mirror_ranks`` (1↔9), ``transpose`` (the diagonal
         a1-i9 is fixed) or ``antitranspose`` (the diagonal a9-i1 is fixed).
     table : tuple of int
-        ``table[cell]`` is the image of ``cell``; length N².
+        Table with N² entries; ``table[cell]`` is the image of ``cell``.
 
     Examples
     --------
@@ -53,7 +53,7 @@ class Symmetry:
     table: tuple[int, ...]
 
     def cycles(self, cells: Iterable[int] | None = None) -> list[tuple[int, ...]]:
-        """Return the disjoint cycles of the symmetry on a set of cells, which it must map to itself.
+        """Return the disjoint cycles of the symmetry on a set of cells. The symmetry must map the set to itself.
 
         Parameters
         ----------
@@ -102,7 +102,7 @@ class Symmetry:
         Returns
         -------
         dict of int to int
-            Number of cycles by length.
+            Number of cycles of each length.
 
         Raises
         ------
@@ -148,7 +148,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     Raises
     ------
     ValueError
-        If ``size`` is below 2, where the eight maps are not distinct.
+        If ``size`` is below 2. The eight symmetries are not distinct on such small boards.
 
     Notes
     -----
@@ -172,7 +172,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
 
 
 def permutation_group(size: int) -> Any:
-    """Return D4 acting on the cells as a sympy ``PermutationGroup``, made from its two generators.
+    """Return the group D4, acting on the cells, as a sympy ``PermutationGroup`` made from two generators.
 
     Parameters
     ----------
@@ -228,7 +228,7 @@ def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> lis
 
 
 def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[Symmetry, ...]:
-    """Return the subgroup of the elements that map every cell to a cell with the same label.
+    """Return the subgroup whose elements map every cell to a cell with the same label.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
     Returns
     -------
     tuple of Symmetry
-        Elements in the order of ``group``.
+        The elements of the subgroup, in the order of ``group``.
 
     Raises
     ------
@@ -263,14 +263,14 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
 def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) -> int:
     """Return the number of orbits of a group, computed by Burnside's lemma.
 
-    It is the mean number of fixed points of the elements of the group.
+    The number of orbits is the mean number of fixed points of the group's elements.
 
     Parameters
     ----------
     group : sequence of Symmetry
         All elements of a group.
     fixed : callable
-        Function that returns the exact number of elements of the space that a symmetry preserves.
+        Function that returns the exact number of elements of the space that a symmetry leaves unchanged.
 
     Returns
     -------
@@ -280,8 +280,8 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
     Raises
     ------
     ArithmeticError
-        If the mean is not an integer. In this case ``fixed`` miscounts, or ``group`` is not a group
-        that acts on the space.
+        If the mean is not an integer. In that case, ``fixed`` counts wrongly, or ``group`` is not a group that acts on
+        the space.
 
     Notes
     -----
@@ -290,7 +290,7 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
 
     Examples
     --------
-    The ways to mark cells of a 3 x 3 board, up to symmetry:
+    Count the ways to mark cells of a 3 x 3 board, up to symmetry:
 
     >>> from symmetry import dihedral
     >>> count_orbits(dihedral(3), lambda g: 2 ** len(g.cycles()))

@@ -3,7 +3,30 @@
 Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 """
 
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+
 import lazy_loader
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
-__version__ = "0.1.0"
+__version__ = "1.0.0"
+
+
+def _name_hidden_packages() -> None:
+    """Name each file that hides one of the installed packages, such as a user's own ``counting.py``.
+
+    Without `symmetry` nothing works. The other packages are needed only by some commands and functions.
+    """
+    installed = Path(__file__).resolve().parents[1]
+    for name in ("symmetry", "counting", "retrograde", "reports"):
+        spec = find_spec(name)
+        found = Path(spec.origin) if spec is not None and spec.origin else None
+        if found is not None and found.resolve().parents[1] != installed:
+            problem = f"{found} hides the package {name!r} of tablut: rename the file, or start Python with -P"
+            if name == "symmetry":
+                raise ImportError(problem)
+            warnings.warn(problem, RuntimeWarning, stacklevel=3)
+
+
+_name_hidden_packages()

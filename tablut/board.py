@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tablut.records import GameRecord
 
 
-# -- `LegalMoves`: the type of `Board.legal_moves`, a set-like view in the order of the engine
+# -- `LegalMoves`: the type of `Board.legal_moves`, a set-like view whose order is the engine's
 
 
 @cache
 def _moves_by_code(size: int) -> Mapping[int, Move]:
-    """Return every move along a line of a board, keyed by the engine's code.
+    """Return every move along a rank or file of a board, keyed by the move's engine code.
 
     The moves are cached, because creating the objects takes longer than generating their codes.
     """
@@ -45,7 +45,7 @@ def _moves_by_code(size: int) -> Mapping[int, Move]:
 
 
 def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
-    """Return the engine's code of a move if it is one of the given codes, else None."""
+    """Return the engine code of a move if it is one of the given codes, or None otherwise."""
     if not isinstance(move, Move):
         return None
     # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of another
@@ -56,7 +56,7 @@ def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
 
 
 class LegalMoves:
-    """A live view of the legal moves of a board, which changes with every move made on the board.
+    """A live view of a board's legal moves: it changes with every move made on the board.
 
     It can be iterated over and has a length (`len`). ``in`` takes a move or its text; text that cannot be read as a
     move raises `InputError`.
@@ -95,12 +95,12 @@ class LegalMoves:
 # loaded when moves are first needed; displaying, parsing and checking a position work without it. Repetition and the
 # move limit depend on the history of the game and are therefore decided here.
 #
-# A board may hold an impossible position; `status` gives the reasons. A position with no
-# king or several kings, or with a piece on a forbidden cell, cannot be played on and has no
+# A board may hold an impossible position; `status` gives the reasons. If there is no king or
+# more than one, or a piece stands on a forbidden cell, no move can be made and there is no
 # outcome. An impossible position is never regarded as decided by its placement.
 #
 # Limitation: a placement with a captured king looks the same as an undecided one. A board
-# set up from text therefore never has a captured king; a board that got there by `push` has.
+# set up from text therefore never has a captured king; a board that reached it by `push` does.
 
 
 class _Ply(NamedTuple):
@@ -121,7 +121,7 @@ class Board:
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, or the name or path of one.
+        A rule set, or its name, or the path of its file.
     position : Position, Board or str, optional
         The start of the variant by default. Text may be in any format that `tablut.formats.reading.read_position`
         accepts.
@@ -171,7 +171,7 @@ class Board:
 
     @property
     def size(self) -> int:
-        """Side of the board in cells."""
+        """Side length of the board in cells."""
         return self.variant.size
 
     @property
@@ -186,7 +186,7 @@ class Board:
 
     @property
     def text(self) -> str:
-        """The position as one line of text, which `Board` can read."""
+        """The position as one line of text that `Board` can read back."""
         return str(self._position)
 
     def piece_at(self, square: int | str) -> Literal["b", "w", "K"] | None:
@@ -216,12 +216,12 @@ class Board:
         return self.piece_map().get(parse_square(name, self.size))
 
     def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
-        """Return a dictionary of the pieces, keyed by the index of their square.
+        """Return a dictionary of the pieces, keyed by the indices of their squares.
 
         Returns
         -------
         dict of int to {'b', 'w', 'K'}
-            In the order of the squares; empty squares are left out.
+            The letters of the pieces, in the order of the squares. Empty squares are left out.
 
         Examples
         --------
@@ -236,11 +236,11 @@ class Board:
         return cells.index("K") if cells.count("K") == 1 else None
 
     def status(self) -> Status:
-        """Return all reasons why the position is impossible; `Status.VALID` if there are none."""
+        """Return all reasons why the position is impossible, or `Status.VALID` if there are none."""
         return position_status(self.variant, self._position)
 
     def transform(self, symmetry: Symmetry | str) -> Board:
-        """Return a board with the image of the position under a symmetry of the variant, without history.
+        """Return a new board, without history, with the image of the position under a symmetry of the variant.
 
         Parameters
         ----------
@@ -277,7 +277,7 @@ class Board:
 
     @property
     def move_stack(self) -> list[Move]:
-        """The moves made on this board, the first one first."""
+        """The moves made on this board, from the first to the last."""
         return [ply.move for ply in self._plies]
 
     # -- the engine --------------------------------------------------------------------
@@ -299,7 +299,7 @@ class Board:
         return self._array
 
     def _generated(self) -> list[int]:
-        """Return the engine's codes of the legal moves, in its order."""
+        """Return the engine codes of the legal moves, in the engine's order."""
         if self._codes is None:
             array = self._playable()
             self._codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
@@ -347,7 +347,7 @@ class Board:
     def perft(self, depth: int) -> int:
         """Return the number of move sequences of a given length from the current position.
 
-        The history of the game is ignored: repetitions and the move limit end no sequence.
+        The history of the game is ignored: repetitions and the move limit do not end a sequence.
 
         Parameters
         ----------
@@ -362,7 +362,7 @@ class Board:
         Raises
         ------
         InputError
-            If the depth is negative, or the position cannot be played on.
+            If the depth is negative, or if the game cannot continue from the position.
 
         Examples
         --------
@@ -388,7 +388,7 @@ class Board:
         InputError
             If the text cannot be read as a move.
         IllegalMoveError
-            If the move is not legal; the board is unchanged.
+            If the move is not legal. The board is then unchanged.
         """
         if not isinstance(move, Move):
             self._push_text(as_move(move, self.size), str(move))
@@ -442,7 +442,7 @@ class Board:
             If the text is not a move.
         IllegalMoveError
             If the move is not legal, if the text gives it to the side that is not to move, or if its captures differ
-            from those that the text names. The board is unchanged.
+            from those that the text names. The board is then unchanged.
 
         Examples
         --------
@@ -481,7 +481,7 @@ class Board:
         Raises
         ------
         NoMoveError
-            If no move was made; it is both an `InputError` and an `IndexError`.
+            If no move has been made. This error is both an `InputError` and an `IndexError`.
         """
         if not self._plies:
             raise NoMoveError("has no move to take back", subject=f"position '{self._position}'")
@@ -492,13 +492,13 @@ class Board:
         return last.move
 
     def peek(self) -> Move:
-        """Return the last move made; raise `NoMoveError` if there is none."""
+        """Return the last move made, or raise `NoMoveError` if no move has been made."""
         if not self._plies:
             raise NoMoveError("has no last move", subject=f"position '{self._position}'")
         return self._plies[-1].move
 
     def captured_king(self) -> int | None:
-        """Return the square of the king if the last move captured it, else None; a captured king is not removed."""
+        """Return the king's square if the last move captured the king, else None. A captured king is not removed."""
         reached = self._reached
         return self.king() if reached is not None and reached.termination == "king_captured" else None
 
@@ -513,7 +513,7 @@ class Board:
     # -- the end -----------------------------------------------------------------------
 
     def _decided(self) -> Outcome | None:
-        """Return the outcome of the last ply, or of the placement if no ply was made. Earlier history is ignored."""
+        """Return the outcome of the last ply, or of the placement if no ply has been made; ignore earlier plies."""
         if self._reached is not None or self._plies:
             return self._reached
         found = self._standing()
@@ -525,9 +525,9 @@ class Board:
         return found
 
     def _standing(self) -> Outcome | None:
-        """Return the outcome of a position that was set up, or None. It follows from the placement alone.
+        """Return the outcome that a position has by its placement alone, or None.
 
-        The outcome of a move comes from the engine instead.
+        This is needed only for positions that were set up, because the engine reports the outcome of a move.
         """
         either, king = self.variant.rules.no_moves == "either_after_ply", self.king()
         if either and king is not None and not self._mobile("white"):
@@ -542,19 +542,19 @@ class Board:
         return bool(self._engine.count_moves(self._playable(), int(side == "black")))
 
     def outcome(self) -> Outcome | None:
-        """Return how the game ended, or None if it is not over.
+        """Return the outcome of the game, or None if it is not over.
 
         Returns
         -------
         Outcome or None
-            The game can end by the last ply, by repetition, at the move limit of the variant, or because the side to
-            move has no legal move.
+            The game can end with a decisive ply, by repetition, at the move limit of the variant, or because the side
+            to move has no legal move.
 
         Raises
         ------
         InputError
-            If the position was set up and cannot be played on, or if it is impossible although its placement
-            would decide the game.
+            If the position was set up and the game cannot continue from it, or if it is impossible although its
+            placement would decide the game.
 
         Examples
         --------
@@ -572,7 +572,7 @@ class Board:
             return Outcome("no_moves", other)
         rules = self.variant.rules
         if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
-            # The side that is not to move has made the repetition.
+            # The side that is not to move has just repeated the position.
             return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
 
@@ -590,7 +590,7 @@ class Board:
         return self.occurrence() > 1
 
     def occurrence(self) -> int:
-        """Return how often the position (placement and side to move) has occurred on this board, including now."""
+        """Return how often the position (placement and side to move) has occurred on this board, up to now."""
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
@@ -611,7 +611,7 @@ class Board:
         Raises
         ------
         InputError
-            If the position cannot be played on.
+            If the game cannot continue from the position.
 
         Examples
         --------
@@ -639,12 +639,12 @@ class Board:
     # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a board with the canonical image of the position under the variant's symmetries, without history.
+        """Return a new board, without history, with the position's canonical image under the variant's symmetries.
 
         Returns
         -------
         Board
-            A new board. Its position is the image with the smallest packed words.
+            A new board. All symmetric images of a position have the same canonical image.
         """
         engine = self._engine
         if isinstance(engine, rules.naive.PlainEngine):
@@ -656,7 +656,7 @@ class Board:
         return Board(self.variant, Position(cells, side))
 
     def zobrist_key(self) -> int:
-        """Return the 64-bit Zobrist key of the position. It is a hash: different positions may share one."""
+        """Return the 64-bit Zobrist key of the position. It is a hash, so different positions may share a key."""
         from tablut.engine import engine_for
 
         return engine_for(self.variant).key(self._playable())
@@ -667,7 +667,7 @@ class Board:
         Raises
         ------
         AssertionError
-            With the position in the message, if the engine's board, its counts or its lines are wrong.
+            If the engine's board, its counts or its lines are wrong. The message contains the position.
         """
         fresh = self._engine.board(self._position.cells, self._position.side)
         assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"
@@ -688,7 +688,7 @@ class Board:
         return self.copy()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Pickle the board without the engine, which unpickling looks up by the variant."""
+        """Return the state to pickle. It omits the engine, which is looked up again when it is needed."""
         return {name: value for name, value in self.__dict__.items() if name != "_engine"}
 
     def __eq__(self, other: object) -> bool:
@@ -699,7 +699,7 @@ class Board:
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return a hash of variant, placement and side to move. Do not push moves on a board that is used as a key."""
+        """Return a hash of variant, placement and side to move. Make no move on a board that serves as a key."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

@@ -1,14 +1,14 @@
-"""Search for positions in which two rule sets differ, as few plies from the start as possible or with few men.
+"""The search for positions in which two rule sets differ, with few plies from the start or with few men.
 
 Two rule sets differ in a position if a ply is legal in only one of them, captures different
 pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
-the move limit) are not compared, because no single position shows them.
+the move limit) are not compared, because they do not depend on the position alone.
 
 There are two searches. The first examines every position from the start, ply by ply, but only one position of each
 class under the symmetries that both games share. The second draws random placements in which the men are crowded into a
-part of the board. Where the rule sets differ, men are removed one by one as long as the same ply still shows the same
-difference; no further man can be removed from the result. There may still be a smaller position with that difference
-elsewhere, and differences that the sample missed.
+part of the board. Where the rule sets differ, men are removed one by one until no man can be removed without changing
+the difference. There may still be a smaller position with the same difference, and there may be differences that the
+sample missed.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ _SHIFT: Final = 20
 """Number of low bits that hold the move in the key of a ply. The number of the parent position is in the bits above."""
 _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
-"""Number of positions of each kind from which men are removed. The smallest result is kept."""
+"""Number of positions per kind of difference from which men are removed. The smallest result is kept."""
 _EDGE: Final = 7
-"""Maximum side, in cells, of the part of the board in which the men of a random placement stand."""
+"""Maximum side length, in cells, of the part of the board in which the men of a random placement stand."""
 
 Kind = tuple[int, ...]
-"""How the rule sets a and b differ in the effect of a ply, as four numbers.
+"""The difference between the effects of a ply under the rule sets a and b, as four numbers.
 
 The first two are the outcomes under a and b, or 255 where the ply is not legal. The other two are the numbers of
 soldiers captured only under a and only under b, where 2 stands for two or more.
@@ -66,7 +66,7 @@ class Difference:
     position : Position
         Position that is undecided under both rule sets.
     line : tuple of Move or None
-        The moves that lead there from the start; None for a random placement.
+        The moves that lead from the start to the position; None for a random placement.
     moves : tuple of Move
         The plies whose effects differ. The first one shows the kind of difference for which the position was chosen.
     effects : tuple of two tuples
@@ -86,13 +86,13 @@ class Differences:
     Attributes
     ----------
     found : list of Difference
-        First the earliest difference of each kind from the start, then those with few men, beginning with the fewest.
+        The earliest difference of each kind from the start, followed by the differences with few men (fewest first).
     plies : int
-        Greatest number of plies from the start at which all positions were compared; -1 if not even the start was.
+        Number of the last ply whose positions were all compared; -1 if not even the start was compared.
     compared, drawn : int
-        Number of positions compared from the start, and of placements drawn.
+        Number of positions compared from the start, and number of random placements.
     stopped : str
-        Why the search from the start ended early; empty if it did not.
+        Reason why the search from the start ended early; empty if it did not.
     """
 
     found: list[Difference] = field(default_factory=list)
@@ -105,7 +105,7 @@ class Differences:
 class _Compared(NamedTuple):
     """Result of comparing some positions: the plies with different effects, the kinds of difference, and the children.
 
-    Only children that both rule sets have in common are listed.
+    Only children that are the same under both rule sets are listed.
     """
 
     plies: NDArray[np.int64]
@@ -243,7 +243,7 @@ class _Pair:
         ]
 
     def _placement(self, rng: Random) -> Position | None:
-        """Draw a placement with the men close together. Return None if it has no cell for a king, or no attacker."""
+        """Return a random placement with the men close together, or None if it lacks a king or an attacker."""
         size, (a, b) = self.size, self.variants
         width, height = (rng.randint(2, min(size, _EDGE)) for _ in range(2))
         file, rank = (rng.choice((0, rng.randint(0, size - side), size - side)) for side in (width, height))

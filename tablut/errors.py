@@ -2,8 +2,8 @@
 
 Every message names the faulty input and suggests how to correct it.
 
-On the command line every `TablutError` becomes one line on standard error; its class
-gives the exit code.
+On the command line, every `TablutError` becomes one line on standard error, and its class
+determines the exit code.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ _WRONG_NAME = frozenset(
         errno.ENXIO,
     }
 )
-"""System errors that the user can avoid by giving another file name. All others are failures of the machine."""
+"""System errors that the user can avoid with another file name. All others count as failures of the machine."""
 
 
 class TablutError(Exception):
     """Base class of every error that the toolkit raises on purpose.
 
-    An error reads ``SUBJECT: PROBLEM; REMEDY``. The parts are kept apart, so that each user interface can word its own.
+    An error reads ``SUBJECT: PROBLEM; REMEDY``. The parts are stored separately, so that each user interface can adapt
+    the wording.
 
     Parameters
     ----------
     problem : str
-        What is wrong.
+        Description of what is wrong.
     subject : str
         What the error is about, such as a file and a line.
     parameter : str
@@ -48,14 +49,14 @@ class TablutError(Exception):
     value : object
         Value of that parameter.
     remedy : str
-        What to do. Names of parameters stand between backquotes; the command line prints its options instead.
+        What to do. Parameter names are written in backquotes; the command line prints the names of its options instead.
 
     Attributes
     ----------
     exit_code : int
         Exit code of a command that fails with the error.
     subject, parameter, remedy : str
-        As above. If no subject was given, it consists of the name and the value of the parameter.
+        As above. If no subject was given, the subject consists of the name and the value of the parameter.
     """
 
     exit_code = 2
@@ -72,7 +73,7 @@ class TablutError(Exception):
 
     @property
     def problem(self) -> str:
-        """What is wrong, without subject and remedy."""
+        """Description of what is wrong, without the subject and the remedy."""
         return str(self.args[0]) if self.args else ""
 
     def within(self, place: str) -> None:
@@ -81,7 +82,7 @@ class TablutError(Exception):
         Parameters
         ----------
         place : str
-            Where the error is, for example a file and a line.
+            Location of the error, for example a file and a line.
         """
         self.subject = ": ".join(filter(None, [place, self.subject]))
         self.parameter = ""
@@ -92,8 +93,8 @@ class TablutError(Exception):
         Parameters
         ----------
         name : callable
-            Function that takes the name of a parameter and returns its name in the interface, or None if it has none
-            there.
+            Function that takes the name of a parameter and returns its name in the interface, or None if the
+            interface has no such parameter.
         """
         if self.parameter and (shown := name(self.parameter)):
             self.subject = shown + self.subject.removeprefix(self.parameter)
@@ -101,7 +102,7 @@ class TablutError(Exception):
         self.remedy = re.sub("`([a-z_]+)`", lambda found: name(found[1]) or found[0], self.remedy)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle the message and the fields, because subclasses may take other parameters than this class."""
+        """Pickle the message and the fields, because the constructors of subclasses may take other parameters."""
         return _restored, (type(self), self.args, self.__dict__)
 
 
@@ -114,7 +115,7 @@ def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[
 
 
 class InputError(TablutError, ValueError):
-    """An input that cannot be read, or that is meaningless in its context."""
+    """An input that cannot be read, or that makes no sense in its context."""
 
 
 class IllegalMoveError(InputError):
@@ -123,7 +124,7 @@ class IllegalMoveError(InputError):
     Attributes
     ----------
     why : str
-        The reason alone; empty if the message gives no reason.
+        The reason alone, or an empty string if the message gives no reason.
     """
 
     def __init__(self, problem: str, why: str = "", **parts: str) -> None:
@@ -132,7 +133,7 @@ class IllegalMoveError(InputError):
 
 
 class NoMoveError(InputError, IndexError):
-    """`pop` or `peek` on a board on which no move has been made."""
+    """A call of `pop` or `peek` on a board on which no move has been made."""
 
 
 class VariantError(InputError):
@@ -164,19 +165,19 @@ class OutputError(TablutError, OSError):
 
 
 class MachineError(OutputError):
-    """A failure of the machine: disk full, no permission, no memory, no answer at an address. Finished work is kept."""
+    """A failure of the machine, such as a full disk, missing permission or lack of memory. Finished work is kept."""
 
     exit_code = 74
 
 
 def input_failure(subject: str, error: OSError, remedy: str = "") -> TablutError:
-    """Return the error to raise if the system cannot read a file: an `InputError` if another name would help."""
+    """Return the error for a file that cannot be read: a `MachineError`, or `InputError` if the name is wrong."""
     kind = InputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
 def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error to raise if the system cannot write a file: a `MachineError`, unless another name would help."""
+    """Return the error for a file that cannot be written: a `MachineError`, or `OutputError` if the name is wrong."""
     kind = OutputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
@@ -185,7 +186,7 @@ def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputErro
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str = "") -> str:
-    """Return a suggestion of the known word most similar to an unknown one, or ``otherwise`` if no word is similar."""
+    """Return a suggestion of the known word most similar to an unknown word, or ``otherwise`` if none is similar."""
     from difflib import get_close_matches
 
     # Leading zeros do not matter: ashton-1 means ashton-01, not ashton-21.
@@ -223,7 +224,7 @@ def shown_value(value: Any) -> str:
 
 
 def whole_number(parameter: str, value: object, least: int = 0) -> int:
-    """Return an argument as an int; raise an error about the parameter unless it is a whole number ≥ ``least``."""
+    """Return an argument as an int; raise an error about its parameter unless it is a whole number ≥ ``least``."""
     if not isinstance(value, Integral) or value < least:
         why = f"expected a whole number, {least:,} or more"
         raise InputError(why, parameter=parameter, value=shown_value(value))
@@ -231,14 +232,14 @@ def whole_number(parameter: str, value: object, least: int = 0) -> int:
 
 
 def text_value(what: str, value: object) -> str:
-    """Return an argument unchanged; raise an error if it is not a string."""
+    """Return an argument unchanged, or raise an error if it is not a string."""
     if not isinstance(value, str):
         raise InputError(f"{what} {shown_value(value)}: expected text")
     return value
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for an error that pydantic found in a value. ``kinds`` describes the possible types."""
+    """Return the message for an error that pydantic found in a value. ``kinds`` maps types to their descriptions."""
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])

@@ -34,7 +34,7 @@ OTHER_SIDE: Final[dict[Side, Side]] = {"w": "b", "b": "w"}
 
 _LETTERS = "bwK"
 _TEXT = 480
-"""Maximum length of a position in an error message, enough for a board of side 19."""
+"""Maximum length of a position in an error message; it is enough for a 19×19 board."""
 _ITEM = re.compile(r"[0-9]+|.", re.DOTALL)
 _PIECES = {"b": "b", "w": "w", "K": "K"}
 _FOREIGN = dict.fromkeys("tT", "OpenTafl's ")
@@ -60,7 +60,7 @@ def square_name(square: int, size: int) -> str:
 
 def parse_square(name: str, size: int) -> int:
     """Return the index of a square from its name in lower or upper case; the inverse of `square_name`."""
-    # The length is checked first, because `int` raises a different error for thousands of digits.
+    # The length is checked first, because `int` raises a different error for a text of thousands of digits.
     plain = 2 <= len(name) <= 3 and name.isascii()
     file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
     if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
@@ -82,7 +82,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 def _row_text(row: str) -> str:
     """Return a row in which runs of empty cells are written as numbers.
 
-    Cached, because solving in plain Python writes millions of rows, most of them many times.
+    The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
     return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
 
@@ -91,13 +91,13 @@ def _row_text(row: str) -> str:
 
 
 NARROW: Final = 11
-"""Side of the largest board that uses the narrow layout of lines and moves, which suffices for Tablut."""
+"""Side length of the largest board that uses the narrow layout of lines and moves."""
 WIDEST: Final = len(FILES)
-"""Side of the largest board that is supported."""
+"""Side length of the largest supported board."""
 
 
 def code_of_cells(start: Any, target: Any, size: int) -> Any:
-    """Return the code of a move, or the codes of an array of moves: 14 bits on every board.
+    """Return the 14-bit code of a move, or the codes of an array of moves.
 
     `tablut.engine.layout` describes the codes.
     """
@@ -126,7 +126,7 @@ class Move:
     start, target : int
         Indices of the squares.
     size : int
-        Side of the board in cells, which determines the names of the squares.
+        Side length of the board in cells, which determines the names of the squares.
 
     Examples
     --------
@@ -147,7 +147,7 @@ class Move:
         text : str
             For example ``e4-e7``.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -178,7 +178,7 @@ class Move:
         code : int
             ``start | target << 7`` on boards up to 11×11.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -194,7 +194,7 @@ class Move:
 
     @property
     def code(self) -> int:
-        """The engine's code of the move, of 14 bits: ``start | target << 7`` on boards up to 11×11."""
+        """The engine's 14-bit code of the move: ``start | target << 7`` on boards up to 11×11."""
         return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
@@ -224,7 +224,7 @@ class Move:
     def __repr__(self) -> str:
         try:
             return f"Move.parse({str(self)!r}, {self.size})"
-        except InputError:  # squares off the board have no names
+        except InputError:  # a square off the board has no name
             return f"Move({self.start}, {self.target}, {self.size})"
 
 
@@ -303,7 +303,7 @@ class Position:
 
     @property
     def size(self) -> int:
-        """Side of the board in cells."""
+        """Side length of the board in cells."""
         return isqrt(len(self.cells))
 
     @property
@@ -313,7 +313,7 @@ class Position:
         return counts["b"], counts["w"]
 
     def rows(self) -> tuple[str, ...]:
-        """Return the rows of the diagram, the top rank first."""
+        """Return the rows of the diagram, from the top rank down."""
         size = self.size
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
@@ -345,7 +345,7 @@ class Position:
         return position_text(self.rows(), self.side) + "".join(f" {key}={value}" for key, value in self.fields.items())
 
     def grid(self) -> str:
-        """Return the position as N lines of N characters and a line with the side to move."""
+        """Return the position as a grid: N lines of N characters, and a line with the side to move."""
         return "\n".join([*self.rows(), self.side])
 
     @classmethod
@@ -355,11 +355,11 @@ class Position:
         Parameters
         ----------
         text : str
-            Either one line: the rows from the top rank down, separated by ``/``, with runs of empty cells as decimal
-            numbers; then a space, the side to move (``w`` or ``b``), and optional further fields. Or a grid: N lines of
-            N characters and a line with the side to move.
+            Either one line or a grid. The line consists of the rows from the top rank down, separated by ``/``, with
+            runs of empty cells as decimal numbers; then a space, the side to move (``w`` or ``b``), and optional
+            further fields. A grid consists of N lines of N characters and a line with the side to move.
         size : int
-            Side of the board in cells.
+            Side length of the board in cells.
 
         Returns
         -------
@@ -423,7 +423,7 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which runs of empty cells are numbers. ``foreign`` describes letters of other programs."""
+    """Expand a row in which numbers stand for runs of empty cells. ``foreign`` describes other programs' letters."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:

@@ -4,7 +4,7 @@ The protocols are defined here so that the search does not have to import the so
 `find_prover` find the installed implementations. A package registers two
 functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
 shipped tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
-Each returns None if it has nothing for the variant.
+Both return None if they do not support the variant.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 
 class MissingTableError(TablutError, LookupError):
-    """A position that no tablebase covers."""
+    """Error for a position that no tablebase covers."""
 
 
 class Prober(Protocol):
-    """Exact values of positions, without history.
+    """A source of exact values of positions, without regard to their history.
 
     Every position is treated as the first one of its game, with all plies up to a move limit still available.
     """
@@ -40,7 +40,7 @@ class Prober(Protocol):
     variant: Variant
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the values of all positions of a material are known."""
+        """Return whether the values of all positions with the given material are known."""
 
     def probe(self, position: Position) -> Verdict:
         """Return the verdict on an undecided position."""
@@ -58,7 +58,7 @@ class TierProber(Prober, Protocol):
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of as many tiers as fit into the memory, beginning with the fewest men."""
+        """Return the values of as many tiers as fit into ``memory`` bytes, beginning with the fewest men."""
 
 
 class Proved(NamedTuple):
@@ -70,7 +70,7 @@ class Proved(NamedTuple):
 
 
 class Prover(Protocol):
-    """A proof search of one variant."""
+    """A proof search for one variant."""
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
         """Return the proved value of a position, or None if the node limit is reached first."""
@@ -78,12 +78,12 @@ class Prover(Protocol):
 
 @cache
 def _registered(name: str) -> tuple[EntryPoint, ...]:
-    """Return the registered entry points of a name. They are cached, because the lookup takes tens of milliseconds."""
+    """Return the entry points registered under a name. They are cached, because a lookup takes tens of milliseconds."""
     return tuple(entry_points(group="tablut.probers", name=name))
 
 
 def _first(name: str, *arguments: Any) -> Any:
-    """Return the first result of the registered functions that is not None, or None."""
+    """Return the first result of the registered functions that is not None, or None if there is no such result."""
     return next((found for entry in _registered(name) if (found := entry.load()(*arguments)) is not None), None)
 
 

@@ -1,4 +1,4 @@
-"""Provenance of a result: the version, commit and command that produced it, and what it cost."""
+"""Provenance of a result: the version, commit and command that produced it, and the time and memory it took."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tablut.work.machine import peak_memory
 
 
 class Provenance(Result):
-    """Origin of a result, as `origin` returns it."""
+    """The provenance of a result, with the fields that `origin` returns."""
 
     version: str
     commit: str | None

@@ -1,12 +1,12 @@
-"""Game records of every supported kind: `read_record` recognises the kind of a text, `record_text` writes a file.
+"""Game records of every supported kind: `read_record` reads any of them, and `record_text` writes a record.
 
-A record contains one game. An archive contains many, one on each line: its moves, the captures of each side, and the
-result.
+A record contains one game. An archive contains one game on each line, with its moves, the number of captures by each
+side, and the result:
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
-Some archives count the ranks from the top of the page. `turned` returns the same game with its ranks counted the other
-way, and `tablut.replay` determines which way is meant.
+Some archives count the ranks from the top. `turned` returns the same game with its ranks counted from the other edge,
+and `tablut.replay` determines which edge is meant.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from tablut.work.files import excerpt
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
 
-# -- archives: one game on each line -------------------------------------------------------
+# -- archives, with one game on each line --------------------------------------------------
 
 # A file may contain a line of headings, quotes, blanks and capitals, and semicolons or tabs between the fields. The
-# first number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders; a
-# result may also be unfinished, or a win on time.
+# first number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders. A
+# game may also be recorded as unfinished or as won on time.
 
 
 _FIELDS: Final = 4
@@ -54,7 +54,7 @@ _RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "d
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """A line of an archive, not yet interpreted: line number, moves, captures by attackers and defenders, result."""
+    """The uninterpreted fields of an archive's line: its number, the moves, the captures by each side, the result."""
 
     number: int
     moves: tuple[str, ...]
@@ -63,7 +63,7 @@ class ArchivedGame:
 
     @property
     def winner(self) -> GameResult | None:
-        """The winner, or ``draw``, according to the recorded result; None for a game that did not end on the board."""
+        """The recorded winner, or ``draw``; None for a game that did not end on the board."""
         return _RESULTS.get(self.result.lower())
 
 
@@ -73,7 +73,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games of an archive, and error messages about lines that could not be read, keyed by line number."""
+    """Return the games of an archive, and the error messages for unreadable lines, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -110,12 +110,12 @@ def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameReco
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return the line of an archive for a game. The captures counted are those that its moves name.
+    """Return the line of an archive for a game, with the number of captures that its moves name.
 
-    The game must begin from the start position of its rules, because the format cannot express any other.
+    The game must begin from the start position of its rules, because the format cannot express any other position.
     """
     if record.start is not None or not record.moves:
-        raise InputError("a line is a game of at least one move, from the start of its rules", subject="archive")
+        raise InputError("cannot store a game without moves or with another start position", subject="archive")
     black_first = variant.rules.first == "black"
     taken = [sum(len(move.captures or ()) for move in record.moves[side::2]) for side in (0, 1)]
     attackers, defenders = taken if black_first else reversed(taken)
@@ -123,12 +123,12 @@ def write_line(record: GameRecord, variant: Variant) -> str:
 
 
 def turned(game: ArchivedGame, size: int) -> ArchivedGame:
-    """Return a game with its ranks counted from the other edge of the page."""
+    """Return a game with its ranks counted from the opposite edge."""
     turn = partial(_SQUARE.sub, lambda square: f"{square[1]}{size + 1 - int(square[2])}")
     return replace(game, moves=tuple(map(turn, game.moves)))
 
 
-# -- kinds of records, with a reader for each ----------------------------------------------
+# -- the kinds of records, and the reader for each kind ------------------------------------
 
 
 _JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
@@ -184,7 +184,7 @@ KINDS: Final = (
 def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
     """Return the kind of a text, or None if it is not recognised.
 
-    If the rules are known from elsewhere (``ruled``), a text that consists of moves alone counts as a native record.
+    If the rules are known from elsewhere (``ruled``), a text that consists only of moves counts as a native record.
     """
     return next((kind for kind in KINDS if kind.fits(text)), NATIVE if ruled else None)
 
@@ -225,8 +225,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither are decoded as
         Latin-1.
     variant : Variant, str or path-like, optional
-        Rules to use instead of those that the record names. If the two differ, a warning is added to the
-        record. If the record contains the digest of its rules, the given rules must match it.
+        Rules to use instead of those that the record names. If they differ, a warning is added to the
+        record. If the record contains the digest of its rules, the given rules must match the digest.
     origin : str
         Name of the text in error messages, for example a file name.
 
@@ -238,7 +238,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Raises
     ------
     InputError
-        If the text is of no supported kind, or is malformed.
+        If the text is malformed, or not a record of a supported kind.
 
     Examples
     --------
@@ -269,10 +269,10 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record in the format of a file, and a list of the contents that this format loses.
+    """Return the text of a record in the format of a file, and a list of the contents that would be lost.
 
-    The suffix ``.otg`` selects OpenTafl's format and ``.csv`` a line of an archive; any other suffix, or none, selects
-    the toolkit's own format.
+    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects a line of an archive. With any other suffix, or
+    without one, the text is in the toolkit's own format.
 
     Parameters
     ----------
@@ -286,7 +286,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     Raises
     ------
     InputError
-        If the format cannot hold the record, or if the target is the source and something would be lost.
+        If the format cannot represent the record, or if the target is the source and something would be lost.
     """
     suffix = target.suffix.lower()
     if suffix == ".csv":

@@ -1,7 +1,7 @@
-"""Replay of game records, which checks every claim of a record against the rules.
+"""The replay of game records, which checks every claim of a record against the rules.
 
 A record claims moves, captures, positions and a result. `replay` makes the moves one by one and lists the claims
-that are false. It stops at the first illegal move, because the moves after it have no meaning.
+that are false. It stops at the first illegal move, because the later moves then have no meaning.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from tablut.work.files import brief
 from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
-"""Maximum number of moves in a record that is replayed. Replaying this many takes a few seconds."""
+"""Maximum number of moves in a record that can be replayed. Replaying this many moves takes a few seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record with its true captures, and the position and outcome after it."""
+    """One move of a record, with its true captures and the resulting position and outcome."""
 
     move: MoveText
     position: Position
@@ -48,7 +48,7 @@ class ReplayedRecord:
 
 
 def replay(record: GameRecord) -> ReplayedRecord:
-    """Make the moves of a record, and compare its claims with the rules."""
+    """Make the moves of a record, and check its claims against the rules."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
     if len(record.moves) > MOST_PLIES:
@@ -116,13 +116,13 @@ class ReplayedGame:
     Attributes
     ----------
     game : ArchivedGame
-        The game as given by its line, with ranks counted from the bottom.
+        The game as recorded on its line, with ranks counted from the bottom.
     plies : int
         Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None
         The first illegal move. A move after the end of the game counts as illegal.
     differing : tuple of int
-        The plies whose captures differ from those in the line.
+        The plies whose captures differ from those recorded on the line.
     captures : tuple of int
         Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None
@@ -141,14 +141,14 @@ class ReplayedGame:
 
     @property
     def captures_agree(self) -> bool:
-        """Whether the captures and their numbers agree with the line; the line may also count a captured king."""
+        """Whether the captures and their numbers agree with the line. The line may also count a captured king."""
         king = self.outcome is not None and self.outcome.termination == "king_captured"
         ours, theirs = self.captures, self.game.captures
         return not self.differing and ours[1] == theirs[1] and theirs[0] - ours[0] in (0, int(king))
 
     @property
     def contradicted(self) -> bool:
-        """Whether the result on the board differs from the result of the line."""
+        """Whether the outcome on the board differs from the recorded result."""
         claimed = self.game.winner
         return self.outcome is not None and claimed is not None and claimed != (self.outcome.winner or "draw")
 
@@ -158,7 +158,8 @@ def replay_archive(
 ) -> tuple[list[ReplayedGame], Ranks]:
     """Replay all games of an archive under a rule set.
 
-    Archives count ranks from either edge. The direction in which more games are legal is used, and is also returned.
+    Some archives count ranks from the bottom, others from the top. The direction in which more games are legal is used,
+    and it is also returned.
     """
     rules = variant.rules
     counted = rules.repetition.times
@@ -185,7 +186,7 @@ def replay_archive(
 
 
 def same_upside_down(variant: Variant) -> bool:
-    """Return whether the rules are symmetric upside down, so that the direction of the ranks does not matter."""
+    """Return whether the rules stay the same upside down, so that the direction of the ranks does not matter."""
     return any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries)
 
 
@@ -217,7 +218,7 @@ def _replayed(variant: Variant, game: ArchivedGame, counted: int, read: Callable
 
 
 class ReplayResult(Result):
-    """A game record compared with the rules: its moves, and the claims that are wrong."""
+    """The result of checking a game record against the rules: its moves, and the claims that are wrong."""
 
     variant: str
     tags: dict[str, str]
@@ -234,7 +235,7 @@ class ReplayResult(Result):
 
 
 def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
-    """Return the result of replaying a record."""
+    """Return the replay of a record as the result of a command."""
     board = replayed.board
     return ReplayResult(
         variant=board.variant.name,
@@ -268,7 +269,7 @@ class IllegalPlyResult(Result):
 
 
 class ArchivedGameResult(Result):
-    """A game of an archive, compared with its line; see `ReplayedGame`."""
+    """A replayed game of an archive as part of a result; see `ReplayedGame`."""
 
     number: int
     plies: int
@@ -283,7 +284,7 @@ class ArchivedGameResult(Result):
 
 
 class ArchiveSummary(Result):
-    """Totals of an archive: the numbers of its games and plies, and how many games have each property."""
+    """Totals of an archive: the numbers of games and plies, and the number of games with each property."""
 
     games: int
     plies: int
@@ -302,7 +303,7 @@ class UnreadLine(Result):
 
 
 class ArchiveResult(Result):
-    """All games of an archive, compared with the rules."""
+    """The result of checking all games of an archive against the rules."""
 
     variant: str
     ranks: Ranks
@@ -312,13 +313,13 @@ class ArchiveResult(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether every line can be read and every claim in it is right."""
+        """Whether every line can be read and every claim on it is correct."""
         found = self.summary
         return not self.unread and found.legal == found.captures_agree == found.games and not found.contradicted
 
 
 def archive_result(variant: Variant, ranks: Ranks, games: list[ReplayedGame], unread: dict[int, str]) -> ArchiveResult:
-    """Return the result of replaying an archive."""
+    """Return the replay of an archive as the result of a command."""
     rows = [
         ArchivedGameResult(
             number=one.game.number,

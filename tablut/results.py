@@ -1,4 +1,4 @@
-"""Results of commands: their base classes, number formats, and the results about the game itself."""
+"""The results of commands: base classes, number formats, and the results about the game itself."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _ROWS_SHOWN = 20
 
 @brief
 class Result(BaseModel):
-    """Base class of all results. Results are immutable and have no unknown fields.
+    """Base class of all results. Results are immutable, and unknown fields are rejected.
 
     Notebooks show a result as tables, and the repr shortens long values.
     """
@@ -58,12 +58,13 @@ class Result(BaseModel):
         return found
 
     def to_rows(self, table: str | None = None) -> list[dict[str, Any]]:
-        """Return a table of the result as a list of rows, from which a data frame can be made.
+        """Return a table of the result as a list of rows, from which a data frame can be created.
 
         Parameters
         ----------
         table : str, optional
-            Field that contains the table; by default the first one. A result without tables becomes a single row.
+            Field that contains the table; by default the first such field. A result without tables becomes a single
+            row.
 
         Returns
         -------
@@ -104,7 +105,7 @@ class Result(BaseModel):
 
 
 def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("field", "value")) -> str:
-    """Return a table of values as HTML; long texts in cells are cut off."""
+    """Return a table of values as HTML, with long texts truncated."""
     lines = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         texts = [value if isinstance(value, str) else repr(value) for value in row]
@@ -114,7 +115,7 @@ def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("f
 
 
 class SparseResult(Result):
-    """A result whose empty fields are left out of the JSON, because an answer may contain thousands of them."""
+    """A result whose empty fields are omitted from the JSON, because there may be thousands of such results."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -135,7 +136,7 @@ def scientific(value: int, digits: int = 4) -> str:
 
 
 def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
-    r"""Return a sequence as a b-file of the OEIS: comments after ``#``, then lines of index and value."""
+    r"""Return a sequence as a b-file of the OEIS: comments after ``#``, then lines with an index and a value."""
     from tablut import __version__
 
     lines = [f"# {comment}" for comment in (*comments, f"Tablut state-space toolkit {__version__}.")]
@@ -147,14 +148,14 @@ def bfile(values: Iterable[int], start: int, comments: Sequence[str]) -> str:
 
 
 class OutcomeResult(Result):
-    """How a game ended."""
+    """The outcome of a game."""
 
     termination: str
     winner: str | None
 
 
 class MoveResult(Result):
-    """A move with its captures and, if it ends the game, the outcome."""
+    """A move with its captures, and the outcome if the move ends the game."""
 
     move: str
     captures: list[str]
@@ -207,7 +208,7 @@ def ending(outcome: OutcomeResult | None) -> str:
 
 
 class ListedVariant(Result):
-    """Entry of a shipped rule set in the list of rule sets."""
+    """A shipped rule set as an entry in the list of rule sets."""
 
     name: str
     title: str
@@ -277,7 +278,7 @@ class PerftResult(Result):
 
 @dataclass
 class PerftCount:
-    """A running perft: the counts so far, from which a result can be created at any time."""
+    """The counts of a running perft so far, from which a result can be created at any time."""
 
     variant: Variant
     position: str
@@ -313,5 +314,5 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 
 
 def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
-    """Return, for each first move, the number of sequences that begin with it, keyed by the text of the move."""
+    """Return the number of sequences that begin with each first move, keyed by the text of the move."""
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}

@@ -1,7 +1,7 @@
 """Reasons why a position is impossible, as flags that can be combined.
 
-Only the placement and the side to move are examined. `Status.VALID` means that no such reason was found, not that some
-game leads to the position. Decided positions (an escaped king, no attacker left) are valid.
+Only the placement and the side to move are examined. `Status.VALID` means that no such reason was found, not that the
+position can be reached in a game. Decided positions (an escaped king, no attacker left) are valid.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tablut.variants import VariantLike, as_variant
 
 
 class Status(IntFlag):
-    """Flags for the reasons why a position is impossible or cannot be played on.
+    """Flags for the reasons why a position is impossible or the game cannot continue from it.
 
     Examples
     --------
@@ -44,7 +44,7 @@ class Status(IntFlag):
 
     @property
     def names(self) -> list[str]:
-        """Names of the flags that are set; empty for `VALID`."""
+        """The names of the flags that are set; an empty list for `VALID`."""
         return [flag.name for flag in type(self) if flag in self and flag.name]
 
 
@@ -56,7 +56,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""Reasons that prevent play: the rules cannot be applied to such a position, and it has no outcome."""
+"""The reasons that prevent play. The rules cannot be applied to such a position, so it has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",
@@ -76,12 +76,12 @@ MEANINGS = {
 
 
 def reasons(status: Status) -> str:
-    """Return the reasons of a status as text."""
+    """Return the reasons in a status as text."""
     return "; ".join(meaning for flag, meaning in MEANINGS.items() if flag in status)
 
 
 def check_playable(variant: VariantLike, position: PositionLike) -> Status:
-    """Return the status of a position. Raise `InputError` if the position cannot be played on."""
+    """Return the status of a position, or raise `InputError` if the game cannot continue from it."""
     variant = as_variant(variant)
     position = as_position(position, variant)
     status = position_status(variant, position)

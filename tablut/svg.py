@@ -1,8 +1,8 @@
 """SVG drawings of boards. The same input always produces the same bytes.
 
 A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
-and scaled to the requested size. Terrain is distinguished by shape as well as by
-colour: camps have a triangle, escapes a star, the castle a cross.
+and is scaled to the requested size. Terrain is distinguished by shape as well as by
+colour: camps are marked with a triangle, escapes with a star, the castle with a cross.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def board(
         for square, letter in enumerate(diagram_cells(game.terrain))
     ]
     parts.append("</g>")
-    # Drawn after all cells, so that no neighbouring cell covers a frame.
+    # Frames are drawn after all cells, so that no neighbouring cell covers them.
     parts += [_frame(square, size) for square in sorted(framed)]
     parts += [_piece(piece, *_centre(square, size)) for square, piece in enumerate(cells) if piece != "."]
     for start, target in (_ends(arrow, size) for arrow in arrows):
@@ -187,7 +187,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
-    """Return a line that shows the side to move by a piece of that side and in words."""
+    """Return a line of the drawing that shows the side to move, as a piece and in words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
     scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'

@@ -169,3 +169,13 @@ def test_layout_is_known_to_one_module() -> None:
             assert not (found := LAYOUT.findall(code)), f"{name}: {found}; see tablut.engine.layout"
         if name != "tablut.work.machine":
             assert "sysconf" not in code, f"{name}: see tablut.work.machine"
+
+
+@pytest.mark.parametrize("name", ["symmetry", "counting", "retrograde", "reports"])
+def test_a_file_that_hides_a_package_is_named(name: str, tmp_path: Path) -> None:
+    hiding = tmp_path / f"{name}.py"
+    hiding.write_text("", encoding="utf-8")
+    script = "import tablut; print(tablut.Board('brandubh').turn)"
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode == 0) == (name != "symmetry")
+    assert str(hiding) in done.stderr.splitlines()[-1 if name == "symmetry" else 0]

@@ -36,7 +36,7 @@ commands = [
     "rank -v mcgill",
     "unrank 123456 -v brandubh",
     f"census --plies 3 --threads 2 -v brandubh-5-4v0 --store {folder}/census",
-    f"census --plies 4 --resume -v brandubh-5-4v0 --store {folder}/census",
+    f"census --plies 4 -v brandubh-5-4v0 --store {folder}/census",
     "solve -v ashton-5-4v0 --threads 2",
     f"tablebase build --men 3 -v brandubh-5-4v0 --threads 2 --store {folder}/tiers",
     f"tablebase verify --threads 2 {folder}/tiers",

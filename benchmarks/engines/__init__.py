@@ -1,1 +1,1 @@
-"""Other programs that play matches; see docs/notes/search-strength.md."""
+"""Programs that play matches against the current engine; see docs/notes/search-strength.md."""

@@ -1,7 +1,7 @@
 """``python benchmarks/engines/checkout.py DIR``: run the engine of an older checkout as a program that plays matches.
 
 The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the
-checkout at DIR. It also works for commits that do not yet have ``tablut engine``. All other output, and the errors,
+checkout at DIR. It also works for commits that do not yet have ``tablut engine``. Any other output, and any errors,
 come from these packages.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Older:
-    """The player ``alphabeta`` of a checkout, imported from the modules that exist in this checkout."""
+    """The player ``alphabeta`` of a checkout, imported from whichever modules the checkout has."""
 
     def __init__(self, folder: Path) -> None:
         sys.path.insert(0, str(folder))
@@ -43,7 +43,7 @@ class Older:
         self._player = None
 
     def get_ready(self) -> None:
-        """Create a player with no memory of earlier games, unless one exists already, and trigger all lazy loading."""
+        """Create a player with no memory of earlier games if there is none yet, and trigger all lazy loading."""
         if self._player is None:
             options = self._players.PlayerOptions(hash_mib=self._hash)
             board = self._board_of(self._variant)

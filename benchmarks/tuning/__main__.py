@@ -1,7 +1,7 @@
 """``python -m benchmarks.tuning FILE``: tune the weights of the evaluation by self-play.
 
 Tuning runs in several rounds. A round consists of games, which are played with the weights of the previous round, and a
-regression. In the end, the result plays a match against the hand-set weights, and is accepted if it does not lose.
+regression. In the end, the tuned weights play a match against the hand-set weights and are accepted unless they lose.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ TRAINING: Final[dict[Family, tuple[str, ...]]] = {
     "edge_afar": ("tawlbwrdd", "saami-tablut"),
     "edge_four_afar": ("sea-battle-11", "sea-battle-9"),
 }
-"""The variants whose games determine the weights of each family."""
+"""For each family, the variants whose games determine the weights."""
 
 
 def tune(
     family: Family, *, games: int, nodes: int, rounds: int, seed: int, shipped: bool = False
 ) -> tuple[dict[str, float], dict[str, Any]]:
-    """Return tuned weights of a family, and a record of the parameters that produced them."""
+    """Return tuned weights for a family, and a record of the parameters that produced them."""
     variants = [load_variant(name) for name in TRAINING[family]]
     weights: Mapping[str, float] = load_weights(variants[0]) if shipped else hand_weights(family)
     positions = 0
@@ -62,13 +62,13 @@ def tune(
 
 @click.command(context_settings={"show_default": True})
 @click.argument(
-    "output", type=click.Path(path_type=Path), help="JSON file to write; weights of other families in it are kept."
+    "output", type=click.Path(path_type=Path), help="JSON file to write; its weights for other families are kept."
 )
 @click.option("--family", "families", multiple=True, help="Family to tune; all by default.")
 @click.option("--games", type=int, default=6000, help="Number of games for each family and round.")
 @click.option("--nodes", type=int, default=1000, help="Nodes per move.")
 @click.option("--rounds", type=int, default=2, help="Number of rounds of play and regression.")
-@click.option("--pairs", type=int, default=300, help="Pairs of games in the match against the hand-set weights.")
+@click.option("--pairs", type=int, default=300, help="Pairs of games in the match with the hand-set weights.")
 @click.option("--match-nodes", type=int, default=4000, help="Nodes per move in that match.")
 @click.option("--seed", type=int, default=1, help="Seed of openings and samples.")
 @click.option("--shipped", is_flag=True, help="Start from the shipped weights.")
@@ -83,7 +83,7 @@ def tuning_command(
     seed: int,
     shipped: bool,
 ) -> None:
-    """Tune the weights of families of variants, and play the result against the hand-set weights."""
+    """Tune the weights for families of variants, and test them in a match against the hand-set weights."""
     unknown = sorted(set(families or ()) - set(TRAINING))
     if unknown:
         raise click.UsageError(f"{unknown[0]}: the families are {', '.join(TRAINING)}")

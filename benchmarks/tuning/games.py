@@ -1,7 +1,7 @@
-"""Games of the search against itself as training data for tuning, and matches that test the result.
+"""Games that the search plays against itself as training data for tuning, and matches that test the result.
 
-The search plays from random openings, with a fixed number of nodes per move. From each game, some quiet positions are
-sampled. Each is stored with the game's result for white: 1, ½ or 0. All games are reproducible from the seed.
+The search plays from random openings, with a fixed number of nodes per move. Some quiet positions are sampled from each
+game, and each is stored with the game's result for white: 1, ½ or 0. All games are reproducible from the seed.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Sample(NamedTuple):
 
 
 class MatchScore(NamedTuple):
-    """Results of a match, from the first player's point of view."""
+    """The results of a match, from the first player's point of view."""
 
     wins: int
     draws: int
@@ -78,7 +78,7 @@ class MatchScore(NamedTuple):
 
     @property
     def interval95(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the share: plus and minus 1.96 standard errors."""
+        """The 95 % confidence interval of the share: plus or minus 1.96 standard errors."""
         games = self.wins + self.draws + self.losses
         variance = (self.wins + self.draws / 4) / games - self.share**2
         error = 1.96 * math.sqrt(variance / games)
@@ -176,7 +176,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions from self-play with the results of their games. ``share`` is the fraction sampled."""
+    """Return quiet positions from self-play with the results of their games; ``share`` is the fraction sampled."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

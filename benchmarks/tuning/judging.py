@@ -2,7 +2,7 @@
 
 The new patterns play against the old patterns, or against the evaluation without patterns. Both sides have the same
 number of nodes or the same time per move, and both use the shipped weights. A sequential probability ratio test ends
-the match as soon as one of the two given differences in Elo is sufficiently more likely than the other.
+the match as soon as one of the two given Elo differences is sufficiently more likely than the other.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _EVERY = 20
 
 
 class Judgement(NamedTuple):
-    """The state of a match between patterns: tally, log-likelihood ratio, and state of the test."""
+    """The state of a match between patterns: its tally, the log-likelihood ratio, and the state of the test."""
 
     tally: Tally
     ratio: float
@@ -77,7 +77,7 @@ def judge(
     "old",
     required=False,
     type=click.Path(path_type=Path),
-    help="File of the old patterns; by default, the terms alone.",
+    help="File of the old patterns; by default, the evaluation without patterns.",
 )
 @click.option("--variant", "name", default="ashton", help="Rule set.")
 @click.option("--pairs", type=click.IntRange(1, None), default=500, help="Maximum number of openings.")
@@ -95,7 +95,7 @@ def judging_command(
     seed: int,
     sprt: tuple[float, float],
 ) -> None:
-    """Play new patterns against old ones, or against the terms alone."""
+    """Play new patterns against old patterns, or against the evaluation without patterns."""
     players = [None if file is None else read_patterns(file.read_bytes()) for file in (new, old)]
     test = Sprt(*sprt).checked()
     found = judge(

@@ -1,6 +1,6 @@
 """``python -m benchmarks.tuning.net FILE --variant NAME``: train a small net that complements the shipped patterns.
 
-As for patterns, training positions and their values come from self-play (`benchmarks.tuning.positions`). The net
+The training positions and their values come from self-play (`benchmarks.tuning.positions`), as for patterns. The net
 (`tablut.play.search.weights`) learns a correction to the sum of terms and patterns, which stay fixed except for a
 common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with
 the net of the previous round and learns from the positions of all rounds so far. The first round plays without a net.
@@ -47,16 +47,16 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 4096
 _RATE: Final = 5e-3
-"""Initial learning rate of Adam. It decays to zero along a cosine."""
+"""Initial learning rate of Adam. It decays to zero as a cosine."""
 _CHUNK: Final = 20_000
 _HELD_OUT: Final = 20
 """Number of training games for each game that is held out."""
 
 
 def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
-    """Return the input features of boards, shape (n, 3C + 2).
+    """Return the input features of boards as an array of shape (n, 3C + 2).
 
-    The features are attackers, white pieces and the king on each cell, followed by white to move and black to move.
+    For each cell, the features are an attacker, a white piece and the king; the last two are white and black to move.
     """
     found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
     cells, state, rows = size * size, head(boards), np.arange(len(boards))
@@ -72,7 +72,7 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 class Net(NamedTuple):
     """The parameters of a net in training.
 
-    They are the input weights for each feature and unit, the output weights, and the slope of the base. The base is the
+    They are the input weights for each feature and unit, the output weights, and the slope of the base, which is the
     logit of the evaluation without the net.
     """
 
@@ -95,13 +95,13 @@ class Learner:
         self.net = Net(weights, say, np.array([slope], dtype=np.float32))
 
     def _forward(self, features: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Return the inputs of all units under all symmetries, and the outputs of each unit summed over symmetries."""
+        """Return the inputs of all units under all symmetries, and each unit's output summed over the symmetries."""
         whole = self.net.weights[self._images].transpose(1, 0, 2).reshape(features.shape[1], -1)
         sums = features.astype(np.float32) @ np.ascontiguousarray(whole)
         return sums, sums.clip(0, 1).reshape(len(features), -1, UNITS).sum(axis=1)
 
     def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the logits of positions: the scaled base plus the output of the net."""
+        """Return the logits of positions, each the scaled base plus the output of the net."""
         said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
         return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
 
@@ -119,7 +119,7 @@ class Learner:
     def learn(
         self, features: NDArray[np.uint8], base: NDArray[np.float32], worth: NDArray[np.float32], epochs: int
     ) -> None:
-        """Train on positions with Adam for the given number of epochs."""
+        """Train the net on positions with Adam for the given number of epochs."""
         first, second = (Net(*(np.zeros_like(part) for part in self.net)) for _ in range(2))
         batches = max(1, len(base) // _BATCH)
         for step in range(epochs * batches):
@@ -143,14 +143,14 @@ class Learner:
 
 
 def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
-    """Return the mean logistic loss of the given logits, compared with the worth of the positions."""
+    """Return the mean logistic loss of the given logits relative to the worth of the positions."""
     return float((np.logaddexp(0, logits) - worth * logits).mean())
 
 
 def fit_net(
     variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
-    """Train a net on positions. Return it with the losses on held-out positions without the net and with the net."""
+    """Train a net on positions. Return it with the losses on held-out positions, without the net and with it."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
     logits = []
     for boards in (positions.boards, held_out.boards):

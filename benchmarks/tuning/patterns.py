@@ -1,7 +1,7 @@
 """``python -m benchmarks.tuning.patterns FILE --variant NAME``: train patterns for lines and corners by self-play.
 
-Training positions and their values come from games (`benchmarks.tuning.positions`). A logistic regression with a ridge
-penalty finds the scores that patterns add to the terms of the evaluation, whose weights stay fixed. Training runs in
+The training positions and their values come from games (`benchmarks.tuning.positions`). A logistic regression with a
+ridge penalty finds the scores that patterns add to the evaluation's terms, whose weights stay fixed. Training runs in
 rounds. Each round plays with the patterns of the previous round and learns from the positions of all rounds so far. The
 first round plays without patterns. The same command always gives the same file, so shipped patterns can be reproduced.
 A match (`benchmarks.tuning.judging`) decides whether patterns are shipped.
@@ -36,17 +36,17 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _LEAST: Final = SCALE // 4
-"""Smallest score of a pattern that is stored. Smaller scores matter little and would take space."""
+"""Smallest score of a pattern that is stored. Smaller scores have little effect and would only take up space."""
 _LARGEST: Final = 9
-"""Size of the largest boards on which a line's patterns depend on the king's distance from the line.
+"""Size of the largest boards on which the patterns of a line depend on the king's distance from the line.
 
-On larger boards, they depend only on the side of the line on which the king stands.
+On larger boards, they depend only on which side of the line the king is.
 """
 _CORNER_CONTENTS: Final = 3 ** (CORNER * CORNER)
 
 
 class Layout(NamedTuple):
-    """A numbering of patterns. Contents of lines and corners that are equal by symmetry share a number.
+    """A numbering of patterns. Contents of lines and corners that are symmetric images of each other share a number.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Layout(NamedTuple):
     line_pattern : ndarray of int32, shape (tables, 3**N)
         Number of the pattern for each table and each content of a line.
     corner_pattern : ndarray of int32, shape (4, 3**9)
-        Number of the pattern for each corner and each content.
+        Number of the pattern for each corner and each content of its cells.
     corners : list of list of int
         The cells that belong to the pattern of each corner.
     patterns : int
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
 
 def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    """Return contents, as numbers in base 3, after moving the digit of each place to its entry in ``places``."""
+    """Return contents, as numbers in base 3, with the digit of each place moved to the place given in ``places``."""
     moved = np.zeros_like(contents)
     for place, target in enumerate(places):
         moved += contents // 3**place % 3 * 3**target
@@ -88,8 +88,8 @@ def _lines(size: int) -> list[list[int]]:
 def layout_of(variant: Variant) -> Layout:
     """Return the numbering of patterns for the board of a variant.
 
-    Patterns of a line depend on the king: on its place if it stands on the line, otherwise on its rank (for
-    a row) or file (for a column).
+    The patterns of a line depend on the king: on its place if it stands on the line, otherwise on its rank (for
+    a row) or file (for a column). `_LARGEST` describes the exception for large boards.
     """
     size, lines = variant.size, _lines(variant.size)
     corners = corner_cells(size, corner_rows(weights_family(variant), size))
@@ -159,7 +159,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
 
 
 def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the positive slope and the level for which the logits ``slope * base + level`` best fit the worth."""
+    """Return the positive slope and the level for which the logits ``slope * base + level`` fit the worth best."""
 
     def _cost(line: NDArray[np.float64]) -> float:
         logits = np.exp(line[0]) * base + line[1]
@@ -172,7 +172,7 @@ def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[
 def fit_patterns(
     variant: Variant, layout: Layout, positions: Positions, *, ridge: float = 40.0, steps: int = 45
 ) -> Patterns:
-    """Return the pattern scores that best predict the worth of positions when added to the fixed terms."""
+    """Return the pattern scores that, added to the fixed terms, best predict the worth of positions."""
     raw = np.zeros(len(positions.boards), dtype=np.int64)
     evaluate_boards(
         engine_for(variant).tables, evaluation_tables(variant, load_weights(variant)), positions.boards, raw
@@ -186,7 +186,7 @@ def fit_patterns(
         base = slope * base + level
     shown = np.arange(layout.patterns)
     if variant.size > _LARGEST:
-        # Patterns that occur in no position keep the score 0. On a large board these are nearly all patterns.
+        # Patterns that do not occur in any position keep the score 0. On a large board, these are nearly all patterns.
         shown, numbers = np.unique(numbers, return_inverse=True)
 
     def _cost(weights: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:

@@ -1,8 +1,9 @@
 """Training data for patterns: positions from self-play with estimates of their worth.
 
 The games are played by `benchmarks.tuning.games`, with occasional random moves. The *worth* of a position is the
-expected result for white. It is the mean of the game's result and the search's estimate, or the estimate alone if a
-random move was played later in the game. The conversion of scores to expected results is fitted to the same games.
+expected result for white. It is estimated as the mean of the game's result and the search's estimate, or as the
+search's estimate alone if a random move was played later in the game. The conversion of scores to expected results is
+fitted to the same games.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _STRAY: Final = 0.03
 """Probability of a random move."""
 _STEEPEST: Final = 3.0
 _CERTAIN: Final = 15.0
-"""Limit in logits to which scores are clipped."""
+"""Limit, in logits, to which scores are clipped."""
 
 
 class Positions(NamedTuple):
@@ -49,7 +50,7 @@ class Positions(NamedTuple):
 
 
 def slope_of(scores: NDArray[np.float64], results: NDArray[np.float64]) -> float:
-    """Return the slope that best converts logits of search scores to logits of results."""
+    """Return the slope that best converts search scores, in logits, to logits of results."""
     shown = np.clip(scores, -_CERTAIN, _CERTAIN)
 
     def _cost(slope: float) -> float:

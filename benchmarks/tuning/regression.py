@@ -1,8 +1,8 @@
-"""Fitting of weights to positions with known results: Texel's tuning method as a logistic regression.
+"""The fitting of weights to positions with known results: Texel's tuning method as a logistic regression.
 
 The model takes a position's evaluation as the log-odds of a win for white. The weights maximise the likelihood of the
-results, with a ridge penalty that pulls them towards a prior. The cost is strictly convex, so the optimum is unique;
-scipy finds it from the gradient and the Hessian.
+results, with a ridge penalty that pulls them towards a prior. The cost is strictly convex, so the optimum is unique.
+scipy finds it with the gradient and the Hessian.
 
 References
 ----------
@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 _RIDGE: Final = 3e-4
 """Ridge penalty: weight of the squared distance from the prior in logits, relative to the mean cost per position."""
 _FLAT: Final = 1e-7
-"""Largest gradient (per standard deviation of a term) at which a fit counts as converged."""
+"""Largest gradient, per standard deviation of a term, at which a fit counts as converged."""
 
 
 def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.float64]:
-    """Return the values of all terms on each board, computed as evaluations with a single unit weight."""
+    """Return the value of every term on each board, computed by evaluating with the weight 1 for this term alone."""
     tables = engine_for(variant).tables
     scores = np.zeros(len(boards), dtype=np.int64)
     columns = []

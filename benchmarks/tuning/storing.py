@@ -1,4 +1,4 @@
-"""The hand-set weights from which tuning starts, and the files of patterns."""
+"""The hand-set weights from which tuning starts, and the format of pattern files."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "king_capture_sides": -50.0,
     "tempo": 10.0,
 }
-"""Hand-set weights. Tuning starts from them, and its result is compared with them."""
+"""Hand-set weights, from which tuning starts and with which its result is compared."""
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights, tested in matches, for boards with distant effects and for corner escapes on them."""
+"""Further hand-set weights for large boards, and for large boards with corner escapes. They were tested in matches."""
 
 
 def hand_weights(family: str) -> Mapping[str, float]:
@@ -42,7 +42,7 @@ def hand_weights(family: str) -> Mapping[str, float]:
 
 
 def written_patterns(patterns: Patterns) -> bytes:
-    """Return the contents of a file of patterns as bytes. Equal patterns always give the same bytes."""
+    """Return the contents of a pattern file. Equal patterns always produce the same bytes."""
     written = io.BytesIO()
     np.savez_compressed(written, **patterns._asdict())
     return written.getvalue()

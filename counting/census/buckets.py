@@ -8,19 +8,18 @@ Rows are compared word by word; a hash only determines where a row is stored.
 The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or duplicated. Two
 bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
-A ply that is counted but not stored is generated family by family. In a ply, one side moves a piece. The other side's
-pieces stay where they are unless they are captured. The *family* of a position is the orbit, under the group, of the
-pieces of the side that did not make the last move: the attackers if black is to move, the king and the defenders if
-white is. All children of a parent by moves without a capture therefore belong to one family, which is known before any
-child is generated. Equal positions belong to the same family. So a ply can be counted family by family, and each parent
-is expanded only once. This is structured duplicate detection [1]_, in which the pieces of the side that did not move
-provide the structure.
+A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the pieces
+of the other side stay where they are unless they are captured. The *family* of a position is determined by the pieces
+of the side to move, which did not make the last move. These are the attackers if black is to move, and the king and the
+defenders if white is to move. The family is the orbit of these pieces under the group. All children that a parent
+reaches without a capture therefore belong to one family, which is known before any child is generated. Equal positions
+belong to the same family. So a ply can be counted family by family, and each parent is expanded only once. This is
+structured duplicate detection [1]_, in which the pieces of the side that did not move provide the structure.
 
 The *bin* of a position is the number formed by the top 12 bits of a hash of its family. To compute this hash, a random
-word is assigned to each cell, separately for the two sides. Each image under the group is hashed by the exclusive or of
-the words of its cells, followed by a mixing step. These hashes are added up over the group, so the sum is the same for
-all images.
-Two families may share a bin; this affects only how evenly the bins are filled.
+word is assigned to each cell, separately for the two sides. For each image under the group, the words of its cells are
+combined by exclusive or, and the result is mixed. The hash is the sum of the results over the group, so it is the same
+for all images. Two families may share a bin; this affects only how evenly the bins are filled.
 
 Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.
 
@@ -49,11 +48,14 @@ from tablut.variants import Variant
 LEAF_BITS: Final = 12
 """Number of bits of the hash that select a leaf."""
 LEAVES: Final = 1 << LEAF_BITS
-"""Number of leaves. There are enough of them for each leaf to fit into memory, up to about 10^11 children in a ply."""
+"""Number of leaves. With this number, each leaf fits into memory as long as a ply has at most about 10^11 children."""
 BINS: Final = 1 << 12
 """Number of ranges into which the hashes of families are divided; see `family_bins`."""
 FIXING: Final = 60
-"""Index of the lower of two bits in a child's last word. They hold the base-2 logarithm of its stabiliser's order."""
+"""Index of the lower of two bits in the last word of a child.
+
+The two bits hold the base-2 logarithm of the order of the child's stabiliser.
+"""
 
 _POSITION: Final = (1 << 64) - 1 - (3 << FIXING)
 
@@ -79,7 +81,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the contribution of a row with a given hash to a checksum. It depends on all bits of the row."""
+    """Return the number that a row with a given hash adds to a checksum. It depends on every bit of the row."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -117,7 +119,7 @@ def by_leaf(
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint64]]:
     """Return the leaf of each row, and the number of rows and the hash sum of each leaf.
 
-    The leaves of the rows are written to ``into`` if it is given.
+    The leaves of the rows are written to the array ``into`` if it is given.
     """
     leaves = np.empty(len(rows), dtype=np.uint16) if into is None else into
     counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
@@ -158,7 +160,10 @@ def scatter(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy the rows of each leaf to the position of its cursor, and advance it. The rows are sorted by leaf."""
+    """Copy the rows of each leaf to the position of its cursor, and advance the cursor.
+
+    The rows must be sorted by leaf.
+    """
     width = rows.shape[1]
     source, target = pointer(rows), pointer(out)
     index = 0
@@ -178,7 +183,7 @@ def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @inlined
 def _slot_of(value: np.uint64, bits: int) -> int:
-    """Return the slot of a hash in its leaf's table. It is given by the bits that follow the number of the leaf."""
+    """Return the slot of a hash in its leaf's table. The slot is given by the bits after the number of the leaf."""
     return I64((value << U64(LEAF_BITS)) >> U64(64 - bits))
 
 
@@ -190,7 +195,7 @@ class LeafTables(NamedTuple):
     rows : ndarray of uint64, shape (n, W)
         The rows, sorted by leaf.
     starts : ndarray of int64, shape (L + 1,)
-        The first row of each leaf, and the end of the last leaf.
+        The index of the first row of each leaf, and the end of the last leaf.
     bits, tables : ndarray of int64, shape (L,)
         For each leaf, the base-2 logarithm of the size of its table (see `table_bits`), and the table's first slot.
     slots : ndarray of uint32
@@ -211,9 +216,10 @@ class LeafTables(NamedTuple):
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to its front, fill the hash tables, and return the number of distinct rows.
+    """Move the distinct rows of each leaf to the front of the leaf, and fill the hash tables.
 
-    This takes O(n) steps if the hashes are evenly distributed. A leaf that does not fit into the cache is split first.
+    Return the number of distinct rows. This takes O(n) steps for n rows if the hashes are evenly distributed. A leaf
+    that does not fit into the cache is split first.
     """
     rows, starts, bits = leaves.rows, leaves.starts, leaves.bits
     tables, slots = leaves.tables, leaves.slots
@@ -324,7 +330,7 @@ def compact(
     """Move the distinct rows that are not marked as dead to the front, in leaf order. Return their number.
 
     For each leaf, the number of these rows is written to ``counts`` and the sum of their hashes to ``sums``. The sums
-    do not include the bits `FIXING`, which `survey` clears.
+    do not include the bits `FIXING`, because `survey` clears these bits later.
     """
     width = rows.shape[1]
     kept = 0
@@ -350,7 +356,7 @@ _BIN_BITS: Final = BINS.bit_length() - 1
 
 @lru_cache(maxsize=16)
 def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
-    """Return a random word for each image of each cell, for attackers and for white's pieces."""
+    """Return a random word for each image of each cell, separately for attackers and for white's pieces."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     cells = variant.size**2
@@ -365,7 +371,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Update the exclusive or for each image with the words of the given cells."""
+    """Combine the words of the given cells with the current value of each image by exclusive or."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)
@@ -382,7 +388,7 @@ def family_bins(
     rows: NDArray[np.uint64],
     bins: NDArray[np.uint16],
 ) -> None:
-    """Write the bin of each position or, if ``turned`` is 1, of its children by moves without a capture.
+    """Write the bin of each position or, if ``turned`` is 1, of its children that are reached without a capture.
 
     This takes O(soldiers) steps for each position.
     """

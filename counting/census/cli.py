@@ -1,4 +1,4 @@
-"""``tablut census``: count the reachable positions, ply by ply, and verify a stored census."""
+"""The command ``tablut census``, which counts the reachable positions ply by ply and verifies stored censuses."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _Way:
     as_bfile: bool
 
     def reply(self, report: CensusReport, *, ended: bool) -> Reply:
-        """Return the reply that prints a report. ``ended`` is true if the report contains everything requested."""
+        """Return the reply that prints a report. ``ended`` is false if the run was stopped early."""
         from counting.census.report import Ply
 
         detailed = self.against_bounds or (report.complete and ended)
@@ -50,7 +50,7 @@ class _Way:
         return Reply(report, show, 0 if report.holds else EXIT_NO, table=(Ply, report.plies))
 
     def run(self, work: LongWork, plies: int | None, count: CountWish | None = None, graph: str | None = None) -> Reply:
-        """Run a census. After an error or an interrupt, show the results so far before the reason for the early end."""
+        """Run a census. After an error or an interrupt, show the results so far, and then the reason for stopping."""
         from counting.census.report import census
         from counting.census.search import Resources, TooLargeError
 
@@ -80,21 +80,21 @@ way_of_counting = bundle(
     "way",
     _Way,
     variant_option(default="ashton"),
-    whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit; without --store also the disk limit."),
+    whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit and, without --store, disk limit."),
     real(
         "--disk",
         least=0.001,
         metavar="GIB",
-        help="Disk limit, for which a ply is made in several passes. [default: the free space]",
+        help="Disk limit; a ply that does not fit is made in several passes. [default: the free space]",
     ),
     whole("--passes", default=1, least=1, most=4096, help="Minimum number of passes over the last ply."),
-    flag("--full", help="Count a second time without symmetry, and compare."),
-    flag("--against-bounds", help="Compare with the bound by material (always done for a complete census)."),
+    flag("--full", help="Count a second time without symmetry, and compare the numbers."),
+    flag("--against-bounds", help="Compare the counts with the bound by material (always done for a complete census)."),
     flag("--bfile", "as_bfile", help="Print the numbers of new positions as a b-file instead."),
 )
 stored_census = long_work(
     "Number of tasks that run in parallel.",
-    "Folder for the positions, from which a run resumes. [default: a temporary one]",
+    "Folder in which positions are stored, so that a run can be resumed. [default: a temporary folder]",
 )
 
 
@@ -105,10 +105,10 @@ stored_census = long_work(
 @way_of_counting
 @stored_census
 def census_command(plies: int | None, all_plies: bool, graph: str | None, way: _Way, work: LongWork) -> Reply:
-    """Count the positions reachable from the start exactly, ply by ply.
+    """Count the positions that can be reached from the start, ply by ply.
 
-    A position is a placement with the side to move. Classes are orbits under the symmetries that
-    leave the start in place. Decided positions are counted but not expanded.
+    All counts are exact. A position is a placement with the side to move. Classes are orbits under
+    the symmetries that leave the start in place. Decided positions are counted but not expanded.
     """
     if plies is not None and all_plies:
         raise InputError("cannot be combined", subject="--plies and --all", remedy="give only one of them")
@@ -120,14 +120,15 @@ def census_command(plies: int | None, all_plies: bool, graph: str | None, way: _
 @app.command("count", table=True)
 @whole("--plies", least=0, most=999, default=3, help="Number of plies.")
 @option("--part", default="1/1", metavar="K/N", help="Part K of N of the last ply, chosen by a hash.")
-@flag("--again", help="Repeat an earlier count, and compare.")
+@flag("--again", help="Repeat an earlier count, and compare the numbers.")
 @way_of_counting
 @stored_census
 def count_command(plies: int, part: str, again: bool, way: _Way, work: LongWork) -> Reply:
-    """Count the positions of a last ply without storing them.
+    """Count the positions of the last ply without storing them.
 
-    The plies before it are counted and stored as by `tablut census`. A count of a part of the ply, with --part, also
-    estimates the whole. With --again the exit code is 1 if the numbers differ from those of the earlier count.
+    The earlier plies are counted and stored in the same way as by `tablut census`. If only a part of the last ply is
+    counted (--part), the numbers for the whole ply are estimated. With --again, the exit code is 1 if the numbers
+    differ from those of the earlier count.
     """
     from counting.census.counted import CountWish
 
@@ -238,14 +239,14 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
 
 @app.command("verify")
 @argument("store", metavar="STORE", help="Folder of a census, as given with --store.")
-@variant_option("Rule set, needed if it is not a shipped one. [default: that of the store]")
+@variant_option("Rule set; required unless it is a shipped one. [default: the rule set of the store]")
 @flag("--parents", help="Expand all positions again, and check that each has a parent and that no child is missing.")
 @whole("--memory", default=2048, least=256, metavar="MIB", help="Memory limit for positions.")
 def verify_command(store: str, variant: str | None, parents: bool, memory: int) -> Reply:
     """Verify a stored census.
 
-    Its files are checked, as far as possible by other code than that of the census. Exit code 1: an
-    error was found.
+    The files are checked, as far as possible, by code that the census itself does not use. The exit
+    code is 1 if an error is found.
     """
     from counting.census.verification import verify_census
 

@@ -2,17 +2,17 @@
 
 Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
 rules. Every placement of one king and a bounded number of soldiers has a code for each of three labels (undecided,
-white has won, black has won). The positions of a ply are stored as codes: on 9x9 with 16 and 8 soldiers a code has 96
-bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
+white has won, black has won). The positions of a ply are stored as codes. For 16 attackers and 8 defenders on a 9x9
+board, a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
-For a position with a attackers and d defenders, let n be the number of cells other than the king's, T the number of
-placements of soldiers on these cells, and S(a, d) the number of placements whose material comes before (a, d) in the
-order of the codes. Then the code is
+Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
+than the king's, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
+whose material comes before (a, d) in the order of the codes. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
-The ranks are taken in the combinatorial number system. Attackers are ranked among the cells that are not
-occupied by defenders. Kernels compute with 128-bit integers; the tests compare them with a naive implementation that
+The ranks are computed in the combinatorial number system. Attackers are ranked among the cells that are not occupied by
+the king or a defender. Kernels compute with 128-bit integers; the tests compare them with a naive implementation that
 uses Python integers.
 """
 
@@ -48,9 +48,9 @@ class CodeTables(NamedTuple):
     Attributes
     ----------
     cells, attackers, defenders, code_bytes : int
-        Number of cells, maximum numbers of soldiers, and bytes of a code.
+        The number of cells, the maximum numbers of soldiers, and the number of bytes in a code.
     king_bits : int
-        Number of bits that store the king's cell in a packed position.
+        The number of bits that store the king's cell in a packed position.
     binomial : ndarray of uint64, flat
         The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
     prefix : ndarray of uint64, shape (2 * kings,)
@@ -107,7 +107,7 @@ def halves(values: list[int]) -> NDArray[np.uint64]:
 
 @lru_cache(maxsize=64)
 def position_codes(cells: int, attackers: int, defenders: int) -> tuple[PositionCodes, Any]:
-    """Return codes and their tables for kernels. The tables are None if the codes do not fit into 128 bits."""
+    """Return the codes and their tables for kernels. The tables are None if the codes do not fit into 128 bits."""
     codes = PositionCodes(cells, attackers, defenders)
     return codes, codes.tables() if codes.fits else None
 
@@ -117,7 +117,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128-bit product of two words, the low word first. It takes one instruction on most processors."""
+    """Return the 128-bit product of two words, the low word first. Most processors need one instruction for this."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -184,9 +184,9 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry that is at most a given number, in an ascending table of 128-bit numbers.
+    """Return the index of the last entry of an ascending table that is at most a given 128-bit number.
 
-    The search starts at a guess. The first entry must be 0, and the last one must be greater than the number.
+    The search starts at a guess. The first entry must be 0, and the last entry must be greater than the number.
     """
     while less(low, high, table[2 * guess], table[2 * guess + 1]):
         guess -= 1
@@ -197,11 +197,12 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
 
 @inlined
 def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the quotient and the remainder. The quotient must be below 2**64 and the divisor below 2**63.
+    """Return the quotient and the remainder of a 128-bit number and a divisor.
 
-    The quotient is estimated in floating point, slightly too low, and the product of the estimate and the divisor is
-    subtracted. This is repeated until the remainder is less than the divisor. With a relative error of 2**-50, it takes
-    two or three rounds.
+    The quotient must be below 2**64 and the divisor below 2**63. A floating-point
+    estimate of the quotient, which is slightly too low, is multiplied by the divisor, and the product is subtracted.
+    This is repeated until the remainder is less than the divisor. Since the relative error of an estimate is about
+    2**-50, two or three rounds are enough.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -215,7 +216,7 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Copy the bits of a board into a packed position, from bit ``start`` on. These bits must be zero beforehand."""
+    """Copy the bits of a board into a packed position, from bit ``start`` on. The target bits must be zero."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:
@@ -228,7 +229,7 @@ def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, h
 
 @kernel
 def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions that belong to codes. This is the inverse of `encode_rows`.
+    """Write the packed positions with the given codes. This is the inverse of `encode_rows`.
 
     A number that is not a valid code yields a row of zeros, so the checksums do not match.
     """
@@ -237,7 +238,7 @@ def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: N
     stride = cells + 1
     kings, materials = 3 * cells, (table.attackers + 1) * (table.defenders + 1)
     # The guess for the prefix is off by at most one. The search for the material begins with the full material, since
-    # most positions of a game have lost few pieces.
+    # few pieces have been captured in most positions of a game.
     each = np.float64(table.prefix[3]) * 2.0**64 + np.float64(table.prefix[2])
     for index in range(len(rows)):
         row = advance(pointer(rows), index * width)

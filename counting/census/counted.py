@@ -1,8 +1,8 @@
 """Count a ply without storing it, family by family, in as many passes as the disk space requires.
 
-A pass processes a range of bins (`counting.census.buckets`). It extracts the parents whose children belong to these
-bins from the previous ply, sorts them by bin, and counts their children in memory, a few bins at a time
-(`counting.census.tasks`). A parent is read in every pass but is expanded only once altogether, so an additional pass is
+A pass processes a range of bins (`counting.census.buckets`). From the previous ply, it extracts the parents whose
+children belong to these bins, sorts them by bin, and counts their children in memory, a few bins at a time
+(`counting.census.tasks`). A parent is read in every pass but is expanded only once in total, so an additional pass is
 cheap. Only parents and children reached by a capture are written to the disk. The number of passes depends on a sample
 of the parents, the free space on the disk and the requested minimum.
 
@@ -64,7 +64,7 @@ _SLACK: Final = 1.15
 class CountWish:
     """A request to count the last ply or a part of it.
 
-    It consists of the range of hundredths, the minimum number of passes, and whether to count again.
+    It consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier count.
     """
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)
@@ -159,7 +159,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return ranges
 
     def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths of which every bin has been counted."""
+        """Return the tallies of the hundredths whose bins have all been counted."""
         files, bins = self._counted()
         done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
         return [file for file in files if hundredth_of(bins_of(file)) in done]
@@ -169,7 +169,7 @@ class _CountedPly(Making[tuple[int, int]]):
     def _plan(self, pending: Sequence[tuple[int, int]]) -> None:
         """Divide the requested bins into passes, and report the plan.
 
-        Bins that have already been counted are included. After an interruption the passes are therefore the same, and
+        Bins that have already been counted are included. The passes are therefore the same after an interruption, and
         their sorted rows can be reused.
         """
         search, wish = self.search, self.wish
@@ -252,7 +252,10 @@ class _CountedPly(Making[tuple[int, int]]):
         parents: tuple[PartSource, ...],
         known: tuple[PartSource, ...],
     ) -> list[tuple[int, TallyTask]]:
-        """Return the counting tasks with their loads. A task's bins lie within one hundredth and fit into memory."""
+        """Return the counting tasks with their loads.
+
+        The bins of a task lie within one hundredth, and their children fit into memory.
+        """
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
             raise self._too_many(largest)

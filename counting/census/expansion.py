@@ -1,16 +1,16 @@
-"""Generate all children of canonical positions in canonical form, in one kernel.
+"""Kernels that generate all children of canonical positions in canonical form.
 
-The kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes few
-cells: each image of a child is the image of the parent with the origin of the move removed and its target added. Often
-the least image is determined by the king's cell alone, or by the pieces that did not move. Only the remaining
-candidates are compared, eight images in parallel (`tablut.engine.packing`). The number of group elements that attain
-the least image is the order of the child's stabiliser, so the size of its orbit is known without further work. Children
-are never unpacked.
+A kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes only a few
+cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
+soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
+pieces that did not move. Only the remaining candidates are compared, eight images in parallel
+(`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
+stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
 
 Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
-escape.
+escape. On boards larger than 11×11, a simpler kernel makes every move on the board (`expand_wide`).
 
-Non-guarantee: the kernel does not check that parents are well formed or that decided parents are marked as decided.
+Non-guarantee: the kernels do not check that parents are well formed or that decided parents are marked as decided.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ class Expander(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. Kernels create it.
+    """The scratch memory of an expansion, as pointers. Only kernels create instances of this class.
 
-    N is the size of the board, C its number of cells.
+    N is the size of the board, and C is its number of cells.
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class Work(NamedTuple):
     threats : ndarray of uint32, shape (2N,)
         For each line, a mask of the cells on which an arriving piece may capture.
     entries : ndarray of int64, shape (2N,)
-        Numbers of the table entries whose union is formed.
+        The numbers of the table entries whose union is formed.
     table : ndarray of uint64, shape (16 * (C + slots),)
         The images of single cells, followed by the images of the parent's pieces; see `cell_images`.
     least : ndarray of uint64, shape (16,)
@@ -88,7 +88,7 @@ class Work(NamedTuple):
 
 
 class Parent(NamedTuple):
-    """The properties that all children of a position have in common. Kernels create it."""
+    """The properties that all children of a position have in common. Only kernels create instances of this class."""
 
     side: int
     home: int
@@ -102,10 +102,7 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The table entries of a child's soldiers. The images of each colour are the union of two entries.
-
-    Kernels create it.
-    """
+    """The table entries of a child's soldiers. For each colour, the images are the union of two entries."""
 
     white: int
     white_too: int
@@ -114,7 +111,7 @@ class Pieces(NamedTuple):
 
 
 class ChildTally(NamedTuple):
-    """The numbers of children written, moves, capturing moves and captured soldiers. Kernels create it."""
+    """The numbers of children written, of moves, of capturing moves and of captured soldiers."""
 
     children: int
     made: int
@@ -123,7 +120,10 @@ class ChildTally(NamedTuple):
 
 
 class ChildFilter(NamedTuple):
-    """A selection of the children to write. Kernels create it with constants, so excluded code is not compiled."""
+    """A selection of the children to write: those reached by quiet moves, those reached by captures, or both.
+
+    Kernels create a filter from constants, so the code for other children is not compiled.
+    """
 
     quiet: bool
     capturing: bool
@@ -133,10 +133,10 @@ class ChildFilter(NamedTuple):
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
-"""Numbers of the table entries that follow those of the cells, and the number of these entries.
+"""Indices of the table entries that follow the entries of single cells, and the number of these entries.
 
-The entries are the white and the black soldiers of the parent, the mover's soldiers without the moving one, the
-opponent's soldiers without the captured ones, and the empty set.
+The entries are the white soldiers of the parent, the black soldiers of the parent, the mover's soldiers without the
+moving one, the opponent's soldiers without the captured ones, and the empty set.
 """
 
 
@@ -163,7 +163,7 @@ def store_position(
     tail: np.uint64,
     flags: np.uint64,
 ) -> None:
-    """Write a packed position, given its two boards, the bits for king and side to move, and its marks."""
+    """Write a packed position, given its two boards, the bits for the king and the side to move, and its marks."""
     second, third, fourth = U64(0), U64(0), U64(0)
     if cells < 64:
         first = black[0] | (white[0] << U64(cells))
@@ -218,7 +218,7 @@ BLACK_WON: Final = 62
 EXPANSION_COUNTERS: Final = 4
 """Number of counters of `expand_canonical`: parents, moves, capturing moves and captured soldiers.
 
-They refer to positions, not to classes: each parent is counted with the size of its orbit.
+They count positions, not classes: each parent is weighted with the size of its orbit.
 """
 
 # -- one parent, one ply ---------------------------------------------------------------------
@@ -232,7 +232,7 @@ def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
     white, black = rules.cells + WHITE, rules.cells + BLACK
     low, high = board_bits(word, rules.words, rules.cells, rules.cells)
     count = table_entries(low, high, rules.size, work.entries)
-    # First find the group elements that give the least image of king and defenders, then those among them that give
+    # First find the group elements that give the least image of king and defenders. Then select the elements that give
     # the least image of all pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
@@ -254,7 +254,7 @@ def _threat(rules: Tables, work: Work, target: int) -> int:
 
 @inlined
 def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
-    """Return the outcome of a ply and its captures. The move is made on the board only if necessary."""
+    """Return the outcome and the captures of a ply. The move is made on the board only if necessary."""
     king = target if is_king else parent.home
     threat = _threat(rules, work, target)
     besieging = parent.side == 1 and rules.facing[king * rules.cells + target] != 0
@@ -301,7 +301,7 @@ def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_kin
 def _least_of_child(work: Work, parent: Parent, pieces: Pieces, king: int) -> int:
     """Return the set of group elements that map a child to its canonical form.
 
-    The candidates are narrowed down by the king, then by the white soldiers, then by the black ones.
+    The king, the white soldiers and the black soldiers, in this order, narrow down the candidates.
     """
     # The comparison is written out twice, because a helper with an early return made the whole kernel 7 % slower.
     if parent.side == 1 and pieces.white == parent.foe:
@@ -351,7 +351,7 @@ def _expand_piece(
     tally: ChildTally,
     choice: ChildFilter,
 ) -> ChildTally:
-    """Write the selected children by moves of one piece, and count all children by its moves."""
+    """Write the selected children reached by moves of one piece, and count all children reached by these moves."""
     rank, file = coordinates(rules, start)
     is_king = parent.side == 0 and start == parent.home
     slides_at = slides_of(rules, parent.side, start, parent.home)
@@ -455,7 +455,7 @@ def expand_canonical(
 def expand_quiet(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children by moves without captures, and count all children."""
+    """Write the canonical form of the children that are reached without a capture, and count all children."""
     return _expand_rows(game, words, children, counters, ChildFilter(True, False))
 
 
@@ -463,7 +463,7 @@ def expand_quiet(
 def expand_captures(
     game: Expander, words: NDArray[np.uint64], children: NDArray[np.uint64], counters: NDArray[np.int64]
 ) -> tuple[int, int]:
-    """Write the canonical form of the children by captures, and count all children."""
+    """Write the canonical form of the children that are reached by a capture, and count all children."""
     return _expand_rows(game, words, children, counters, ChildFilter(False, True))
 
 
@@ -478,7 +478,7 @@ def expand_wide(
 ) -> tuple[int, int]:
     """Write the canonical form of the selected children, and count all children, on boards larger than 11×11.
 
-    Each move is made on the board, and the child is packed.
+    Each move is made on the board, and the resulting position is packed.
     """
     rules, out = flat(game.tables), pointer(children)
     kings, candidates = pointer(game.images.kings), pointer(game.images.candidates)

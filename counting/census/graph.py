@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 MOST_NODES: Final = 2_000_000
 """Maximum number of nodes. A networkx graph of this size still fits into the memory of a small machine."""
 _STEP: Final = 1 << 14
-"""Number of positions that are unpacked together."""
+"""Number of positions that are unpacked at a time."""
 
 
 class StateGraph(NamedTuple):
@@ -49,7 +49,7 @@ class StateGraph(NamedTuple):
     source, target : ndarray of int64, shape (m,)
         The edges, without duplicates, sorted by source, then target.
     moves : ndarray of int32, shape (m,)
-        The number of moves of the source's representative that lead along an edge.
+        For each edge, the number of moves that lead from the source's representative to the target.
     words : ndarray of uint64, shape (n, W)
         The representative of each node, packed by `tablut.engine.packing`.
     """
@@ -84,7 +84,7 @@ class StateGraph(NamedTuple):
 
 
 class GraphNumbers(Result):
-    """Size and structure of a state graph in numbers."""
+    """Numbers that describe the size and the structure of a state graph."""
 
     file: str
     nodes: int
@@ -101,7 +101,7 @@ class GraphNumbers(Result):
 
 
 def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
-    """Return the graph of a complete census."""
+    """Return the state graph of a complete census."""
     if not search.complete:
         raise InputError("needs a complete census", parameter="graph", remedy="count all plies: leave out `plies`")
     total = sum(record.counters[name] for record in search.records for name in ("new_classes", "decided_classes"))
@@ -142,9 +142,9 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges to a Parquet file: ``source``, ``target`` and ``moves``, and the attributes of both ends.
+    """Write the edges of a state graph to a Parquet file.
 
-    The attributes of an end are its ply, its winner and its position.
+    The columns are ``source``, ``target`` and ``moves``, followed by the ply, the winner and the position of both ends.
     """
     # The import is local, because loading pyarrow takes longer than most censuses.
     arrow: Any = import_module("pyarrow")
@@ -173,7 +173,7 @@ def graph_numbers(graph: StateGraph, path: Path) -> GraphNumbers:
     undecided = int((graph.winner == 0).sum())
     distances = networkx.single_source_shortest_path_length(digraph, 0)
     if any(distances[node] != ply for node, ply in enumerate(graph.ply.tolist())):
-        raise ArithmeticError("a shortest path from the start is not as long as the ply that reached its end")
+        raise ArithmeticError("the length of a shortest path from the start differs from the ply of its last node")
     return GraphNumbers(
         file=str(path),
         nodes=len(graph.ply),

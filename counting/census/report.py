@@ -1,4 +1,4 @@
-"""`census`, the main entry point of the census. It manages the folder and the limits, and makes the report."""
+"""The function `census`, which counts the reachable positions, and the report that it returns."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def census(
     graph : Path or str, optional
         Parquet file for the edges of the state graph of a complete census.
     resources : Resources, optional
-        Memory, disk, passes and workers of the census. The results do not depend on them.
+        Memory, disk, passes and workers of the census. The results do not depend on these resources.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
@@ -65,12 +65,12 @@ def census(
     Returns
     -------
     CensusReport
-        The numbers of positions, ply by ply. All of them are exact.
+        The numbers of positions, ply by ply. All numbers are exact.
 
     Raises
     ------
     InputError
-        If a limit is too low, or if the store is damaged or belongs to another census. The message says what to do.
+        If a limit is too low, or if the store is damaged or belongs to another census. The message contains a remedy.
     MachineError
         If the machine runs out of disk space or memory. Finished work is kept.
 
@@ -92,7 +92,7 @@ def census(
             whole_number(name, value, least)
     if count is not None and (not plies or full or graph is not None):
         remedy = "give `plies`, 1 or more, and neither `full` nor `graph`"
-        raise InputError("applies only to the last ply, counted up to symmetry", parameter="count", remedy=remedy)
+        raise InputError("counts only the last ply, and only up to symmetry", parameter="count", remedy=remedy)
     if resources.passes > 1 and plies is None:
         raise InputError("applies to the last ply only", parameter="passes", remedy="give `plies` too")
     told = Observer() if observer is None else observer
@@ -154,7 +154,8 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit on the disk, before any position is computed.
 
-    Complete censuses have reached 69 to 98 % of the counted space, so a tenth of it is a safe minimum.
+    The complete censuses so far have reached 69 to 98 % of the counted space, so a tenth of this space is a safe
+    minimum.
     """
     tools = toolbox(variant, False)
     existing = next(path for path in (folder, *folder.resolve().parents) if path.exists())
@@ -165,7 +166,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
         way = "`plies` and `store`" if limits.disk_bytes is not None else "`plies`"
         raise TooLargeError(
             f"has up to {classes:,} classes of positions, so a complete census takes "
-            f"at least {size_text(least)}, but only {size_text(room)} are available",
+            f"at least {size_text(least)} of space, but only {size_text(room)} are available",
             subject=f"variant {variant.name}",
             remedy=f"count ply by ply with {way}, which also shows how much space the next ply needs",
         )
@@ -175,7 +176,7 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
 
 
 class Ply(Result):
-    """The numbers of positions that are first reached at one ply."""
+    """The numbers of positions that are first reached at a given ply."""
 
     ply: int
     new: int
@@ -201,7 +202,7 @@ class Ply(Result):
 
 
 class MaterialPair(Result):
-    """The numbers of reached undecided positions with one material, compared with the bounds."""
+    """The number of reached undecided positions with a given material, compared with the bounds."""
 
     attackers: int
     defenders: int
@@ -229,7 +230,10 @@ class NextPly(Result):
 
 
 class Estimate(Result):
-    """An estimate for a whole ply, from the hundredths that were counted, with a 95 % confidence interval."""
+    """An estimate of one number for a whole ply, with a 95 % confidence interval.
+
+    The estimate is based on the parts of the ply (hundredths) that were counted.
+    """
 
     name: str
     value: int
@@ -266,13 +270,14 @@ class CensusReport(Result):
     total, total_classes, decided_total, decided_total_classes : int
         Sums over all plies.
     complete : bool
-        Whether all positions were counted: the last ply has no new undecided position, or it reaches the move limit.
+        Whether all positions were counted. In this case, the last ply has no new undecided position or reaches the move
+        limit.
     move_limit : int or None
         The number of plies after which the rules end a game.
     stopped_by_limit : bool
         Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
-        The pairs of numbers (attackers, defenders) that were reached or lie within the bound.
+        One entry for each pair (attackers, defenders) that was reached or lies within the bound.
     bound, tightened, ratio
         The sums of ``bound`` and ``tightened`` over these pairs, and the share of ``bound`` that was reached.
     outside, outside_classes : int
@@ -317,13 +322,13 @@ class CensusReport(Result):
 
     @property
     def holds(self) -> bool:
-        """Whether all checks that were made succeeded."""
+        """Whether all checks of the census succeeded."""
         again = self.counted is None or self.counted.agrees
         return self.outside == 0 and (self.full is None or self.full.agrees) and again
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare a census by classes with the same census without symmetry."""
+    """Compare the numbers in a census of classes with the numbers in a census without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
@@ -338,7 +343,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""The name of each total over plies, mapped to the counter that is added up."""
+"""A mapping from the name of each total over plies to the name of the counter that is summed."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -473,7 +478,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return a ratio estimate of one number for the whole ply. ``children`` is its exact number of children."""
+    """Return a ratio estimate of one number for a whole ply, given the exact number of children of the ply."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

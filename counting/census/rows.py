@@ -4,20 +4,20 @@ A row file has the section ``rows`` and three arrays with one entry for each lea
 their hash sum (``sums``), and the number of legal moves of the undecided rows (``moves``). These three arrays are the
 index. There are four kinds of row files:
 
-- A *part* of a ply is permanent. In a part, a row is stored as its code (`counting.census.codes`), which takes at most
-  half the space, provided that W is above 1 and the codes fit into the 128 bits of the kernels. An additional section,
+- A *part* of a ply is permanent. If a position takes two to four words and its code (`counting.census.codes`) fits into
+  128 bits, the rows of a part are stored as codes, which take at most half the space. An additional section,
   ``digests``, contains the SHA-256 of each leaf that has rows.
-- A file of children is temporary. Its rows have W words (uint64).
-- A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. Sorted
-  parents have a second set of sections, for the children that they reach by a capture.
-- A *tally* has the index that the counted rows would have, but no rows.
+- A file of children is temporary. Its rows are stored as words (uint64).
+- A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. A file
+  of sorted parents has a second set of sections, for the children that are reached by a capture.
+- A *tally* contains the index of the counted rows, but not the rows themselves.
 
-The digest of a part covers the index and the digests of its leaves, and so indirectly the rows. It is checked against
+The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. It is checked against
 the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
 rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed.
-A power failure may damage one of them; in this case its digest or hash sums reveal the damage.
+If a power failure damages one of these files, the digest or the hash sums of the file reveal the damage.
 """
 
 from __future__ import annotations
@@ -44,9 +44,9 @@ from tablut.work.records import Count, Part
 READ_BYTES: Final = 8 << 20
 """Number of bytes that a merge reads from a file in one call."""
 CAPTURES: Final = "captures-"
-"""Prefix of the sections for the children reached by a capture in a file of sorted parents."""
+"""Prefix of section names in a file of sorted parents. These sections contain the children reached by a capture."""
 _PIECE_ROWS: Final = 1 << 18
-"""Number of rows that are encoded or decoded together."""
+"""Number of rows that are encoded or decoded at a time."""
 
 
 # -- statistics ----------------------------------------------------------------------------
@@ -73,9 +73,9 @@ MaterialCounts = Annotated[
 
 
 class RowStats(Part):
-    """The statistics of every row file.
+    """The statistics that every row file contains.
 
-    They are the number of words of a row, the arguments of its codes (or None), and the number of children.
+    They are the number of words of a row, the arguments of the codes (or None), and the number of children.
     """
 
     words: Annotated[int, Field(ge=1, le=12)]
@@ -93,7 +93,7 @@ class PartStats(RowStats):
     """The statistics of a part of a ply.
 
     They are the number of children from which the part was merged, the counters and the material of `survey`, and the
-    number of children of its positions.
+    number of children that the part's positions have.
     """
 
     counters: Counters
@@ -138,7 +138,7 @@ class RowFile:
 
     @property
     def leaves(self) -> bytes:
-        """The SHA-256 of each leaf that has rows, 32 bytes each. Only parts have this section."""
+        """The SHA-256 digests (32 bytes each) of the leaves that have rows. Only parts have this section."""
         return self.part.array("digests").tobytes()
 
     @property
@@ -148,7 +148,7 @@ class RowFile:
 
 
 class _Coded(threading.local):
-    """A buffer for encoded rows, one for each thread."""
+    """A buffer for encoded rows. Every thread has a separate buffer."""
 
     def __init__(self) -> None:
         self.buffer = Buffer()
@@ -201,7 +201,7 @@ def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) 
 
 
 def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
-    """Yield ranges of leaves that are small enough to be read in one call. Ranges without rows are left out."""
+    """Yield ranges of leaves that are small enough to be read in one call. Ranges without rows are skipped."""
     most = READ_BYTES // (8 * file.stats.words)
     begin, rows = first, 0
     for leaf in range(first, last):
@@ -215,7 +215,7 @@ def spans(file: RowFile, first: int, last: int) -> Iterator[tuple[int, int]]:
 
 
 def cut(loads: NDArray[np.int64], most: int) -> list[tuple[int, int]]:
-    """Return consecutive ranges of leaves with a load of at most ``most`` each. A single leaf may exceed this."""
+    """Return consecutive ranges of leaves with loads of at most ``most``. A single leaf may exceed this limit."""
     ranges = []
     first, load = 0, 0
     for leaf, count in enumerate(loads.tolist()):
@@ -235,13 +235,13 @@ Index = tuple[NDArray[np.int64], NDArray[np.uint64], NDArray[np.int64]]
 
 
 def put_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, which: str = "") -> None:
-    """Write the sections of rows: the rows, and their index."""
+    """Write rows and their index as sections of a file."""
     writer.put_pieces(f"{which}rows", "uint8", _row_pieces(np.ascontiguousarray(rows), None), checked=False)
     put_index(writer, index, which)
 
 
 def put_part_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, codes: RowCodes | None) -> None:
-    """Write the sections of a part of a ply: its rows as codes, the SHA-256 of each leaf, and the index."""
+    """Write the sections of a part of a ply: the rows, the SHA-256 of each leaf, and the index."""
     hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes))
     pieces = map(hasher.fed, _row_pieces(np.ascontiguousarray(rows), codes))
     writer.put_pieces("rows", "uint8", pieces, checked=False)
@@ -250,7 +250,7 @@ def put_part_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, co
 
 
 def put_index(writer: PartWriter, index: Index, which: str = "") -> None:
-    """Write the sections of an index."""
+    """Write an index as sections of a file."""
     for name, array in zip(("counts", "sums", "moves"), index, strict=True):
         writer.put(f"{which}{name}", array)
 
@@ -329,7 +329,7 @@ def leaves_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaf_digests(rows: NDArray[np.uint64], counts: NDArray[np.int64], codes: Sequence[int] | None) -> bytes:
-    """Return the SHA-256 of each leaf that has rows. It covers the rows in the form in which a part stores them."""
+    """Return the SHA-256 of each leaf that has rows. Each digest covers the rows in the form that a part stores."""
     hasher = _LeafHasher(counts, _row_size(rows.shape[1], codes))
     for piece in _row_pieces(np.ascontiguousarray(rows), codes):
         hasher.fed(piece)

@@ -3,9 +3,9 @@
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
 First, the positions of the previous ply are expanded into files of children, which are divided into leaves by their
 hash. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that occur in
-an earlier ply [1]_. Since the sides alternate, only every other ply needs to be searched for them. The method reads and
-writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is made by
-`counting.census.counted`.
+an earlier ply [1]_. Since the sides alternate, a position can only have occurred in every other earlier ply. The method
+reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is
+made by `counting.census.counted`.
 
 One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
 and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the digest
@@ -81,7 +81,7 @@ class Resources:
     threads : int
         Number of tasks that run concurrently.
     scheduler : str or None
-        Address of a running Dask cluster. Its workers must be able to access the folder under the same path. If an
+        Address of a running Dask cluster. Its workers must be able to access the folder at the same path. If an
         address is given, ``threads`` is ignored.
     """
 
@@ -109,8 +109,9 @@ class CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
         An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
-        needs at most twelve bytes of hash table for it. A task that counts bins does both. A sort keeps at most five
-        copies of its rows, and about as many children reached by a capture.
+        needs at most twelve bytes of hash table for it. A task that counts bins keeps every child twice and needs a
+        hash table, too. A sort keeps at most five copies of its rows, and about the same number of children reached by
+        a capture.
         """
         share = (memory - _INTERPRETER_BYTES) // workers - _TASK_BYTES
         if share < 32 << 20:
@@ -141,7 +142,7 @@ def _tally_bytes(words: int) -> int:
 
 
 class CensusSearch:
-    """A census in a store. It reads the stored plies and makes further ones."""
+    """A census in a store. It reads the stored plies and computes further plies."""
 
     def __init__(
         self,
@@ -160,8 +161,8 @@ class CensusSearch:
         self.passes = 1
         self.records: list[PlyRecord] = []
         self.mending = Mending(observer.say)
-        # The number of plies made by earlier runs. Their files may have been changed since then, so if a contradiction
-        # occurs, they may be its cause.
+        # The number of plies made by earlier runs. Their files may have been changed since then, so they may be the
+        # cause of a contradiction.
         self._found = 0
         self.resume()
         store.sweep(None if self.complete else len(self.records))
@@ -298,7 +299,7 @@ class CensusSearch:
     def work_room(self) -> tuple[int, str]:
         """Return the number of bytes that the next ply may take, and the parameter or folder that sets this limit.
 
-        Files of that ply from an interrupted run count as free space. So a resumed census gets the same result.
+        Files that an interrupted run left for this ply count as free space, so a resumed census gets the same result.
         """
         kept = sum(entry.bytes for record in self.records for entry in record.parts)
         free = self.store.free_bytes() + self.store.taken_bytes() - kept
@@ -318,7 +319,7 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return the number of children or rows for a task. It is small enough to occupy all workers, but not tiny."""
+        """Return the number of children or rows for one task, small enough to keep all workers busy but not tiny."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
@@ -333,7 +334,7 @@ class CensusSearch:
         if positions + least > room:
             ply, enough = len(self.records), self.store.taken_bytes() + positions + 2 * least
             raise TooLargeError(
-                f"ply {ply} takes about {size_text(positions)} for its positions alone, but only "
+                f"ply {ply} needs about {size_text(positions)} for its positions alone, but only "
                 f"{size_text(max(0, room))} are available",
                 parameter=limited,
                 remedy=f"allow {size_text(enough)} of `disk`, or let `count` count ply {ply} without storing it",
@@ -385,7 +386,7 @@ class Making(ABC, Generic[Range]):
         self.cpu = 0.0
 
     def make(self) -> list[dict[str, Any]]:
-        """Make all passes, and return the results of the tasks that made the permanent files."""
+        """Run all passes, and return the results of the tasks that wrote the permanent files."""
         answers: list[dict[str, Any]] = []
         for number, some in enumerate(self.passes):
             step = f"pass {number + 1} of {len(self.passes)}, " if len(self.passes) > 1 else ""
@@ -394,7 +395,7 @@ class Making(ABC, Generic[Range]):
 
     @abstractmethod
     def make_pass(self, some: Range, step: str, *, last: bool) -> list[dict[str, Any]]:
-        """Make the missing files of a pass. After every pass except the last, remove the intermediate files."""
+        """Write the missing files of a pass. After every pass except the last, remove the intermediate files."""
 
     def owner(self, number: int, plan: str) -> Owner:
         """Return the owner of the file that a task writes."""
@@ -467,7 +468,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
         counters = [sum(answer["stats"].counters[place] for answer in answers) for place in range(EXPANSION_COUNTERS)]
         if self.counters not in (None, counters):
             raise ArithmeticError(
-                f"ply {self.ply}: {step}expanded {counters} where the one before expanded {self.counters}"
+                f"ply {self.ply}: {step}expanded {counters}, but the previous pass expanded {self.counters}"
             )
         self.counters = counters
         return tuple(PartSource(task.target, answer["digest"]) for task, answer in zip(tasks, answers, strict=True))
@@ -511,7 +512,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
 
 
 def leaf_ranges(passes: int, merges: int) -> list[list[tuple[int, int]]]:
-    """Return, for each pass, the ranges of leaves that are merged by one task each."""
+    """Return the ranges of leaves for each pass. Each range is merged by one task."""
     found = []
     for number in range(passes):
         first, last = (LEAVES * place // passes for place in (number, number + 1))

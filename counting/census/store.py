@@ -1,14 +1,14 @@
-"""The folder of a census: its layout, its records, and how it is read and written.
+"""The folder of a census: its layout, its records, and the classes that read and write it.
 
-``census.json`` identifies the game. ``ply-004.json`` is written last and marks ply 4 as complete; its positions are the
-row files in ``ply-004/``. ``count-007.json`` is the record of a ply that was counted but not stored; its tallies are in
-``count-007/``. ``work/`` contains the files of children for the ply that is being made, and is removed when the ply is
-complete.
+``census.json`` identifies the game. ``ply-004.json`` is the record of ply 4. It is written last and marks the ply as
+complete; the positions of the ply are in the row files in ``ply-004/``. ``count-007.json`` is the record of a ply that
+was counted but not stored; the tallies of this ply are in ``count-007/``. ``work/`` contains the files of children for
+the ply that is being made, and is removed when the ply is complete.
 
-Each record contains the digests of the previous record and of the files of its ply. So every file belongs to exactly
-one place in one census. Like every record of `tablut.work`, it is sealed by a checksum. Its ``digest`` covers only the
-results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order of their leaves. The
-digest does not depend on memory, the number of threads or interruptions, so it can be published.
+Each record contains the digest of the previous record and the digests of the files of its ply. So every file belongs to
+exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). The ``digest`` of a
+record covers only the results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order
+of their leaves. The digest does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ HUNDREDTHS: Final = 100
 class StoreAbout(Record):
     """``census.json``, which identifies a census by ``game`` and ``full``.
 
-    ``variant`` is only a name for display.
+    The field ``variant`` is used only for display.
     """
 
     FORMAT = "tablut census"
@@ -114,7 +114,7 @@ class SealedPly(Record):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> Self:
-        """Return a record with its digest, computed from all other fields."""
+        """Return a record with the given fields and the digest of its results."""
         digest = digest_of({name: value for name, value in content.items() if name not in cls.APART})
         return cls.model_validate_json(json.dumps(content | {"digest": digest}))
 
@@ -136,10 +136,10 @@ class PlyRecord(SealedPly):
 
 
 class Hundredth(Part):
-    """The counts of a hundredth of the bins; ``leaves`` is a digest of its new positions by leaf.
+    """The counts for a hundredth of the bins. The field ``leaves`` is a digest of the new positions by leaf.
 
-    A tally never extends over several hundredths. So two counts of a part of a ply can be compared even if they were
-    divided into tallies differently.
+    A tally never extends over several hundredths. Two counts of a part of a ply can therefore be compared even if they
+    were divided into tallies differently.
     """
 
     number: Annotated[int, Field(ge=0, lt=HUNDREDTHS)]
@@ -154,7 +154,7 @@ class Hundredth(Part):
 class CountRecord(SealedPly):
     """``count-007.json``: the record of a ply, or a part of it, that was counted but not stored; see `SealedPly`.
 
-    Its digest does not depend on the number of passes, on memory or times, or on how the bins are divided into tallies.
+    Its digest does not depend on the number of passes, the memory, the running time, or the division into tallies.
     """
 
     FORMAT = "tablut census count"
@@ -244,7 +244,7 @@ def tally_name(bins: tuple[int, int]) -> str:
 
 
 def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return the owner of the tally of a range of bins. It does not depend on the pass that counted them."""
+    """Return the owner of the tally of a range of bins. It does not depend on the pass that counted these bins."""
     return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
@@ -264,10 +264,11 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return a description of a material of which more positions were reached than the board allows, or None.
+    """Return a description of a material with more reached positions than the board allows, or None.
 
-    All positions of a ply have the same side to move. The positions of every other ply are therefore different
-    placements. So there cannot be more of them with one material than there are undecided placements of this material.
+    All positions of a ply have the same side to move, so the positions of all even plies are different placements, and
+    so are the positions of all odd plies. For each material, neither number can therefore exceed the number of
+    undecided placements with this material.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
@@ -358,7 +359,7 @@ class StoredCensus:
 
 
 def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowFile:
-    """Open a row file. Check that it has the given owner and, if given, that it matches its entry in a record."""
+    """Open a row file. Check that it has the given owner and, if an entry is given, that it matches the entry."""
     file = open_rows(path, "" if entry is None else entry.digest)
     if file.part.header.owner != owner or (entry is not None and file.part.length != entry.bytes):
         raise damaged(path, "it belongs elsewhere")
@@ -366,14 +367,17 @@ def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowF
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
-    """Return how the numbers of parents, moves and children of a ply contradict the previous record, or None."""
+    """Return a description of a contradiction between a ply and the record of the previous ply, or None.
+
+    The numbers of parents, moves and children of the ply are compared with the numbers in the record.
+    """
     due = [before.counters["new"], before.counters["moves"], before.next_children]
     found = [*expanded[:2], children]
     return None if found == due else f"it has {found} parents, moves and children instead of {due}"
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: the folder by classes and, if it exists, the folder without symmetry."""
+    """Return the folders of a census: the one for classes and, if it exists, the one for the count without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")
@@ -449,7 +453,7 @@ class CensusStore(StoredCensus):
         return files
 
     def taken_bytes(self) -> int:
-        """Return the total size of all row files in the folder, intermediate ones included, in bytes."""
+        """Return the total size in bytes of all row files in the folder, including intermediate files."""
         return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
 
     def free_bytes(self) -> int:
@@ -469,7 +473,7 @@ class CensusStore(StoredCensus):
             drop_files(path for path in folder.glob("part-*.rows") if path not in named)
 
     def forget(self, name: str, ply: int) -> None:
-        """Remove the record of a ply, because one of the ply's files is missing. ``name`` is ``ply`` or ``count``."""
+        """Remove the record of a ply with a missing or damaged file. ``name`` is ``ply`` or ``count``."""
         drop_files([self.root / f"{name}-{ply:03}.json"])
 
     def drop_work(self) -> None:

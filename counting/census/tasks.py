@@ -1,13 +1,13 @@
-"""The coarse tasks of a ply: expand or sort a share of the parents, then merge or count their children.
+"""The tasks that make a ply: they expand or sort a share of the parents, and merge or count the children.
 
 A ply that is stored is computed by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges
 the children of some leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`. `SortTask`
-writes parents sorted by the bin of their children. Children reached by a capture have other bins, so it writes them to
-a second set of sections of the same file. `TallyTask` generates all children in some bins in memory and keeps only
-their counts.
+writes parents sorted by the bin of their children. Children reached by a capture have different bins, so they are
+written to a second set of sections of the same file. `TallyTask` generates all children in some bins in memory and
+keeps only their counts.
 
-A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks, so a task
-can run in a thread of this process or on a worker of a cluster that has access to the same folder.
+A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks. A task can
+therefore run in a thread of this process, or on a cluster worker that has access to the same folder.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _CAPTURES: Final = 2
 
 
 class _Scratch(threading.local):
-    """The buffers of a thread, which its tasks reuse."""
+    """The buffers that the tasks of a thread reuse."""
 
     def __init__(self) -> None:
         self.parents, self.block = Buffer(), Buffer()
@@ -123,7 +123,7 @@ def _ordered(
 
 
 class _Sieve:
-    """A filter that removes duplicates and the rows of earlier plies. Rows are sorted by leaf."""
+    """A filter that removes duplicates and the rows of earlier plies. The rows must be sorted by leaf."""
 
     def __init__(self, rows: NDArray[np.uint64], counts: NDArray[np.int64]) -> None:
         starts = np.zeros(len(counts) + 1, dtype=np.int64)
@@ -167,7 +167,7 @@ def write_part(
     survey(tools.tables, tools.space, tools.order, rows, counts, moves, counters, material)
     codes = None
     if tools.codes is not None and tally is None:
-        # All positions of a ply have the same side to move; for an empty part the value is arbitrary.
+        # All positions of a ply have the same side to move. For an empty part, the value is arbitrary.
         at = 2 * tools.tables.cells + (tools.tables.cells - 1).bit_length()
         codes = (*tools.codes, int(rows[0, at >> 6] >> np.uint64(at & 63)) & 1 if len(rows) else 0)
     stats = {
@@ -194,7 +194,7 @@ def write_part(
 class ExpandTask(RowTask):
     """A task that expands the undecided rows in some leaves of a part.
 
-    It writes those of their children that belong to a given range of leaves.
+    It writes the children that belong to a given range of leaves.
     """
 
     source: PartSource
@@ -267,7 +267,7 @@ class MergeTask(RowTask):
 
 
 def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
-    """Read all files again, and raise an error that names the file whose rows do not match its checksums."""
+    """Read all files again, and raise an error that names the first file whose rows do not match its checksums."""
     for file in files:
         read_rows(file, first, last)
     raise ArithmeticError(f"leaves {first} to {last}: the checksums of the files are right, but their sum is not")
@@ -280,9 +280,9 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 class SortTask(RowTask):
     """A task that sorts the rows in some leaves of a part by bin.
 
-    If ``known`` is set, the rows are sorted by the bins of their own positions. Otherwise they are parents, and are
-    sorted by the bin of the children reached without a capture. In this case, children reached by a capture are sorted
-    by their own bins and written to the same file.
+    If ``known`` is set, the rows are sorted by their own bins. Otherwise they are parents, and are sorted by the bin of
+    their children that are reached without a capture. In this case, the children reached by a capture are sorted by
+    their own bins and written to the same file.
     """
 
     source: PartSource
@@ -311,7 +311,7 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task. For parents, also write their numbers of moves; return the sum."""
+        """Write the rows in the bins of the task. For parents, also write the numbers of moves and return their sum."""
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
             rows, bins = rows[inside], bins[inside]
@@ -354,7 +354,7 @@ class TallyTask(RowTask):
 
 
 def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the children of positions by capturing moves."""
+    """Return the children that are reached from the given positions by a capture."""
     width, slack = tools.tables.words, 4 * tools.tables.cells
     space, found, done = _CAPTURES * len(rows) + slack, 0, 0
     children = np.empty((space, width), dtype=np.uint64)
@@ -372,7 +372,7 @@ def captures_of(tools: Toolbox, rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def bins_of_rows(
     tools: Toolbox, marks: NDArray[np.uint64], rows: NDArray[np.uint64], *, of_children: bool = False
 ) -> NDArray[np.uint16]:
-    """Return the bins of rows, or of their children by moves without a capture."""
+    """Return the bins of rows, or of the children that are reached from them without a capture."""
     bins = np.empty(len(rows), dtype=np.uint16)
     family_bins(tools.tables, marks, tools.order, int(of_children), rows, bins)
     return bins
@@ -391,7 +391,10 @@ def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
-    """Return an upper bound for the children in each bin: all moves of its parents, plus children from captures."""
+    """Return an upper bound for the number of children in each bin.
+
+    The bound is the number of all moves of the bin's parents, plus the number of children reached by a capture.
+    """
     loads = leaf_counts(open_rows(*source, which=CAPTURES) for source in parents)
     for source in parents:
         loads += open_rows(*source).moves

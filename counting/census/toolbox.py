@@ -34,7 +34,7 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """The tables that the kernels need for a variant and a group.
+    """The tables that the kernels of a census need, for one variant and one symmetry group.
 
     ``row_bytes`` is the size of a position in the permanent files, in bytes.
     """
@@ -59,7 +59,10 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of children. Return the numbers of rows processed and of children written."""
+        """Write the canonical forms of the children of the given rows.
+
+        Return the number of rows that were processed and the number of children that were written.
+        """
         if self.tables.size > NARROW:
             return expand_wide(self.expander, rows, children, counters, quiet, captures)
         kernel = expand_canonical if quiet and captures else expand_quiet if quiet else expand_captures
@@ -72,12 +75,12 @@ class Toolbox(NamedTuple):
 
 
 _CODED_WORDS: Final = 4
-"""Number of words of the largest position that is stored as a code (11×11)."""
+"""Number of words in the largest packed position that is stored as a code (11×11)."""
 
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant. The group is trivial if ``full`` is set."""
+    """Return the tables of a variant. If ``full`` is set, the group contains only the identity."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -172,7 +175,7 @@ def survey(
     counters: NDArray[np.int64],
     material: NDArray[np.int64],
 ) -> None:
-    """Add canonical positions to the counters: numbers of decided and undecided positions, moves and material.
+    """Add canonical positions to the counters of decided positions, undecided positions, moves and material.
 
     This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The bits `FIXING` are
     cleared.

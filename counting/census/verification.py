@@ -1,6 +1,6 @@
-"""``tablut census verify``: verification of a stored census from its files.
+"""Verification of a stored census from its files, for the command ``tablut census verify``.
 
-Records, parts and rows are checked by their digests. Then the rows are examined by code that is independent of the
+Records, parts and rows are checked against their digests. Then the rows are examined by code that is independent of the
 census. This code computes orbits from the images of each position, computes material and terrain from unpacked bits,
 and generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
@@ -162,7 +162,7 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
             return candidate
     if variant is not None:
         raise InputError(
-            f"contains a census under other rules than {variant.name!r}", subject=f"census verify {store!r}"
+            f"contains a census with rules other than {variant.name!r}", subject=f"census verify {store!r}"
         )
     raise InputError(
         f"contains a census of {about.variant[:80]!r}, whose rules are not shipped",
@@ -277,7 +277,7 @@ class _Verification:
                 self.tally.add("start", 1, not np.array_equal(rows, start), f"{file.path}: does not contain the start")
 
     def _check_counted(self, before: PlyRecord) -> None:
-        """Check the counts of the ply after ``before`` against its tallies, if it was counted but not stored."""
+        """Check the ply after ``before`` against its tallies if that ply was counted but not stored."""
         ply = before.ply + 1
         try:
             record = self.stored.count_record(before)
@@ -327,7 +327,8 @@ class _Verification:
     def _check_parents(self, ply: int) -> None:
         """Check the positions of a ply against the children of the previous ply.
 
-        Each child must be stored in this ply or an earlier one, and each position of this ply must be such a child.
+        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of the
+        previous ply.
         """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
@@ -380,7 +381,7 @@ def published_counts(game: str) -> dict[int, str]:
 
 
 _STEP = 1 << 15
-"""Number of rows that are unpacked together."""
+"""Number of rows that are unpacked at a time."""
 
 
 class Inspector:
@@ -405,7 +406,7 @@ class Inspector:
         }
 
     def inspect(self, rows: NDArray[np.uint64]) -> tuple[int, int]:
-        """Add positions to the counters. Return the numbers of rows that are not canonical and that are impossible."""
+        """Add positions to the counters. Return the numbers of non-canonical rows and of impossible positions."""
         not_canonical = impossible = 0
         for start in range(0, len(rows), _STEP):
             wrong, out = self._inspect(rows[start : start + _STEP])
@@ -465,7 +466,7 @@ class Inspector:
         attackers: NDArray[np.int64],
         black_won: NDArray[np.bool_],
     ) -> NDArray[np.bool_]:
-        """Return whether each position can be a win for the side that is marked as the winner."""
+        """Return, for each position, whether it can be a win for the side that is marked as the winner."""
         held = np.zeros(len(words), dtype=np.bool_)
         for cell, patterns in self._patterns.items():
             here = king == cell
@@ -478,7 +479,7 @@ class Inspector:
         return np.where(black_won, held, escaped)
 
     def _immobile(self, words: NDArray[np.uint64], side: int) -> NDArray[np.bool_]:
-        """Return whether a side (0: white, 1: black) has no move, for each position."""
+        """Return, for each position, whether a side (0: white, 1: black) has no move."""
         place = 2 * self.cells + self.king_bits
         turned = words.copy()
         bit = np.uint64(1 << (place & 63))
@@ -494,7 +495,7 @@ class Inspector:
 
 
 _EXPANDED: Final = 1 << 20
-"""Approximate number of children that are generated together."""
+"""Approximate number of children that are generated at a time."""
 
 
 def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -511,7 +512,7 @@ class RowTable:
     """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
-    """Maximum memory for each row in bytes while the table is made, not including two copies of the row."""
+    """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""
 
     def __init__(self, files: Sequence[RowFile], first: int, last: int, words: int) -> None:
         pieces = [read_rows(file, begin, end) for file in files for begin, end in spans(file, first, last)]
@@ -532,7 +533,7 @@ class RowTable:
         return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
     def mark(self, wanted: NDArray[np.uint64]) -> int:
-        """Mark the rows of the table that occur in ``wanted``. Return how many rows of ``wanted`` were found."""
+        """Mark the rows of the table that occur in ``wanted``. Return the number of rows of ``wanted`` in the table."""
         keys = _keys(wanted)
         order = np.argsort(keys)
         wanted, keys = wanted[order], keys[order]

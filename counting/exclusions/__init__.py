@@ -1,8 +1,8 @@
 """Exact counts of the placements that contain a locked set and are therefore unreachable.
 
 A locked set is a set of pieces that no game can put together. `count_exclusions` finds the minimal locked sets of a
-rule set (module `sets`) and counts the placements that contain none of them (module `counts`), by inclusion and
-exclusion over the cells. `tablut bounds` uses the stored counts.
+rule set (module `sets`). It then counts the placements that contain none of them by inclusion–exclusion (module
+`counts`). `tablut bounds` uses the stored counts.
 """
 
 import lazy_loader

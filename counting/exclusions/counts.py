@@ -1,19 +1,19 @@
 """Counts of the placements in each space that contain no locked set, and the files that store these counts.
 
-A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for its own
-rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
+A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
+shipped rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
-`Transfer` counts, by material, the fillings of a board that contain no set of a forbidden family.
+Given a family of forbidden sets, `Transfer` counts the fillings of a board that contain none of them, by material.
 A *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a
-*set* prescribes the contents of some of them. By inclusion and exclusion, the number of fillings without any of
-the sets is the sum, over all subfamilies, of plus or minus the number of fillings that
-contain the whole subfamily. In these fillings the variables of the subfamily are
-*forced* and all others are free, so only the numbers of forced variables matter.
+*set* prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets
+is a signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets.
+In these fillings, the variables of the subfamily are *forced* and all others are free, so only the numbers of forced
+variables matter.
 
-The sum is computed variable by variable. At each variable, any of the sets that start there can
-join the subfamily. A *state* records the contents that are still forced on later variables. A *tally* is an integer
-that packs the numbers of forced soldiers and variables of a subfamily.
-Subfamilies with the same state and tally are added up with their signs, and most of them cancel.
+The sum is computed variable by variable. A set can join the subfamily when its first variable is reached. A *state*
+records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers of forced
+soldiers and variables of a subfamily. Subfamilies with the same state and tally are added up with their signs, and
+most of them cancel.
 
 All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
 limited and the cells of a set are close together.
@@ -91,7 +91,7 @@ class ExclusionRecord(Record):
 
 
 def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the collections of placements for which locked sets are counted, each as a signed sum of spaces.
+    """Return the collections of placements in which locked sets are counted, each as a signed sum of spaces.
 
     The flag next to each sum is true if the king may be part of a locked set.
     """
@@ -108,7 +108,7 @@ def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tupl
 def count_exclusions(
     variant: VariantLike, pieces: int, observe: Callable[[str, int, int], None] | None = None
 ) -> ExclusionRecord:
-    """Count the placements that contain no locked set of at most a given size.
+    """Count the placements that contain no locked set with at most a given number of pieces.
 
     Parameters
     ----------
@@ -117,8 +117,8 @@ def count_exclusions(
     pieces : int
         The maximum number of pieces in a set.
     observe : callable, optional
-        Called after each variable (a cell or a cycle of cells) with the name of the space and symmetry, the number
-        of the variable, and the number of states.
+        Function that is called after each variable (a cell or a cycle of cells) with the name of the space and
+        symmetry, the number of the variable, and the number of states.
 
     Returns
     -------
@@ -181,10 +181,10 @@ class _TooManyStatesError(Exception):
 
 
 def affordable_exclusions(variant: VariantLike) -> ExclusionRecord | None:
-    """Return the built-in record for a game or, if there is none, a record that is counted within small limits.
+    """Return the built-in record for a game, or compute a record if this takes only seconds.
 
-    Such a count covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if it needs more than `AFFORDABLE_STATES`
-    states.
+    The computed record covers sets of up to `AFFORDABLE_PIECES` pieces. Return None if the computation needs more than
+    `AFFORDABLE_STATES` states.
     """
     variant = as_variant(variant)
     left = AFFORDABLE_STATES
@@ -219,17 +219,20 @@ def published_exclusions(game: str) -> ExclusionRecord | None:
 
 
 Filling = frozenset[tuple[int, str]]
-"""The contents of some variables: pairs of a variable and ``b``, ``w`` or ``K``."""
+"""The contents of some variables, as pairs (variable, contents). The contents are ``b``, ``w`` or ``K``."""
 
 _CODES: Final = {"b": 1, "w": 2, "K": 3}
 _BITS: Final = 2
 _FIELD: Final = 10
-"""Number of bits of each field in a tally: enough to count the cells of any board, and one to detect an overflow."""
+"""Number of bits in each field of a tally: enough to count the cells of any board, plus one to detect an overflow."""
 _WHOLE: Final = (1 << _FIELD) - 1
 _CHOSEN: Final = 1 << _FIELD
 
 _States = dict[int, dict[int, int]]
-"""For each state, given by the forced contents of later variables: the sum of the subfamilies' signs for each tally."""
+"""The tallies of each state, and the sum of the subfamilies' signs for each tally.
+
+A state is given by the contents that are forced on later variables.
+"""
 
 
 class Variable(NamedTuple):
@@ -250,7 +253,7 @@ class KingTerm(NamedTuple):
 
 
 def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
-    """Return an order of the variables that keeps the number of open ones small.
+    """Return an order of the variables that keeps the number of open variables small.
 
     A variable is open while it comes later in the order but shares a set with an earlier one.
     """
@@ -269,7 +272,10 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 
 class _Subfamily(NamedTuple):
-    """A subfamily that starts at one variable (an *option* there): the contents that it forces, and its sign."""
+    """A subfamily whose sets all start at the same variable, with the contents that it forces and its coefficient.
+
+    It is called an *option* at this variable.
+    """
 
     value: int
     mask: int
@@ -280,7 +286,7 @@ class _Subfamily(NamedTuple):
 
 
 class _Join(NamedTuple):
-    """The effect of an option on all states with the same forced contents around its variables."""
+    """The effect of an option on all states with the same forced contents on the option's variables."""
 
     defenders: int
     value: int
@@ -291,10 +297,10 @@ class _Join(NamedTuple):
 
 
 class Transfer:
-    """Count of the fillings that contain a king, as described by king terms, and none of the given sets.
+    """A count of the fillings that contain a king, as described by king terms, and none of the given sets.
 
-    If a king term has no forced contents around the king, its coefficient is 1, and no other term has a king on the
-    same variable, this variable becomes a *seat*. The king can take any of the seats.
+    A variable becomes a *seat* if exactly one king term has its king there, and this term has the coefficient 1 and
+    forces no contents around the king. The king can take any of the seats.
     """
 
     def __init__(
@@ -335,11 +341,11 @@ class Transfer:
         self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
 
     def _forced(self, kind: tuple[str, int]) -> int:
-        """Return the increment of a tally for one forced variable of a class, not counting the variable's soldiers."""
+        """Return the number that one forced variable of a class adds to a tally, excluding the variable's soldiers."""
         return 1 << _FIELD * (2 + self._classes.index(kind))
 
     def _cost(self, position: int, code: int) -> int:
-        """Return the increment of a tally for one forced variable, including the variable's soldiers."""
+        """Return the number that one forced variable adds to a tally, including the variable's soldiers."""
         variable = self._variables[position]
         if variable.kind == "royal":
             return 0
@@ -402,10 +408,10 @@ class Transfer:
         return self._fill(states.get(0, {}))
 
     def _step(self, states: _States, position: int) -> None:
-        """Eliminate one variable from the states, after extending them by each subfamily that starts there."""
+        """Extend the states by each subfamily that starts at a variable, then eliminate this variable."""
         shift, king_code = _BITS * position, _CODES["K"]
         options = self._options(position)
-        # If the variable is not a seat, a king there must be part of a king term.
+        # If the variable is not a seat, a king on it must be part of a king term.
         legal = [
             option
             for code, group in options.items()
@@ -468,7 +474,7 @@ class Transfer:
         return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend those fillings of a state that have no king yet by an option with a king; add them to the target."""
+        """Extend the fillings of a state that have no king yet by an option with a king, and add them to the target."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -478,7 +484,7 @@ class Transfer:
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
         """Extend the fillings of a state by an option, and add them to the target.
 
-        The option can force soldiers on seats. The king can no longer take these seats.
+        The option can place soldiers on seats. The king can no longer take these seats.
         """
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         seats, lost = way.lost_seats, _CHOSEN + self._seat
@@ -492,7 +498,7 @@ class Transfer:
                 target[wider] = target.get(wider, 0) - seats * factor * count
 
     def _fill(self, tallies: Mapping[int, int]) -> CountsByMaterial:
-        """Return the number of complete fillings that belong to given tallies."""
+        """Return the number of complete fillings that belong to the given tallies, by material."""
         royal = sum(seat and v.kind == "royal" for seat, v in zip(self._seats, self._variables, strict=True))
         total = CountsByMaterial.zero(self.attackers, self.defenders)
         for tally, count in tallies.items():
@@ -517,7 +523,7 @@ class Transfer:
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
-    """Add the counts of tallies to those of a target."""
+    """Add the counts of tallies to the counts of a target."""
     if not target:
         target.update(tallies)
         return
@@ -574,8 +580,8 @@ def _terms(
 ) -> Counter[Filling]:
     """Return a king's placement as a signed sum of fillings that force soldiers around the king.
 
-    The count with an empty cell is rewritten as the count with any contents of the cell, minus the count with an
-    attacker, minus the count with a defender. Cells whose contents do not matter are then not forced.
+    The count for an empty cell is rewritten as the count for any contents of the cell, minus the count for an attacker,
+    minus the count for a defender. As a result, no contents are forced on cells whose contents do not matter.
     """
     cycles = symmetry.cycles(placement.watched)
     belongs = {chosen: int(placement.admits(contents)) for chosen, contents in placement.contents(symmetry, camp_cells)}
@@ -599,7 +605,7 @@ def _terms(
 def _on_cycles(
     sets: Collection[LockedSet], cycles: Sequence[tuple[int, ...]], number: Mapping[int, int]
 ) -> set[Filling]:
-    """Return the minimal sets, expressed by cycles, that a placement can contain if a symmetry leaves it in place."""
+    """Return the minimal sets that a placement preserved by a symmetry can contain, in terms of cycles."""
     fillings: set[Filling] = set()
     for locked in sets:
         if all(cell in number for cell, _ in locked):

@@ -1,9 +1,9 @@
 """Definition of locked sets in terms of the naive rules, and a search for the minimal locked sets of a rule set.
 
-A set of pieces is locked if none of its pieces can have been the last to arrive and if the set is not part of the
+A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
 starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
-whether a piece can have arrived last. The search grows sets, beginning with each single piece that is not part of the
-starting position. In each step it takes the first piece that can still have arrived last, and adds pieces that rule
+whether a piece could have arrived last. The search grows sets, beginning with each single piece that is not part of the
+starting position. In each step, it takes the first piece that could still have arrived last, and adds pieces that rule
 this out.
 """
 
@@ -23,7 +23,7 @@ from tablut.variants import Variant
 from tablut.variants.library import check_known
 
 LockedSet = frozenset[tuple[int, str]]
-"""Pieces on their cells: pairs of a cell and ``b``, ``w`` or ``K``."""
+"""Pieces on their cells, as pairs (cell, piece). The piece is ``b``, ``w`` or ``K``."""
 
 _Pieces = dict["Cell", str]
 _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
@@ -32,12 +32,12 @@ _STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 WALL_PIECES: Final = 4
 """Maximum size of a set that cannot contain a shieldwall.
 
-A shieldwall capture involves at least five pieces: two captured ones, one in front of each, and one at an end of the
-row.
+A shieldwall capture involves at least five pieces: two captured pieces, one piece in front of each of them, and one at
+an end of the row.
 """
 
 _AWAY: Cell = (-9, -9)
-"""A cell beyond the board, used as the origin of an arriving piece where the origin does not matter."""
+"""A cell outside the board, used as the origin of an arriving piece if the origin does not matter."""
 
 
 def side_of(piece: str) -> str:
@@ -46,12 +46,12 @@ def side_of(piece: str) -> str:
 
 
 def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
-    """Return the given cells as pairs of file and rank."""
+    """Return the given cells as pairs (file, rank)."""
     return frozenset((cell % size, cell // size) for cell in cells)
 
 
 class Arrivals:
-    """Test of which pieces in a set can have been the last to arrive, under one rule set."""
+    """A test of whether a piece of a set could have been the last to arrive, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size
@@ -68,23 +68,22 @@ class Arrivals:
     def is_locked(self, pieces: Mapping[Cell, str]) -> bool:
         """Return whether a set is locked.
 
-        This is the case if none of its pieces can have arrived last and the set is not part of the starting position.
+        This is the case if none of its pieces could have arrived last and the set is not part of the starting position.
         """
         return any(self.start.pieces.get(cell) != piece for cell, piece in pieces.items()) and not any(
             self.could_arrive(pieces, cell) for cell in pieces
         )
 
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
-        """Return the cells of the locked pieces of a placement.
+        """Return the cells of the locked pieces in a placement.
 
-        Pieces that can have arrived last among the remaining ones are removed until no such piece is left. The pieces
-        that are left are locked, unless all of them stand as in the starting position. In this case the result is
-        empty.
+        Pieces that could have arrived last among the remaining pieces are removed one by one. The pieces that are left
+        are locked, unless all of them stand as in the starting position. In this case, the result is empty.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
-        """Repeatedly remove a piece that can have arrived last; return the cells of the pieces that are left.
+        """Repeatedly remove a piece that could have arrived last; return the cells of the pieces that are left.
 
         Return an empty set if the remaining pieces stand as in the starting position.
         """
@@ -95,9 +94,10 @@ class Arrivals:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece can have arrived last in a set, without capturing another piece of the set.
+        """Return whether a piece of a set could have arrived last, without capturing another piece of the set.
 
-        With a depth above 1, the set before the arrival must not be locked either; this is tested with ``depth - 1``.
+        If the depth is greater than 1, the set before the arrival must not be locked either. This is tested with
+        ``depth - 1``.
         """
         others = {other: kind for other, kind in left.items() if other != cell}
         ways = self._origins(left, cell)
@@ -108,7 +108,7 @@ class Arrivals:
         )
 
     def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
-        """Yield the cells from which a piece can have slid to its present cell, given the other pieces of the set."""
+        """Yield the cells from which a piece could have slid to its present cell, given the other pieces of the set."""
         piece = left[cell]
         others = {other: kind for other, kind in left.items() if other != cell}
         for origin in self.line_of(cell):
@@ -146,7 +146,7 @@ class Arrivals:
 
 @lru_cache(maxsize=32)
 def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
-    """Return all minimal locked sets of a rule set with at most a given number of pieces."""
+    """Return all minimal locked sets that have at most a given number of pieces, for one rule set."""
     if pieces > WALL_PIECES:
         check_known(variant, f"the search for locked sets of more than {WALL_PIECES} pieces", ["shieldwall"])
     search = _SetSearch(variant, pieces)
@@ -164,7 +164,7 @@ def locked_sets(variant: Variant, pieces: int) -> tuple[LockedSet, ...]:
 def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
     """Return the sets without a king.
 
-    No reachable final position contains one of these. Sets with a king are excluded only from undecided positions.
+    No reachable final position contains one of these sets. Sets with a king are excluded only from undecided positions.
     """
     return tuple(locked for locked in sets if all(piece != "K" for _, piece in locked))
 
@@ -172,8 +172,8 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the symmetries of the rules that map a family of sets to itself.
 
-    They include the symmetries of the starting position. There can be more, because a family depends only on
-    a part of the starting position.
+    They include the symmetries of the starting position. Further symmetries are possible, because a family depends only
+    on a part of the starting position.
     """
     family = frozenset(sets)
     return tuple(
@@ -195,7 +195,7 @@ def _image(locked: LockedSet, symmetry: Symmetry) -> LockedSet:
 
 
 def _minimal(sets: set[LockedSet]) -> list[LockedSet]:
-    """Return the sets that have no other set as a subset."""
+    """Return the sets that do not contain another set."""
     return [
         locked
         for locked in sets
@@ -214,7 +214,7 @@ def parse_set(text: str, size: int) -> LockedSet:
 
 
 class _SetSearch:
-    """Search for minimal locked sets: a set grows until none of its pieces can have been the last to arrive."""
+    """Search for minimal locked sets: a set grows until none of its pieces could have been the last to arrive."""
 
     def __init__(self, variant: Variant, pieces: int) -> None:
         self.reach = Arrivals(variant)
@@ -227,7 +227,7 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Add pieces, in every possible way, such that the first piece that can have arrived last is ruled out.
+        """Extend a set in all ways that rule out its first piece that could have arrived last.
 
         Continue with each extended set.
         """
@@ -252,7 +252,7 @@ class _SetSearch:
     def _additions(self, pieces: _Pieces, cell: Cell, limit: int) -> set[frozenset[tuple[Cell, str]]]:
         """Return all additions of at most ``limit`` pieces that could shut a piece in or make it capture on arrival.
 
-        Each addition completes a small group of pieces near the piece in question. Superfluous additions are harmless.
+        Each addition completes a small group of pieces near the given piece. Superfluous additions are harmless.
         """
         groups = chain(
             self._captures_of(pieces, cell, limit),
@@ -271,7 +271,7 @@ class _SetSearch:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups with which the piece on a cell could capture: a victim, an anvil, or both, in one direction."""
+        """Yield groups that could let the piece on a cell capture: a victim, an anvil, or both, in one direction."""
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, limit)
@@ -279,7 +279,7 @@ class _SetSearch:
     def _ways_shut(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
         """Yield groups that could shut a piece in.
 
-        In each direction, a group has no piece, a piece next to the given one, or a piece one cell further away.
+        In each direction, a group contains no piece, a piece next to the given piece, or a piece one cell further away.
         """
         for blockers in product(*[(None, near, far) for near, far in _lines(cell)]):
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
@@ -322,7 +322,7 @@ def _fillings(pieces: _Pieces, cells: Sequence[Cell], limit: int) -> Iterator[_P
 
 
 def _lines(cell: Cell) -> list[tuple[Cell, Cell]]:
-    """Return, for each direction, the adjacent cell and the next one. They can lie beyond the board."""
+    """Return, for each direction, the adjacent cell and the next one. These cells can lie outside the board."""
     return [(_add(cell, step), _add(cell, step, 2)) for step in _STEPS]
 
 

@@ -6,8 +6,8 @@ dropped. Of the other positions of each ply, the search keeps the best ones: tho
 homes. No position is visited twice, so the game that is found does not repeat a position. No position in this game is
 decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
 ignored. If a search ends without ever dropping a position for lack of space, it has visited the whole backward tree of
-the target. This is not a proof, because positions are identified only by 64-bit keys. `counting.reachable.games`
-lists the tree exactly.
+the target. This does not prove that the target is unreachable, because positions are identified only by 64-bit keys.
+`counting.reachable.games` lists the tree exactly.
 """
 
 from __future__ import annotations
@@ -43,20 +43,20 @@ from tablut.variants import Variant
 AWAY: Final = 3
 """Cost of each soldier that is away from home."""
 STEP: Final = 2
-"""Additional cost for each slide that such a soldier needs to return to its home."""
+"""Additional cost for each slide that a soldier away from home needs to return."""
 MISSING: Final = 9
 """Cost of each missing soldier."""
 NOISE: Final = 2
 """Upper limit of the random number that is added to a cost, in units of the cost."""
 
 _KING_AWAY, _KING_STEP = 200, 8
-"""The corresponding costs of the king. They are higher, so that the king returns home first."""
+"""The costs of the king that correspond to `AWAY` and `STEP`. They are higher, so that the king returns home first."""
 CALM: Final = 2
 """Number of bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
 
 
 class HomeTables(NamedTuple):
-    """The costs of pieces by their distances from home, for each side (0: white, 1: black). C is the number of cells.
+    """The costs of pieces at each distance from home, for each side (0: white, 1: black). C is the number of cells.
 
     Attributes
     ----------
@@ -71,7 +71,7 @@ class HomeTables(NamedTuple):
     king_costs : ndarray of int32, shape (C,)
         The cost of the king on each cell.
     black_stuck : int
-        1 if no attacker can have arrived last when all attackers are at home, else 0.
+        1 if no attacker could have arrived last when all attackers are at home, else 0.
     """
 
     most: int
@@ -87,7 +87,8 @@ def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]
 
     All other pieces are assumed to stand as at the start. This is the case when the last pieces return home. If the
     other pieces block every path, the estimate is the number of slides on an empty board plus 3, an allowance for
-    moving a blocking piece away and back. The search only compares costs, so no proof depends on this number.
+    moving a blocking piece away and back. The search uses the costs only for comparisons, so no proof depends on this
+    number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -96,7 +97,7 @@ def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]
 
 
 def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list[bool]) -> list[int]:
-    """Return the cells from which a piece can have slid to a cell when some cells are occupied."""
+    """Return the cells from which a piece could have slid to a cell when some cells are occupied."""
     size, origins = variant.size, build_origins(variant).origins
     rank, file = divmod(cell, size)
     sources = []
@@ -123,7 +124,7 @@ def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: lis
 
 
 def _stuck(variant: Variant, attackers: list[int]) -> bool:
-    """Return whether no attacker can have arrived last when all of them are at home, wherever white's pieces stand."""
+    """Return whether no attacker could have arrived last when all of them are at home, wherever white's pieces are."""
     at, taken = build_origins(variant).attacker_origins, [cell in attackers for cell in range(variant.size**2)]
     return not any(_origins_of(variant, at, home, taken) for home in attackers)
 
@@ -173,7 +174,7 @@ class BeamMemory(NamedTuple):
     Attributes
     ----------
     width : int
-        The number of positions of each ply that are kept.
+        The number of positions that are kept for each ply.
     plies : int
         The maximum length of a game.
     candidates : int
@@ -248,7 +249,7 @@ def new_beam_memory(size: int, width: int, plies: int) -> BeamMemory:
 
 
 class HomesOf(NamedTuple):
-    """The costs and homes of one side. Kernels create it.
+    """The costs and homes of one side. Only kernels create instances of this class.
 
     Attributes
     ----------
@@ -281,7 +282,7 @@ def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
 
 @inlined
 def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
-    """Write the cost of a soldier on each cell, given by the nearest free home. Return the number of free homes."""
+    """Write the cost of a soldier on each cell, using the nearest free home. Return the number of free homes."""
     king = king_of(rules, board)
     for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
@@ -314,7 +315,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
 
 
 class PricedPosition(NamedTuple):
-    """A position whose last ply is to be taken back, with the costs of its pieces. Kernels create it."""
+    """A position whose last ply is to be taken back, with the costs of its pieces."""
 
     place: int
     side: int
@@ -362,7 +363,7 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the cost saved because an un-move leaves a home free.
+    """Return the amount by which the cost decreases because an un-move frees a home.
 
     Either the soldier that left the home or another soldier away from home can use it. The larger saving counts.
     """
@@ -382,8 +383,8 @@ def _gain_of_home(
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether an un-move takes the last attacker home too early.
 
-    When all attackers are at home and none can have arrived last, no further ply of black can be taken back. In this
-    case at most one ply of white can remain: the first ply of the game, if white begins.
+    When all attackers are at home and none of them could have arrived last, no further ply of black can be taken back.
+    In this case, at most one ply of white can remain: the first ply of the game, if white begins.
     """
     return (
         priced.side == 1
@@ -397,7 +398,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 
 @inlined
 def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, record: int) -> int:
-    """Return the cost of the position before a ply. It is lower if the pieces are nearer to their homes."""
+    """Return the cost of the position before a ply. The cost is lower if the pieces are nearer to their homes."""
     rules = beam.lemmas.rules
     start, target, captures = start_of(rules, record), target_of(rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:

@@ -76,7 +76,7 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of the claims. A valid certificate has exactly one."""
+        """Return the names of the claims. A valid certificate makes exactly one claim."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
@@ -95,12 +95,12 @@ def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
 
 
 def encode_moves(moves: Iterable[tuple[int, int]]) -> str:
-    """Return moves, given as pairs of cells (origin, target), as a text in Base64."""
+    """Return moves, given as pairs of cells (origin, target), as Base64 text."""
     return b64encode(bytes(chain.from_iterable(moves))).decode()
 
 
 def decode_moves(text: str) -> list[tuple[int, int]]:
-    """Return the moves encoded in a text. This is the inverse of `encode_moves`."""
+    """Return the moves that a Base64 text encodes. This is the inverse of `encode_moves`."""
     cells = b64decode(text, validate=True)
     if len(cells) % 2:
         raise ValueError("the last move is incomplete")
@@ -119,7 +119,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read the header of a file of certificates. Return it with an iterator of line numbers and certificates."""
+    """Read a file of certificates. Return its header, and an iterator over line numbers and certificates."""
     subject = f"certificate file {excerpt(str(path))}"
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)
@@ -149,7 +149,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
 
 
 def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
-    """Yield the lines of a file. Raise `InputError` at a line that is damaged, too long or cut short."""
+    """Yield the lines of a file. Raise `InputError` if a line is damaged, too long or cut short."""
     number = 1
     try:
         while line := stream.readline(_MOST_LINE + 1):

@@ -1,9 +1,9 @@
 """An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
 
-It uses `tablut.rules.NaiveGame` and the variant's data, but none of the search, the compiled lemmas or the compiled
+It uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the compiled
 sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions
-according to the definition in the docs, so an error in `tablut.indexing` would be found. Only the ranks of final
-placements have no second implementation besides `tablut.indexing.EndingIndex`. Numbers are drawn with numpy's
+according to the definition in the docs, so an error in `tablut.indexing` would be found. The ranks of final placements
+are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are drawn with numpy's
 generator, and the intervals are computed by a different function of scipy. Pockets are found by `PlainReach`, so they
 are checked here by different code, move by move.
 """
@@ -79,7 +79,7 @@ class PlainReach(Arrivals):
         return None if any(True for _ in self.predecessors(position)) else "last_move"
 
     def no_last_capture(self, position: NaivePosition) -> bool:
-        """Return whether soldiers are missing although no piece of either side can have made the last capture."""
+        """Return whether soldiers are missing although no piece of either side could have made the last capture."""
         rules, pieces = self.variant.rules, list(position.pieces.values())
         attackers, defenders = pieces.count("b"), pieces.count("w")
         if (attackers, defenders) == (self.most["b"], self.most["w"]):
@@ -103,7 +103,7 @@ class PlainReach(Arrivals):
         return any(sum(position.piece(cell) == "b" for cell in cells) > garrison for cells, garrison in self.camps)
 
     def immobile(self, position: NaivePosition) -> bool:
-        """Return whether the ply that led to a position ended the game because a side has no move."""
+        """Return whether the ply that led to a position ended the game because a side had no move."""
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
         )
@@ -190,7 +190,7 @@ def _ways(reach: PlainReach, king: Cell, attackers: int, defenders: int) -> int:
 
 
 def plain_size(reach: PlainReach) -> int:
-    """Return the number of positions, with either side to move."""
+    """Return the number of counted positions, with either side to move."""
     return 2 * sum(
         _ways(reach, king, attackers, defenders)
         for attackers in range(1, reach.most["b"] + 1)
@@ -221,7 +221,7 @@ def plain_position(reach: PlainReach, number: int) -> NaivePosition:
 
 
 def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
-    """Return the combination with a given rank. Its cells are determined from the last one to the first."""
+    """Return the combination with a given rank. The cells are determined in reverse order."""
     chosen = []
     for number in range(count, 0, -1):
         place = max(place for place in range(number - 1, len(cells)) if comb(place, number) <= rank)
@@ -231,7 +231,7 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the position number of a sample: the first number below ``size`` in its stream of numpy's Philox."""
+    """Return the position number of a sample: the first number below ``size`` in its stream from numpy's Philox."""
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)
@@ -268,7 +268,7 @@ class CheckedSamples(NamedTuple):
 
 
 class Checker:
-    """A checker of the certificates of one variant. Each check returns an objection, or None if there is none."""
+    """A checker of the certificates of one variant. Each check returns a description of a fault, or None."""
 
     def __init__(self, variant: Variant, space: SampledSpace = "undecided") -> None:
         self.variant, self.space = variant, space
@@ -286,7 +286,7 @@ class Checker:
         return plain_size(self.reach) if self.space == "undecided" else self.endings.size
 
     def position(self, number: int) -> NaivePosition:
-        """Return the position with a given number, by the naive index."""
+        """Return the position with a given number, using the naive index."""
         return plain_position(self.reach, number)
 
     def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
@@ -348,11 +348,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares are locked, so that a position is unreachable."""
+        """Check that the pieces on the given squares are locked, so that a position is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on some squares form a pocket, so that a position is unreachable."""
+        """Check that the pieces on the given squares form a pocket, so that a position is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(
@@ -375,10 +375,10 @@ class Checker:
         return None
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece of a set can have arrived last, by a move that captures no other piece of the set.
+        """Return whether a piece of a set could have arrived last, by a move that captures no other piece of the set.
 
-        Only the pieces of the set and a king are on the board. With a depth of two, the set before that move must not
-        be locked either.
+        Only the pieces of the set and a king are on the board. If the depth is 2, the set before this move must not be
+        locked either.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}
@@ -402,7 +402,11 @@ class Checker:
         return False
 
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
-        """Return whether a set is unreachable: peeling leaves pieces that do not all stand as at the start."""
+        """Return whether a set of pieces is unreachable.
+
+        Pieces that could have arrived last are removed one by one. The set is unreachable if one of the remaining
+        pieces does not stand as at the start.
+        """
         left = dict(pieces)
         while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:
             del left[free]
@@ -457,7 +461,7 @@ def check_file(
     path : Path
         The file of certificates.
     variant_named : callable
-        Returns the variant with a given name, like `tablut.variants.load_variant`.
+        Function that returns the variant with a given name, such as `tablut.variants.load_variant`.
     advance : callable
         Function that is called with the number of certificates checked since the last call, to report progress.
 
@@ -476,7 +480,7 @@ def check_file(
     header, certificates = read_file(path)
     variant, subject = variant_named(header.variant), f"certificate file {excerpt(str(path))}"
     if variant.digest != header.digest:
-        raise InputError(f"belongs to other rules than those of {variant.name!r}", subject=subject)
+        raise InputError(f"was made with rules other than {variant.name!r}", subject=subject)
     checker = Checker(variant, header.space)
     failures: list[str] = []
     counts = {"reachable": 0, "unreachable": 0, "unknown": 0}

@@ -2,7 +2,7 @@
 
 A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. The
 result and the certificates of a chunk are stored in one file (`tablut.work.parts`). The folder does not record the
-number of samples for the lemmas, so an estimate can be continued with more of them.
+number of samples for the lemmas, so more of these samples can be added later.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ from tablut.work.records import Count, Digest, Part, Record, digest_of, read_mod
 
 
 class SampleTally(NamedTuple):
-    """The numbers of samples by result. ``inside`` is the share of the space that is not counted as unreachable."""
+    """The numbers of samples by result.
+
+    ``inside`` is the share of the space that remains after the placements counted as unreachable are excluded.
+    """
 
     n: int
     reachable: int
@@ -43,7 +46,7 @@ class SampleTally(NamedTuple):
 
 
 class SpaceSizes(NamedTuple):
-    """The sizes of a space: counted positions and classes, and the order of the group of symmetries."""
+    """The numbers of counted positions and classes in a space, and the order of its symmetry group."""
 
     counted: int
     classes: int
@@ -65,11 +68,12 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
     Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were tried
-    on more samples than the search for games, the share is a product of two shares: the share of samples that pass the
-    lemmas, and the share of reachable samples among these. Each factor then has an interval at the level
-    ``1 - alpha / 2``, so that both hold simultaneously at ``1 - alpha`` or better, even if they are not independent.
-    Part of the space is counted exactly as unreachable. Samples in this part are left out, and the exact share of the
-    rest of the space is a further factor.
+    on more samples than the search for games, the share is a product of two factors. These are the share of samples
+    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level
+    ``1 - alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
+    independent.
+    Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are left out, and
+    the exact share of the rest of the space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -84,7 +88,7 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the range of the number of positions, given an interval of the share. It is rounded outwards."""
+    """Return the range of the number of positions, given an interval of the share. The range is rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
@@ -92,8 +96,8 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
     """Return the interval of the reachable share of classes, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the order of the group. It exceeds this
-    quotient by at most as much as the number of all classes exceeds the quotient for all positions.
+    reached classes is at least the number of reached positions divided by the order of the group. The excess over this
+    quotient is at most the excess of the number of all classes over the corresponding quotient for all positions.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -121,7 +125,7 @@ class EstimateHead(Record):
     seed: str
     samples: Count
     surviving: str
-    """The result of `surviving`. Every chunk counts the samples excluded by it, so it must not change."""
+    """The result of `surviving`. Every chunk depends on the locked sets behind this number, so it must not change."""
 
 
 class ChunkStats(Part):
@@ -134,9 +138,9 @@ class ChunkStats(Part):
     def _counts_add_up(self) -> Self:
         counts = self.result.get("lemmas")
         if not isinstance(counts, list) or not all(isinstance(count, int) for count in counts):
-            raise ValueError("result.lemmas: are not counts")
+            raise ValueError("result.lemmas: is not a list of counts")
         if sum(counts) != self.count:
-            raise ValueError("result.lemmas: do not add up to the samples")
+            raise ValueError("result.lemmas: does not add up to the number of samples")
         return self
 
 
@@ -214,8 +218,8 @@ class ChunkPlan:
     def place(self, chunk: Chunk) -> tuple[Owner, Path]:
         """Return the owner and the path of a chunk's file.
 
-        The owner depends on the number of samples in the chunk. So if an estimate is continued with more samples for
-        the lemmas, its last chunk gets another owner.
+        The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
+        lemmas, its last chunk therefore gets a different owner.
         """
         size = _GAME_SAMPLES if chunk.stage == "samples" else _LEMMA_SAMPLES
         plan = digest_of([self.head, chunk.name, chunk.count])
@@ -224,7 +228,7 @@ class ChunkPlan:
 
 
 def open_chunk(path: Path) -> PartFile[Any]:
-    """Open the file of a chunk, and check its whole contents."""
+    """Open the file of a chunk, and check all of its contents."""
     part = open_part(path, ChunkStats)
     part.check()
     return part

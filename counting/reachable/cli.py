@@ -1,4 +1,4 @@
-"""``tablut reachable``: estimate the reachable share of the counted space, and check its certificates."""
+"""The commands ``tablut reachable``, which estimate the reachable share of the counted space and check certificates."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ _WHY = {
 @whole("--samples", default=1000, least=1, most=10**9, help="Number of samples for which reachability is decided.")
 @seed_option("Seed of the samples.", 1)
 @choice(
-    "--space", words=("undecided", "decided"), default="undecided", help="Undecided positions, or final placements."
+    "--space",
+    words=("undecided", "decided"),
+    default="undecided",
+    help="Sample undecided positions or final placements.",
 )
 @whole(
     "--lemma-samples",
@@ -43,17 +46,17 @@ _WHY = {
     most=10**12,
     help="Number of samples on which the lemmas are tried. [default: --samples]",
 )
-@option("--certificates", metavar="FILE", help="File for all certificates; compressed if it ends in .gz.")
-@whole("--check", "checks", default=50, least=0, help="Number of certificates to check at once by the plain rules.")
+@option("--certificates", metavar="FILE", help="File for all certificates; compressed if its name ends in .gz.")
+@whole("--check", "checks", default=50, least=0, help="Number of certificates to check with the plain rules.")
 @long_work(
     "Number of chunks of samples processed in parallel.",
-    "Folder for finished chunks of samples, from which a run resumes.",
+    "Folder in which finished chunks of samples are stored, so that a run can be resumed.",
 )
 def estimate_command(rules: Variant, seed: int, work: LongWork, **sampling: Any) -> Reply:
     """Estimate the reachable share from random samples.
 
-    Each sample is a position that the bound counts. It is decided by a lemma that excludes it, by a
-    proof game that reaches it, or by its complete backward tree, if that does not contain the
+    Each sample is a position that the bound counts. It is reachable if a proof game leads to it. It
+    is unreachable if a lemma excludes it, or if its complete backward tree does not contain the
     start.
     """
     from counting.reachable.estimation import estimate
@@ -132,12 +135,12 @@ class _CheckedCertificates(Result):
 
 @app.command("check")
 @argument("file", metavar="FILE", help="File written by `estimate --certificates`.")
-@variant_option("Rule set, as a name or a TOML file. [default: as named in the file]")
+@variant_option("Name of a rule set, or a TOML file. [default: the rule set named in FILE]")
 def check_command(file: str, variant: str | None) -> Reply:
-    """Check certificates with the plain rules alone.
+    """Check the certificates of an estimate, using only the plain rules.
 
-    The samples are drawn again, every proof game is replayed and every lemma is derived again. Exit
-    code 1: a certificate is wrong.
+    Every sample is drawn again, every proof game is replayed, and every lemma is applied again. The
+    exit code is 1 if a certificate is wrong.
     """
     from counting.reachable.checker import check_file
 

@@ -1,12 +1,13 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``. The rank is given by `tablut.indexing.PlacementIndex`; the side is 0 if
-white is to move, 1 if black is. Every sample has its own random stream, so each one can be drawn again separately. The
-stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and the second
-counter word ``i``. It consists of pairs of words, truncated to the number of bits of the size of the space. The sample
-is the first number in the stream that is below the size. So all numbers are equally probable, and no sample depends on
-how the work was divided. `draw_number` uses numpy's implementation of Philox. `drawn` is a compiled version for samples
-that are tested only by the lemmas. Both give the same numbers.
+A *position number* is ``2 * rank + side``. The rank is given by `tablut.indexing.PlacementIndex`. The side is 0 if
+white is to move and 1 if black is to move. Every sample has a separate random stream, so it can be drawn again without
+the other samples. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key
+``s`` and the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of
+the largest position number. The sample is the first number in the stream that is less than the size of the space. So
+all numbers are equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
+implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
+same numbers.
 
 Numbers and sets of 128 bits are stored as two words (uint64), the low one first. See `tablut.engine.jit` for the types.
 
@@ -47,7 +48,10 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, given by its five leading bits and its length. Larger words have larger buckets."""
+    """Return the bucket of a word, which is determined by the length and the five leading bits of the word.
+
+    The number of the bucket increases with the word.
+    """
     shift = 59 - leading_zeros(value | U64(16))
     return shift * 16 + I64(value >> U64(shift))
 
@@ -66,8 +70,8 @@ class DrawTables(NamedTuple):
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
-        The numbers of cells, of cells for the king, and of tiers, and the number of bits that store a king's cell. A
-        tier consists of all placements with the same material.
+        The number of cells, the number of cells for the king, the number of tiers, and the number of bits that store
+        the king's cell. A tier consists of all placements with the same material.
     size, mask : ndarray of uint64, shape (2,)
         The number of positions, and a mask with the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
@@ -87,12 +91,12 @@ class DrawTables(NamedTuple):
     tier_at : ndarray of int16, flat
         The tier of the smallest position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
-        The number of king's cells divided by the size of each tier.
+        For each tier, the number of king's cells divided by the size of the tier.
     places : ndarray of uint8, flat
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
-        At index ``number of the king's cell * cells + place``, the cell of this place. For each king's cell, places
-        number the cells on which defenders may stand.
+        At index ``k * cells + place``, the cell of a place if the king stands on its ``k``-th cell. For each cell of
+        the king, the places number the cells on which defenders may stand.
     """
 
     cells: int
@@ -182,7 +186,7 @@ def _defender_cells(kings: list[int], free: list[int], cells: int) -> NDArray[np
 
 
 BATCH: Final = 16
-"""Number of positions that are unranked together."""
+"""Number of positions that are unranked at a time."""
 BATCH_ROWS: Final = 10
 """Number of words for each position of a batch.
 
@@ -212,7 +216,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the position number of a sample, like `draw_number`."""
+    """Return the position number of a sample. `draw_number` returns the same number."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -228,14 +232,14 @@ def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint6
 Bits = tuple[np.uint64, np.uint64]
 """A set of cells in a kernel, as two words."""
 Placed = tuple[Bits, Bits, int, int, int, int]
-"""A position in a kernel: attackers, defenders, king's cell, side to move, number of attackers and of defenders."""
+"""A position in a kernel: attackers, defenders, king's cell, side to move, number of attackers, number of defenders."""
 
 
 @inlined
 def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tuple[int, np.uint64]:
     """Return the last place of a combination of ``number`` places, and the rank of the remaining places."""
     place = I64(draw.places[(number << 10) + bucket_of(rank)])
-    # The guess for the bucket is never too large. It is usually right; otherwise it is nearly always too small by one.
+    # The guess for the bucket is never too large. It is usually correct, and otherwise nearly always too small by one.
     first, second = draw.binomial[row + place], draw.binomial[row + place + 1]
     above = second <= rank
     place, first = place + I64(above), second if above else first
@@ -247,7 +251,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Decode a position number into an entry of a batch, with ranks for the sets of soldiers; see `place_soldiers`."""
+    """Decode a position number into an entry of a batch. `place_soldiers` then decodes the ranks of the soldiers."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)
@@ -306,7 +310,7 @@ def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> N
 
 @inlined
 def placed(draw: DrawTables, batch: NDArray[np.uint64], entry: int) -> Placed:
-    """Return the position of an entry of a batch."""
+    """Return the position that is stored in an entry of a batch."""
     cells = advance(batch, _CELLS * BATCH + entry)
     white = cells[2 * BATCH], cells[3 * BATCH]
     king = draw.king_cells[I64(batch[_KING * BATCH + entry])]
@@ -334,7 +338,7 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 @kernel
 def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions, shape (n, W), that belong to position numbers, shape (n, 2)."""
+    """Write the packed positions, shape (n, W), with the given position numbers, shape (n, 2)."""
     x = flat(tables)
     width = rows.shape[1]
     scratch = np.empty(BATCH_ROWS * BATCH, dtype=np.uint64)
@@ -370,7 +374,7 @@ class Drawer:
         return self.positions(numbers), numbers
 
     def positions(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return the packed positions that belong to position numbers, uint64 of shape (n, W)."""
+        """Return the packed positions with the given position numbers, uint64 of shape (n, W)."""
         for number in numbers:
             if not 0 <= number < self.size:
                 why = f"must be from 0 to {self.size - 1} in {self.variant.name}"

@@ -1,11 +1,11 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is listed.
-The lemmas take about a microsecond per sample, so they can be tried on many more samples than the search for games. The
-share is then a product of two factors, and its interval accounts for the uncertainty of both.
+The lemmas take about a microsecond per sample, so they can be applied to many more samples than the search for games.
+The share is then a product of two factors, and its interval accounts for the uncertainty of both.
 
-Samples are divided into chunks. The result of a chunk depends only on the seed and on which samples it contains. So a
-run that was stopped can be resumed, and the number of threads does not affect the result.
+Samples are divided into chunks. The result of a chunk depends only on the seed and on its range of samples. So a run
+that was stopped can be resumed, and the number of threads does not affect the result.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from tablut.work.run import PartTask, Scheduler, open_scheduler, run_parts
 
 @lru_cache(maxsize=32)
 def space_sizes(variant: Variant, space: SampledSpace) -> SpaceSizes:
-    """Return the sizes of a space."""
+    """Return the numbers of positions and classes in a space, and the order of its symmetry group."""
     group, known = engine_for(variant).group, spaces(variant)
     if space == "undecided":
         return SpaceSizes(drawer_for(variant).size, 2 * classes(known["no_end"], group), len(group))
@@ -95,7 +95,7 @@ class GameStage(Result):
 
 
 class Positions(Result):
-    """The range of the number of reachable positions, from the 99 % interval."""
+    """The range of the number of reachable positions, computed from the 99 % interval."""
 
     low: ExactInt
     high: ExactInt
@@ -148,17 +148,20 @@ class ReachableEstimate(Result):
 
 
 def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
-    """Return the results of all chunks before the first undecided one. An interrupted run can report these."""
+    """Return the results of all chunks before the first undecided chunk. An interrupted run can report them."""
     return [results[chunk.name] for chunk in takewhile(lambda chunk: chunk.name in results, chunks)]
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum over all results of the values under a key, or of one entry of each of these values."""
+    """Return the sum of a value over all results. ``place`` selects one entry if the value is a list."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 
 def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> SampleTally:
-    """Return the sums over all chunks that are decided."""
+    """Return the sums of the results of all decided chunks.
+
+    With ``placements``, a placement counts as reachable if it can be reached with either side to move.
+    """
     games, lemmas = _decided(plan.games(), results), _decided(plan.lemmas(), results)
     n, found, unknown = sum(sum(result["lemmas"]) for result in games), _total(games, "found"), _total(games, "unknown")
     passing = [0]
@@ -285,7 +288,7 @@ _QUICK_TREE: Final = 200
 
 @dataclass(frozen=True)
 class _Task(PartTask):
-    """A chunk to decide and to store, with all data that a worker needs."""
+    """A chunk to be decided and stored, with all data that a worker needs."""
 
     plan: ChunkPlan
     chunk: Chunk

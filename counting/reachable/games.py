@@ -1,9 +1,9 @@
-"""Decisions on whether samples are reachable, by proof games, whole backward trees and last plies.
+"""Decisions on whether samples are reachable, based on proof games, whole backward trees and last plies.
 
 A proof game is found by a backward beam search (`counting.reachable.beam`).
 
-The *backward tree* of a position is the set of all positions found by taking back plies from it repeatedly, where
-positions that a lemma excludes are dropped. It includes the position itself. The tree is listed if it is small enough.
+The *backward tree* of a position is the set of all positions that are found by repeatedly taking back plies from it.
+Positions that a lemma excludes are dropped. The tree includes the position itself. It is listed if it is small enough.
 Positions are compared word by word, never by a hash. If a complete backward tree does not contain the start, the
 position is unreachable.
 """
@@ -141,11 +141,11 @@ EFFORTS: Final = (
     Effort(400, MOST_PLIES, 30),
     Effort(2000, MOST_PLIES),
 )
-"""The searches that are tried in turn until one succeeds."""
+"""The searches that are tried one after another until one of them succeeds."""
 
 
 class ProofGame(NamedTuple):
-    """The result of the search for a game to one position: a status and, if a game was found, its moves."""
+    """The result of the search for a game to one position: a status and, if a game was found, the moves of the game."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()
@@ -161,7 +161,7 @@ class GameFinder:
     def find(
         self, boards: NDArray[np.uint32], *, seed: int = 1, efforts: tuple[Effort, ...] = EFFORTS
     ) -> list[ProofGame]:
-        """Search for a game to each position, with increasing effort until one is found."""
+        """Search for a game to each position, with increasing effort until a game is found."""
         results = [ProofGame("unknown")] * len(boards)
         open_rows = np.arange(len(boards))
         for width, plies, shake in efforts:
@@ -212,8 +212,8 @@ class FamilyTables(NamedTuple):
 def surviving(variant: Variant) -> int:
     """Return the number of undecided placements that contain no locked set of a published family.
 
-    The exclusions shipped with some variants define such a family of locked sets. For any other variant, the number of
-    all undecided placements is returned.
+    The exclusions shipped with some variants define such a family. For any other variant, return the number of all
+    undecided placements.
     """
     record = published_exclusions(variant.digest)
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
@@ -221,7 +221,7 @@ def surviving(variant: Variant) -> int:
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family of locked sets by which `surviving` excludes placements."""
+    """Return the family of locked sets that `surviving` uses to exclude placements."""
     record = published_exclusions(variant.digest)
     sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
     if record is not None and spaces(variant)["excluded_no_end"].kings:
@@ -313,7 +313,7 @@ Settled = tuple[dict[str, Any], list[PositionCertificate]]
 
 
 def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **more: Any) -> Settled:
-    """Return the results for samples from ``first`` on, and their certificates, given the claim of each."""
+    """Return the results for samples from ``first`` on, and their certificates, given a claim for each sample."""
     certificates = [
         PositionCertificate(i=first + place, n=str(number), **claim)
         for place, (number, claim) in enumerate(zip(numbers, claims, strict=True))
@@ -364,7 +364,10 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return how many positions are reachable with the other side to move, and for how many this is unknown."""
+    """Return the number of positions that are reachable with the other side to move.
+
+    Also return the number of positions for which this is unknown.
+    """
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
@@ -416,7 +419,7 @@ _MOVE: Final = (1 << 14) - 1
 
 
 class LastPlies(NamedTuple):
-    """The plies that can have led to final placements.
+    """The plies that could have led to final placements.
 
     Attributes
     ----------
@@ -456,7 +459,7 @@ def _leads(
 ) -> bool:
     """Write the position that results from an un-move to ``before``.
 
-    Return whether the ply, played from there, leads back to the final placement and has the given outcome.
+    Return whether the ply, played from this position, leads back to the final placement and has the given outcome.
     """
     for place in range(board_items(t.size)):
         before[place] = board[place]
@@ -514,7 +517,7 @@ def _last_plies(
             if (own_pieces(line_of(board, rank), side) >> file) & 1 == 0:
                 continue
             royal = side == 0 and cell == king
-            # Only a move of the king is an escape, and only an attacker next to the king can have captured it.
+            # Only a move of the king is an escape, and only an attacker next to the king could have captured it.
             if (outcome == KING_ESCAPED and not royal) or (outcome == KING_CAPTURED and not _beside(t, king, cell)):
                 continue
             for number in range(_un_moves_to(t, r, board, cell, I64(2) if royal else 1 - side, records)):
@@ -591,9 +594,9 @@ def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settl
 def _games_before(
     variant: Variant, plies: LastPlies, rows: dict[int, list[int]], seed: int
 ) -> dict[int, tuple[int, ProofGame]]:
-    """Return a last ply of each final placement, with a game to the position before it, if such a game is found.
+    """Return, for each final placement, a last ply and a game to the position before it, if a game is found.
 
-    First all last plies are tried with little effort, then with more effort.
+    All last plies are first tried with little effort, and then with more effort.
     """
     finder, games = finder_for(variant), dict[int, tuple[int, "ProofGame"]]()
     hopeless: set[int] = set()

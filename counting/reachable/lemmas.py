@@ -1,18 +1,18 @@
-"""Compiled lemmas that prove placements unreachable. The lemmas are proved in ``docs/reachable.md``.
+"""Compiled lemmas that prove placements unreachable.
 
-The lemmas take about a microsecond for a placement.
+The lemmas are proved in ``docs/reachable.md``. They take about a microsecond per placement.
 
 `lemma` returns the number of the lemma that excludes a counted placement, or 0 if no lemma applies. Lemmas are numbered
 from 1 in the order of `counting.reachable.checker.LEMMAS`. To find locked pieces, `lemma` repeatedly removes a piece
-that can have arrived last among the remaining ones. This is called *peeling*. The pieces that cannot be removed are
+that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that cannot be removed are
 locked, unless all of them stand as at the start.
 
 `placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in *rounds*. A round removes all
-pieces that can have come from an adjacent empty cell and that surely capture nothing on arrival. A piece that can have
-arrived last in a set can also have arrived last in any subset that contains it. So the order of removal does not
-matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide whether a piece can be
-removed, it keeps the piece. The few pieces that remain at the end are removed one by one, with the exact test. A test
-checks that both methods agree.
+pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
+could have arrived last in a set could also have arrived last in any subset that contains the piece. So the order of
+removal does not matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide whether
+a piece can be removed, it keeps the piece. The exact test is then applied to the few pieces that remain at the end, one
+by one. The unit tests check that both methods agree.
 """
 
 from __future__ import annotations
@@ -72,12 +72,14 @@ LAST_MOVE: Final = 5
 
 
 class LemmaTables(NamedTuple):
-    """The tables of a variant for the lemmas. A set of cells has two words; directions are west, south, east, north.
+    """The tables of a variant for the lemmas.
+
+    A set of cells is stored as two words. The directions are west, south, east and north, in this order.
 
     Attributes
     ----------
     rules, origins
-        The tables of the rules, and of the cells from which pieces can have come. N is the size of the board.
+        The tables of the rules, and of the cells from which pieces could have come. N is the size of the board.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -85,12 +87,12 @@ class LemmaTables(NamedTuple):
     garrisons : ndarray of int64, shape (camps,)
         The numbers of attackers in these camps at the start.
     comes : ndarray of uint64, shape (3 * 4 * 2,)
-        For each kind (attacker, defender, king) and direction, the cells that such a piece can reach from the adjacent
-        cell.
+        For each kind of piece (attacker, defender, king) and direction, the cells that the piece can reach from the
+        adjacent cell.
     goes : ndarray of uint64, shape (2 * 4 * 2,)
-        For each kind of soldier and direction, the cells from which such a soldier can move to the adjacent cell.
+        For each kind of soldier and direction, the cells from which the soldier can move to the adjacent cell.
     anvils : ndarray of uint64, shape (2 * 2,)
-        Terrain that can be hostile to attackers, and to defenders.
+        The terrain that can be hostile to attackers, followed by the terrain that can be hostile to defenders.
     exposed : ndarray of uint64, shape (2,)
         The cells on which a soldier can be captured.
     inner : ndarray of uint64, shape (2,)
@@ -98,7 +100,7 @@ class LemmaTables(NamedTuple):
     doubtful : ndarray of uint64, shape (2,)
         The cells on which a round may misjudge a soldier if the king has been removed; see `_doubtful`.
     start : ndarray of uint64, shape (2 * 2,)
-        The cells of the attackers at the start, and the cells of the defenders.
+        The cells of the attackers at the start, followed by the cells of the defenders.
     """
 
     rules: Tables
@@ -117,7 +119,7 @@ class LemmaTables(NamedTuple):
 
 @inlined
 def without_last_capture(lemmas: LemmaTables, attackers: int, defenders: int) -> bool:
-    """Return whether soldiers are missing although no piece of either side can have made the last capture."""
+    """Return whether soldiers are missing although no piece of either side could have made the last capture."""
     origins, armed = lemmas.origins, defenders + lemmas.rules.king_armed
     if attackers == origins.attackers and defenders == origins.defenders:
         return False
@@ -142,13 +144,15 @@ def _overfull_camp(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
-    """Return whether a piece that arrives last in a set captures another. ``king`` is -1 if the set has no king."""
+    """Return whether a piece that arrives last in a set captures another piece of the set.
+
+    ``king`` is -1 if the set has no king.
+    """
     if king >= 0:
         return would_capture(rules, left, I64(kind == 0), cell, king)
     # The king may or may not have stood on the castle, so the piece must capture in both cases. It is enough to test
-    # the case in which a capture is harder. If black captures, this is a king on the castle. If white captures, it is
-    # the empty castle if the king is armed, since an armed king on the castle serves as an anvil too; otherwise it is a
-    # king on the castle.
+    # the case in which a capture is harder. If white captures and the king is armed, this is an empty castle, since an
+    # armed king on the castle also serves as an anvil. In all other cases, it is a castle with the king on it.
     if kind == 0:
         return captures_at(rules, left, 1, cell, rules.castle) != 0
     return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else rules.castle) != 0
@@ -156,7 +160,7 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
 
 @inlined
 def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
-    """Repeatedly remove a piece that can have arrived last among the remaining ones.
+    """Repeatedly remove a piece that could have arrived last among the remaining pieces.
 
     Return the king's cell, or -1 if the king was removed.
     """
@@ -186,7 +190,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set stands on a cell on which a piece of its kind stands at the start."""
+    """Return whether every piece of a set stands where a piece of its kind stands at the start."""
     rules, start_board = lemmas.rules, lemmas.origins.start
     home = king_of(rules, start_board)
     home_rank, home_file = coordinates(rules, home)
@@ -220,7 +224,7 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @called
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0.
+    """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
 
     If this is the lemma of locked pieces, ``left`` receives the pieces that remain after peeling.
     """
@@ -244,7 +248,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
 def _lemmas_of_boards(
     tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the lemma of each board, shape (n, 2N + 4), to ``codes``, shape (n,).
+    """Write the number of the lemma that excludes each board, shape (n, 2N + 4), to ``codes``, shape (n,).
 
     ``left`` receives the pieces that remain on each board after peeling. If it is shorter than ``boards``, its last
     board is reused for the remaining boards.
@@ -264,7 +268,7 @@ class Lemmas:
         self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
-        """Return the lemma that excludes each position, or 0. ``left`` receives the locked pieces, if any."""
+        """Return the number of the lemma that excludes each position, or 0. Write the locked pieces to ``left``."""
         codes = np.empty(len(boards), dtype=np.uint8)
         scratch = np.empty_like(boards[:1]) if left is None else left
         _lemmas_of_boards(self.tables, np.ascontiguousarray(boards), scratch, codes)
@@ -389,7 +393,7 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
     The set may include the cells of other pieces.
     """
-    # Any attacker next to the king may have been the last to arrive of the attackers that capture it.
+    # Any attacker next to the king may have arrived last among the attackers that capture the king.
     size = lemmas.rules.size
     beside = join(
         join(shifted_up(king, 1), shifted_down(king, 1)), join(shifted_up(king, size), shifted_down(king, size))
@@ -405,7 +409,7 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the union of four sets, without the cells whose neighbour is occupied.
 
-    For each set, the neighbour in one direction counts.
+    The name of each set is the direction of the neighbour that matters.
     """
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))
@@ -414,14 +418,14 @@ def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken
 
 @inlined
 def _of_kinds(lemmas: LemmaTables, way: int, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the pieces that can have come to their cells from the adjacent cell in one direction."""
+    """Return the pieces that could have come to their cells from the adjacent cell in one direction."""
     soldiers = join(meet(black, set_at(lemmas.comes, way)), meet(white, set_at(lemmas.comes, 4 + way)))
     return join(soldiers, meet(king, set_at(lemmas.comes, 8 + way)))
 
 
 @inlined
 def _can_step(lemmas: LemmaTables, kind: int, own: Bits, taken: Bits) -> bool:
-    """Return whether some soldier of a kind can move to an adjacent cell."""
+    """Return whether any soldier of a given kind can move to an adjacent cell."""
     west, south = meet(own, set_at(lemmas.goes, 4 * kind)), meet(own, set_at(lemmas.goes, 4 * kind + 1))
     east, north = meet(own, set_at(lemmas.goes, 4 * kind + 2)), meet(own, set_at(lemmas.goes, 4 * kind + 3))
     return not is_empty(_stepping(lemmas.rules.size, west, south, east, north, taken))
@@ -442,7 +446,10 @@ def _put(rules: Tables, board: NDArray[np.uint32], black: Bits, white: Bits) -> 
 
 @inlined
 def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0, or -1 if the rounds cannot decide it."""
+    """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
+
+    Return -1 if the rounds cannot decide this.
+    """
     black, white, king, side, attackers, defenders = position
     rules, size, at_king = lemmas.rules, lemmas.rules.size, bit_of(king)
     if lemmas.camps != 0 or without_last_capture(lemmas, attackers, defenders):
@@ -482,7 +489,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 
 @inlined
 def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
+    """Return the same number as `lemma` for a counted position that is given as sets of cells."""
     code = _quick_lemma(lemmas, position, left)
     if code >= 0:
         return code
@@ -498,7 +505,7 @@ def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uin
 
 @inlined
 def board_lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
-    """Return the lemma that excludes a counted position, or 0, with the same result as `lemma`."""
+    """Return the same number as `lemma` for a counted position that is given as a board."""
     rules, size, king = lemmas.rules, lemmas.rules.size, king_of(lemmas.rules, board)
     black, white = (U64(0), U64(0)), (U64(0), U64(0))
     for rank in range(size - 1, -1, -1):

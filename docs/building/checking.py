@@ -1,7 +1,7 @@
 """Check the claims of the documentation against the packages: ``python -m docs.building.checking``.
 
-The program prints each claim that does not hold, and its exit code is 1 if there are any. Sphinx itself checks the
-links between pages, and that every page is in a table of contents; `tests/test_docs.py` runs the blocks of code.
+The program prints each claim that does not hold, and exits with code 1 if there is one. Sphinx itself checks the links
+between pages, and that every page is in a table of contents; `tests/test_docs.py` runs the code blocks.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ FOREIGN = {"census.json", "ply-006.json", "count-007.json", "zarr.json", "my-rul
 
 @cache
 def _help_of(name: str) -> str:
-    """Return the help of a command or of a group, or an empty text if there is no such command."""
+    """Return the help text of a command or a group, or an empty string if there is no such command."""
     out = StringIO()
     with redirect_stdout(out), redirect_stderr(StringIO()):
         code = run(["help", *name.split()])
@@ -54,7 +54,7 @@ def _help_of(name: str) -> str:
 
 
 def commands(page: Path) -> Iterator[str]:
-    """Yield the commands and options in the text of a page that do not exist."""
+    """Yield the non-existent commands and options that a page mentions."""
     for span in spans(read(page)):
         words = span.split()[1:]
         if not re.match(r"tablut [a-z]", span) or words[0] == "help":
@@ -75,7 +75,7 @@ def _files() -> frozenset[str]:
 
 
 def names(page: Path) -> Iterator[str]:
-    """Yield the files and the dotted names in the text of a page that do not exist."""
+    """Yield the non-existent files, folders and dotted names that a page mentions."""
     made = {block.marks["file"] for block in blocks_of(read(page)) if "file" in block.marks} | FOREIGN
     entry_points = re.findall(r'entry-points\."([\w.]+)"', read(ROOT / "pyproject.toml"))
     for span in spans(read(page)):
@@ -90,7 +90,7 @@ def names(page: Path) -> Iterator[str]:
 
 
 def _exists(name: str) -> bool:
-    """Return whether a dotted name is a module or an attribute of one."""
+    """Return whether a dotted name refers to a module or to an attribute of a module."""
     parts = name.split(".")
     for count in range(len(parts), 0, -1):
         try:
@@ -106,7 +106,7 @@ def _exists(name: str) -> bool:
 
 
 def broken_links(page: Path) -> Iterator[str]:
-    """Yield the broken links of a page; Sphinx checks only the pages that it builds."""
+    """Yield the broken links on a page. Sphinx itself checks only the pages that it builds."""
     for target in links(read(page)):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
@@ -115,7 +115,10 @@ def broken_links(page: Path) -> Iterator[str]:
 
 
 def stale_pictures() -> Iterator[str]:
-    """Yield the pictures that are out of date, that do not occur on any page, or that have no description."""
+    """Yield the pictures that are out of date or that no page shows with a description.
+
+    Also yield the tutorials without a notebook, and the notebooks without a tutorial.
+    """
     for path, text in pictures().items():
         if not path.exists() or read(path) != text:
             yield f"{path.relative_to(ROOT)}: is out of date, run python -m docs.building.pictures"
@@ -133,7 +136,7 @@ def stale_pictures() -> Iterator[str]:
 
 
 def blocks() -> Iterator[str]:
-    """Yield the blocks that are neither run nor used, unless a mark gives the reason, and the invalid sample files."""
+    """Yield the code blocks that are neither run nor used without a mark that explains this, and invalid samples."""
     for page in PAGES:
         found = blocks_of(read(page))
         for number, block in enumerate(found):
@@ -173,7 +176,7 @@ def rows_of(page: str, first: str) -> Iterator[list[str]]:
 
 
 def tables() -> Iterator[str]:
-    """Yield the rows of tables that differ from the stored results, the rules or the code."""
+    """Yield the table rows that contradict the stored results, the rules or the code."""
     for name, positions, classes, children, *_ in rows_of("notes/census.md", "census | positions | classes"):
         if positions:
             stored = censuses()[name.split()[0]]
@@ -213,10 +216,10 @@ def numbers_of_the_readme() -> Iterator[str]:
 
 
 def one_of_each() -> Iterator[str]:
-    """Yield the version, modules and folders that are missing on the pages that should name them.
+    """Yield the version, modules and folders that a page should name but does not.
 
-    The citations must contain the version, the page on Python every public module, and the page on the architecture
-    every subpackage.
+    The citations must contain the version. The page on Python must name every public module, and the page on the
+    architecture must name every subpackage.
     """
     for file in (ROOT / "CITATION.cff", DOCS / "howto" / "cite.md"):
         if tablut.__version__ not in read(file):
@@ -238,7 +241,7 @@ _CHECKS = {"GL01", "GL02", "GL03", "GL08", "PR01", "PR02", "PR03", "PR04", "PR10
 
 
 def _documented(thing: Any) -> Iterator[str]:
-    """Yield the full name of an exported object and, for a class, the full names of its public methods."""
+    """Yield the full name of an exported object. If it is a class, also yield the full names of its public methods."""
     name = f"{thing.__module__}.{thing.__qualname__}"
     yield name
     for member, value in vars(thing).items() if isinstance(thing, type) else ():
@@ -254,8 +257,8 @@ def docstrings() -> Iterator[str]:
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
-        # A section of parameters is not required if the attributes document them, for errors (their base class has the
-        # section), or for protocols, rule sets and members of enumerations, which users do not create themselves.
+        # No section of parameters is required if the attributes document the parameters. Errors need none, because
+        # their base class has one; nor do protocols, rule sets and members of enumerations.
         by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
         if "\nAttributes\n---" in text or not by_hand or name.endswith("Error"):
             checks.discard("PR01")

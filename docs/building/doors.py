@@ -1,4 +1,4 @@
-"""Pages of the API reference, one for each public package or module (a *door*), generated from its exports.
+"""Generator of the API reference, which has one page for each public package or module (a *door*).
 
 A door is a package with ``__all__``, or one of the modules in `MODULES`. In such a module, every public name is
 exported. A name that several doors export is described only on the page of the outermost door; the other pages link to
@@ -25,9 +25,9 @@ MODULES = (
     "tablut.strip",
     "tablut.svg",
 )
-"""Modules for users of the Python interface, in addition to the packages."""
+"""Public modules of the Python interface, in addition to the packages."""
 SHELL = {"tablut.cli", "tablut.commands"}
-"""Packages of the command line, which ``tablut help`` documents instead."""
+"""Packages of the command line. They have no page here, because ``tablut help`` documents the commands."""
 
 
 class Door(NamedTuple):
@@ -39,7 +39,7 @@ class Door(NamedTuple):
 
 
 def _listed(name: str) -> tuple[str, ...]:
-    """Return the names in ``__all__``; for a module of `MODULES` without it, the public functions and classes."""
+    """Return the names in ``__all__``, or the public functions and classes of a module in `MODULES` that lacks it."""
     module = import_module(name)
     if name not in MODULES or hasattr(module, "__all__"):
         return tuple(getattr(module, "__all__", ()))
@@ -49,7 +49,7 @@ def _listed(name: str) -> tuple[str, ...]:
 
 
 def doors() -> list[Door]:
-    """Return all doors in the order of the packages, outer doors first."""
+    """Return all doors in the order of the packages. Outer doors come before inner doors."""
     found = []
     for package in PACKAGES:
         inits = sorted((ROOT / package).rglob("__init__.py"), key=lambda path: (len(path.parts), path))
@@ -79,7 +79,7 @@ def _entry(door: str, name: str) -> list[str]:
 
 
 def _told(door: str, name: str) -> str:
-    """Return the docstring below the assignment of a constant. All modules of the door are searched."""
+    """Return the docstring of a constant, which follows its assignment in one of the door's modules."""
     place = ROOT.joinpath(*door.split("."))
     for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
         body = ast.parse(path.read_text(encoding="utf-8")).body
@@ -95,13 +95,13 @@ def _told(door: str, name: str) -> str:
 
 
 def _page(door: Door, owner: dict[int, str]) -> str:
-    """Return the page of a door, and record in ``owner`` which names it describes."""
+    """Return the page of a door, and record in ``owner`` the names that the page describes."""
     lines = [f"``{door.name}``", "=" * (len(door.name) + 4), "", f".. automodule:: {door.name}", ""]
     lines += [f".. currentmodule:: {door.name}", ""]
     elsewhere = []
     for name in sorted(door.names, key=str.lower):
         thing = getattr(import_module(door.name), name)
-        # This applies only to classes and functions, because unrelated constants may be the same object.
+        # Only classes and functions get an owner, because unrelated constants may be the same object.
         told = owner.setdefault(id(thing), f"{door.name}.{name}") if inspect.isclass(thing) or callable(thing) else None
         if told in (None, f"{door.name}.{name}"):
             lines += _entry(door.name, name)

@@ -24,6 +24,6 @@ def _block(writer: HTML5Translator, node: nodes.math_block) -> None:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Register the renderer of formulas."""
+    """Register the renderer for formulas."""
     app.add_html_math_renderer("mathml", inline_renderers=(_inline, None), block_renderers=(_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

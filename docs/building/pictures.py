@@ -1,7 +1,7 @@
-"""Pictures of the documentation, drawn by the toolkit; ``python -m docs.building.pictures`` draws all of them again.
+"""Pictures of the documentation, drawn by the toolkit; ``python -m docs.building.pictures`` redraws all of them.
 
-The scenes of the two rules pages are defined in `reports.rulebook`. The engine plays them, which determines the framed
-pieces and the text below each picture. Their tables stand between ``<!-- scenes: NAME -->`` and
+The scenes on the three rules pages are defined in `reports.rulebook`. The engine plays each scene, which determines the
+framed pieces and the text below the picture. The tables of scenes are between ``<!-- scenes: NAME -->`` and
 ``<!-- scenes: end -->``. The pictures of tutorials come from the tutorials' own code; see `docs.building.sessions`.
 """
 
@@ -27,7 +27,7 @@ _PIXELS = 210
 
 
 def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str]) -> str:
-    """Return the table cell of a scene under a rule value: the picture, which is added to ``made``, and its text."""
+    """Return the table cell of a scene under a value of a rule: a picture and its text. Add the picture to ``made``."""
     if scene.rules.get(point.name, value) != value:
         return ""
     game = game_of(scene, None, "" if value is None else point.name, value)
@@ -40,7 +40,7 @@ def _cell(point: Point, scene: Scene, value: Value | None, made: dict[str, str])
 
 
 def _table(point: Point, made: dict[str, str]) -> str:
-    """Return the table of a point of the rules, and add its pictures to ``made``."""
+    """Return the table for a point of the rules, and add its pictures to ``made``."""
     if point.values:
         shown = [json.dumps(value) if isinstance(value, tuple) else _plain(value) for value in point.values]
         rows = [["", *(f"`{value}`" for value in shown)], ["in words", *map(point.text_of, point.values)]]
@@ -58,7 +58,7 @@ def _plain(value: Value) -> str:
 
 
 def _repetition(point: Point, made: dict[str, str]) -> str:
-    """Return the table of the repetition rule. It shows a strip of boards, because the scene takes several moves."""
+    """Return the table for the repetition rule. It shows a strip of boards, because the scene has several moves."""
     (scene,) = point.scenes
     rows = ["| value | in words | what happens |", "|---|---|---|"]
     for value in point.values:
@@ -66,12 +66,12 @@ def _repetition(point: Point, made: dict[str, str]) -> str:
         rows.append(f"| `{_plain(value)}` | {point.text_of(value)} | {happens} |")
     moves = scene.tried.split()
     made["rule-repetition.svg"] = draw_strip(game_of(scene), scene.position, moves, columns=5, pixels=150)
-    picture = "![Five boards: the king goes and comes back, and so does an attacker](figures/rule-repetition.svg)"
+    picture = "![Five boards: the king moves away and back, and so does an attacker](figures/rule-repetition.svg)"
     return "\n".join([picture, "", *rows])
 
 
 def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the pictures of the rules page, keyed by file name, and its tables, keyed by the name of the point."""
+    """Return the pictures of the rules pages, keyed by file name, and the tables, keyed by the name of the point."""
     made: dict[str, str] = {}
     tables = {
         point.name: (_repetition if point.name == "repetition" else _table)(point, made)
@@ -82,7 +82,7 @@ def rule_pictures() -> tuple[dict[str, str], dict[str, str]]:
 
 
 def with_tables(text: str, tables: dict[str, str]) -> str:
-    """Return the text of a page with its tables of pictures replaced."""
+    """Return the text of a page with its tables of pictures updated."""
     return re.sub(
         r"(<!-- scenes: ([\w.]+) -->\n).*?(<!-- scenes: end -->)",
         lambda match: f"{match[1]}{tables[match[2]]}\n{match[3]}",
@@ -92,7 +92,7 @@ def with_tables(text: str, tables: dict[str, str]) -> str:
 
 
 def other_pictures() -> dict[str, str]:
-    """Return the pictures outside the rules page, keyed by file name."""
+    """Return the pictures that are not on the rules pages, keyed by file name."""
     return {"start.svg": svg.board("ashton", pixels=380)}
 
 
@@ -105,7 +105,7 @@ def pictures() -> dict[Path, str]:
 
 
 def write() -> None:
-    """Draw all pictures again, and remove pictures of rules that are no longer drawn."""
+    """Redraw all pictures, and remove the rule pictures that are no longer needed."""
     files = pictures()
     for old in FIGURES.glob("rule-*.svg"):
         if old not in files:

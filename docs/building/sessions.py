@@ -1,14 +1,14 @@
-"""Pictures and notebooks of the tutorials, both generated from their pages.
+"""Pictures and notebooks of the tutorials, both generated from the tutorials' pages.
 
 The Python blocks of a tutorial form one session, which the tests run like the blocks of any page. A comment above each
-picture gives the expression that it shows::
+picture contains the expression that the picture shows::
 
     <!-- picture: EXPRESSION -->
     ![what is to be seen](../figures/tutorial-NAME-1.svg)
 
-EXPRESSION is evaluated at this point of the session and gives a board or the text of an SVG. In the notebook, the
-expression itself replaces the picture. ``python -m docs.building.sessions`` draws all pictures and runs all notebooks
-again.
+EXPRESSION is evaluated at this point of the session and must return a board or the text of an SVG. In the notebook, the
+expression itself replaces the picture. ``python -m docs.building.sessions`` redraws all pictures and reruns all
+notebooks.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ NOTEBOOKS = DOCS / "notebooks"
 SECONDS = 120
 """Time limit for a cell of a notebook, in seconds."""
 _MUST_SUCCEED = "\nassert _exit_code == 0"
-"""Appended to shell commands while a notebook runs, because a failed command is otherwise not an error there."""
+"""Code appended to shell commands while a notebook runs, because failed commands would otherwise be ignored."""
 _PICTURE = re.compile(r"<!-- picture: (.*?) -->\n!\[[^\]]*\]\(\.\./figures/([\w-]+\.svg)\)\n")
 
 
 class Picture(NamedTuple):
-    """A picture of a tutorial: the expression that it shows, and its file name."""
+    """A picture in a tutorial: the expression that it shows, and its file name."""
 
     expression: str
     file: str
@@ -107,7 +107,7 @@ def cells(text: str) -> Iterator[Cell]:
 
 
 def notebook(page: Path) -> NotebookNode:
-    """Return the notebook of a tutorial without outputs."""
+    """Return the notebook of a tutorial, without outputs."""
     from nbformat import v4
 
     made = []
@@ -150,7 +150,7 @@ def _settle(done: NotebookNode) -> None:
             continue
         printed = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", "".join(output.text for output in streams))
         lines = [line.rpartition("\r")[2] for line in printed.replace("\r\n", "\n").split("\n")]
-        # A finished progress bar still ends with a line, which the terminal erases afterwards.
+        # Even a finished progress bar ends with a line that the terminal then erases.
         kept = [line.rstrip() for line in lines if "━━━" not in line and not line.startswith("tablut: compiling")]
         streams[0].text = "\n".join(kept).strip("\n") + "\n"
         cell.outputs = [output for output in cell.outputs if output not in streams[1:]]
@@ -166,7 +166,7 @@ def pictures(done: NotebookNode) -> dict[str, str]:
 
 
 def stale(page: Path) -> list[str]:
-    """Run the notebook of a tutorial, and return the names of its files in the repository that are out of date."""
+    """Run the notebook of a tutorial, and return the names of its stored files that are out of date."""
     import nbformat
 
     kept = NOTEBOOKS / f"{page.stem}.ipynb"
@@ -182,7 +182,7 @@ def stale(page: Path) -> list[str]:
 
 
 def write(page: Path) -> None:
-    """Run the notebook of a tutorial again, and save it with its pictures."""
+    """Rerun the notebook of a tutorial, and save it with its pictures."""
     import nbformat
 
     done = run(notebook(page))
@@ -194,7 +194,7 @@ def write(page: Path) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the notebooks, or with ``--check`` only compare them; return 1 if one is out of date."""
+    """Write the notebooks and return 0. With ``--check``, only compare them, and return 1 if any is out of date."""
     names = [argument for argument in arguments if argument != "--check"]
     bad = []
     for page in TUTORIALS:

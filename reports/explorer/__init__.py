@@ -1,6 +1,6 @@
 """The explorer: boards, tables, puzzles and games in the browser, plus the JSON API, served by one process.
 
 `reports.explorer.app.create_app` creates the application and `reports.explorer.server.serve` runs it. A request can
-never name a file: rule sets are given by the name of a shipped one or as text, and the tablebases are those named by
-the person who started the server.
+never name a file. Rule sets are given as text or by the name of a shipped rule set, and the person who starts the
+server chooses the tablebases.
 """

@@ -1,4 +1,4 @@
-"""The JSON API: over HTTP, the same results that the commands print under ``--json``."""
+"""The JSON API, which serves the same results over HTTP that the commands print with ``--json``."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ from tablut.variants.schema import write_variant
 from tablut.work.files import excerpt
 
 _SOLVABLE: Final = 64 << 20
-"""Largest solution, in bytes, that `/api/solve` computes on request; it takes some seconds."""
+"""Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes a few seconds at most."""
 
 
 def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIRouter:
@@ -88,7 +88,7 @@ def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIR
 
 
 def _add_both(router: APIRouter, path: str, model: type[BaseModel], handler: Any, **options: Any) -> None:
-    """Register an endpoint for GET, with the fields in the query, and for POST, with one JSON object.
+    """Register an endpoint for GET, with the fields in the query, and for POST, with the fields in a JSON object.
 
     The handler takes the HTTP request and the validated model.
     """
@@ -138,14 +138,14 @@ def _add_commands(router: APIRouter, commands: _Commands) -> None:
 
 @cache
 def _commit() -> str | None:
-    """Return the commit from which this process was started; git is called only once."""
+    """Return the commit from which this process was started. Git is called only once."""
     return commit()
 
 
 class _Commands:
-    """Handlers for the command endpoints. Each method takes a validated request and returns a result.
+    """Handlers for the command endpoints. Each public method takes a validated request and returns a result.
 
-    Invalid requests are refused before they queue for a worker.
+    Invalid requests are refused before they are queued for a worker.
     """
 
     def __init__(self, settings: Settings, queue: JobQueue, tables: NamedTables) -> None:
@@ -158,12 +158,12 @@ class _Commands:
         return moves_result(request.board())
 
     async def probe(self, _: Request, request: MovesRequest) -> Result:
-        """Probe the tablebase in the event loop itself: it takes only a millisecond or two, so no worker is needed."""
+        """Probe the tablebase. This takes only a millisecond or two, so it runs in the event loop, without a worker."""
         board = request.board()
         key = (board.variant.digest, board.variant.name, board.position) if not request.moves else None
         if key is not None and key in self._probed:
             return self._probed[key]
-        board.outcome()  # refuse an invalid position as such, rather than as missing from the tablebase
+        board.outcome()  # report an invalid position as invalid rather than as missing from the tablebase
         table = self._tables.needed(board)
         found = probe_result(table.tablebase, board, table.name)
         if found.variant != board.variant.name:
@@ -182,9 +182,9 @@ class _Commands:
         return await self._queue.work(http, seconds, jobs.bestmove, request, limits, self._settings)
 
     def _limits(self, request: BestMoveRequest) -> SearchLimits:
-        """Return the limits of a search, which never exceed the server's own.
+        """Return the limits of a search, which never exceed the server's own limits.
 
-        Requested values above the server's limits are refused, and a missing time limit is filled in.
+        Refuse requested values above the server's limits, and add a time limit if none was requested.
         """
         most = self._settings
         if request.nodes is not None and request.nodes > most.nodes:
@@ -192,7 +192,7 @@ class _Commands:
         movetime = request.movetime
         if movetime is None:
             alone = request.nodes is None and request.playouts is None and request.depth is None
-            # If another limit applies, the time limit is only a safety net.
+            # If another limit was requested, the time limit is only a safety net.
             movetime = min(1.0, most.movetime) if alone else most.movetime
         _check_seconds("movetime", movetime, most.movetime)
         return SearchLimits(movetime, request.nodes, request.depth, request.playouts).checked()
@@ -205,8 +205,8 @@ class _Commands:
         _check_seconds("seconds", seconds, self._settings.proof_seconds)
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
-        # Use a table only if it covers the position and so answers immediately: a search would unpack too much of a
-        # table.
+        # Use a tablebase only if it contains the position itself and so gives the answer immediately. A search would
+        # unpack too much of it.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
         return await self._queue.work(http, seconds + self._settings.margin, jobs.prove, request, limits, folder)
@@ -294,7 +294,7 @@ def _add_boards(router: APIRouter, tables: NamedTables) -> None:
 
 
 class Hint(Result):
-    """Square of the piece to move."""
+    """The square of the piece to move."""
 
     square: str
 
@@ -436,11 +436,11 @@ def _add_games(router: APIRouter) -> None:
 # -- streamed responses ----------------------------------------------------------------------------
 
 _HEARTBEAT: Final = 1.0
-"""Seconds of silence after which a comment line is sent, so that a disconnected visitor is noticed."""
+"""Seconds without a message after which a comment line is sent, so that a disconnected visitor is noticed."""
 
 
 class Searches(Result):
-    """The searches of a visitor, both running and waiting."""
+    """A visitor's searches, both running and waiting."""
 
     searches: list[SearchStatus]
 
@@ -465,7 +465,7 @@ def _add_streams(router: APIRouter, settings: Settings, queue: JobQueue) -> None
         seconds = settings.analysis_seconds + settings.margin
         return _streamed(await queue.stream(http, seconds, jobs.analyse_game, request, settings))
 
-    @router.get("/searches", summary="Your searches: their places in the queue, and if they compile", tags=["streams"])
+    @router.get("/searches", summary="Your searches, with their places in the queue", tags=["streams"])
     async def _searches(http: Request) -> Searches:
         return Searches(searches=queue.status(visitor_of(http)))
 
@@ -476,9 +476,9 @@ def _streamed(job: Job) -> StreamingResponse:
 
 
 async def events_of(job: Job) -> AsyncIterator[bytes]:
-    """Yield the messages of a job as server-sent events, ending with ``done`` or ``failed``.
+    """Yield the messages of a job as server-sent events; the last one is ``done`` or ``failed``.
 
-    The job is stopped if the reader disconnects.
+    The job is stopped if the visitor disconnects.
     """
     try:
         while True:

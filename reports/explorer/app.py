@@ -1,4 +1,4 @@
-"""The application: pages and API behind the guard, and preloading of shared data at start-up.
+"""The ASGI application: the pages and the API behind the guard, with shared data preloaded at start-up.
 
 The pages are HTML rendered from templates and made interactive by the modules in ``static``.
 """
@@ -41,7 +41,7 @@ from tablut.variants import shipped_variants
 _LOG = logging.getLogger("tablut.explorer")
 STATIC: Final = Path(__file__).resolve().parent / "static"
 SITE_STATIC: Final = STATIC.parents[1] / "site" / "static"
-"""Scripts of the site's walks, shared with the explorer's page on openings."""
+"""Folder of the site's scripts; the explorer's page on openings uses the script for walks."""
 PAGES: Final = (
     ("board", "/board", "Board"),
     ("play", "/play", "Play"),
@@ -51,7 +51,7 @@ PAGES: Final = (
     ("api", "/docs", "API"),
     ("help", "/help", "Help"),
 )
-"""Name, address and title of each menu entry."""
+"""Name, address and title of each page in the menu."""
 
 
 def warm(tables: NamedTables) -> None:
@@ -64,7 +64,7 @@ def warm(tables: NamedTables) -> None:
     except TablutError as error:
         # The explorer works without preloading; only its first responses are slower.
         _LOG.warning("tablut: some data could not be loaded in advance: %s", error)
-    # Everything loaded so far stays in use. Freeze it, because a garbage collection that traverses it would block all
+    # Everything loaded so far stays in use. Exempt it from garbage collection, which would otherwise block all
     # responses for a tenth of a second.
     gc.collect()
     gc.freeze()
@@ -72,15 +72,16 @@ def warm(tables: NamedTables) -> None:
 
 _ABOUT = (
     'The JSON output of the commands of `tablut`, over HTTP. A failure is `{"error": "one line", '
-    '"status": 422}`; 429, and 503 if the server is busy, come with `Retry-After`.'
+    '"status": 422}`. If you have too many searches (429) or the server is busy (503), the response has the header '
+    "`Retry-After`."
 )
 
 
 def create_app(settings: Settings | None = None, *, warmed: bool = True, workers: Workers | None = None) -> ASGIApp:
     """Return the explorer as an ASGI application.
 
-    With `warmed`, a worker and the shared data are loaded in the background at start-up. `workers` replaces the
-    application's own worker processes; the caller then closes them.
+    If `warmed` is set, a worker and the shared data are loaded in the background at start-up. `workers` replaces the
+    application's own worker processes; in this case, the caller must close them.
     """
     settings = settings or Settings()
     tables = NamedTables(settings.stores)
@@ -122,7 +123,7 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
 
 
 async def _not_found(request: Request, error: Exception) -> Response:
-    """Answer an HTTP error with an HTML page if a browser requested a page, otherwise with JSON."""
+    """Return a response for an HTTP error: an HTML page if a browser requested a page, otherwise JSON."""
     assert isinstance(error, HTTPException)
     refusal = http_refused(request, error)
     for_people = "text/html" in request.headers.get("accept", "")
@@ -143,7 +144,7 @@ def _rendered(name: str, **values: Any) -> str:
 
 @cache
 def headline() -> BoundsReport:
-    """Return the bounds shown on the home page and in the help; computed once."""
+    """Return the bounds shown on the home page and on the help page. They are computed only once."""
     return bounds("ashton")
 
 
@@ -157,7 +158,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     def add(path: str, name: str, content: Callable[[Request], dict[str, Any]]) -> None:
-        """Register a page; a visitor without a cookie receives one."""
+        """Register a page, which also sets the cookie of a new visitor."""
 
         def answer(request: Request) -> HTMLResponse:
             response = HTMLResponse(_rendered(name, **content(request)), headers={"Cache-Control": "no-cache"})
@@ -205,7 +206,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
 
 
 def _operations(app: FastAPI) -> list[dict[str, Any]]:
-    """Return a description of each API address, taken from the OpenAPI document; GET and POST share an entry."""
+    """Return a description of each API address from the OpenAPI document, with one entry for GET and POST."""
     document = app.openapi()
     found: dict[str, dict[str, Any]] = {}
     for path, methods in document["paths"].items():

@@ -1,7 +1,7 @@
-"""Facts about positions and tablebases that the pages show.
+"""The facts about positions and tablebases that the pages show.
 
-The ply at which games first reach a position comes from a small census computed on demand: complete for a small board,
-and limited to the first plies for a full game. For later positions it is unknown.
+The ply at which games first reach a position comes from a small census that is computed on demand. This census is
+complete for a small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ from tablut.status import MEANINGS
 from tablut.variants import Variant, load_variant, shipped_variants
 from tablut.work.files import store_path
 
-# -- tablebases: those given to the server, and for other games the shipped ones ------------------
+# -- tablebases: those given to the server, and the shipped ones for all other games --------------
 
 
 class NamedTable(NamedTuple):
-    """A tablebase with the name that visitors see; its folder is not shown to them."""
+    """A tablebase with the name that visitors see. They do not see its folder."""
 
     name: str
     whole: bool
@@ -47,7 +47,7 @@ class NamedTable(NamedTuple):
 
 
 class NamedTables:
-    """The tablebases by game; a store given by the user replaces the shipped one."""
+    """The tablebases of each game. A store given by the user replaces the shipped tablebase of the game."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
         self._known: dict[str, list[NamedTable]] = {}
@@ -72,7 +72,7 @@ class NamedTables:
         return chain.from_iterable(self._known.values())
 
     def covering(self, board: Board) -> NamedTable | None:
-        """Return the tablebase that covers a board's material, or None."""
+        """Return the tablebase that covers a board's material, or None if there is none."""
         material = board.position.material
         return next((table for table in self.of(board.variant) if table.tablebase.covers(*material)), None)
 
@@ -92,18 +92,18 @@ class NamedTables:
 
 
 _AT_ONCE: Final = 3_000_000
-"""Number of classes that can be read in a fraction of a second."""
+"""Maximum number of classes in a list that must appear immediately; reading them takes a fraction of a second."""
 
 
 class Reached(NamedTuple):
-    """Positions reachable from the start of a solved board, and their classes under the symmetries of the start."""
+    """Number of positions reachable from the start of a solved board, and of classes under the start's symmetries."""
 
     positions: int
     classes: int
 
 
 class ListedTable(Result):
-    """A tablebase as listed on a page: its contents and, for a solved board, how much the start can reach."""
+    """A tablebase as listed on a page: its contents and, for a solved board, the number of reachable positions."""
 
     name: str
     variant: str
@@ -119,7 +119,7 @@ class ListedTable(Result):
 
 
 def list_tables(tables: NamedTables) -> list[ListedTable]:
-    """Return the explorer's tablebases as listed on the page of endings."""
+    """Return the explorer's tablebases as listed on the page on endings."""
     return sorted(
         (_listed(table) for table in tables.all()), key=lambda table: (table.whole, table.classes * table.whole)
     )
@@ -145,14 +145,14 @@ def _listed(table: NamedTable) -> ListedTable:
 
 @cache
 def _reached() -> dict[str, Reached]:
-    """Return the numbers of positions reachable from the starts of the solved boards, by digest of the game."""
+    """Return the numbers of positions reachable from the start of each solved board, keyed by the game's digest."""
     return {
         load_variant(name).digest: Reached(solved["positions"], solved["classes"]) for name, solved in results().items()
     }
 
 
 def _first(tiers: list[TierResult]) -> str:
-    """Return the material to list first, or an empty string if the tablebase is small enough to list completely."""
+    """Return the material to list first, or an empty string if the tablebase is small enough for a full list."""
     if sum(tier.classes for tier in tiers) <= _AT_ONCE:
         return ""
     small = [tier for tier in tiers if tier.classes <= _AT_ONCE]
@@ -163,11 +163,11 @@ def _first(tiers: list[TierResult]) -> str:
 # -- the first plies of a game -----------------------------------------------------------------
 
 WIDEST: Final = 4_000
-"""Maximum number of classes in a ply for which the next ply is listed too."""
+"""Maximum number of classes in a ply for which the next ply is also listed."""
 
 
 class Layers(NamedTuple):
-    """Positions of the first plies of a game."""
+    """The positions that games first reach within the first plies, up to symmetry, each with its ply."""
 
     variant: Variant
     plies: dict[bytes, int]
@@ -185,7 +185,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game; computing them takes at most a second."""
+    """Return the first plies of a game. Computing them takes at most a second."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     try:
@@ -215,21 +215,21 @@ _ORDER: Final = {"win": 0, "unresolved": 1, "draw": 1, None: 2, "loss": 3}
 
 
 class LegalMove(MoveResult):
-    """A legal move with its value for the side that makes it, if known."""
+    """A legal move and, if it is known, its value for the side that makes it."""
 
     wdl: str | None
     dtm: int | None
 
 
 class PlayedMove(Result):
-    """A move of the game so far."""
+    """A move that has been made in the game."""
 
     move: str
     captures: list[str]
 
 
 class TableFact(Result):
-    """A tablebase's value of the position."""
+    """The value of the position in a tablebase."""
 
     name: str
     wdl: str
@@ -237,7 +237,7 @@ class TableFact(Result):
 
 
 class PositionStanding(Result):
-    """The position among all others: its class under symmetry, its rank, and the ply at which games first reach it."""
+    """The place of the position in the space: its symmetry class, its rank, and the ply of its first occurrence."""
 
     canonical: str
     orbit: int
@@ -315,7 +315,7 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
 
 
 def _unwritable(variant: Variant, start: str) -> str | None:
-    """Return the reason why a game from this position cannot be written as an OpenTafl record, or None if it can."""
+    """Return why a game from this position cannot be written as an OpenTafl record, or None if it can."""
     try:
         write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
     except InputError as error:
@@ -324,7 +324,7 @@ def _unwritable(variant: Variant, start: str) -> str | None:
 
 
 def _history(board: Board) -> tuple[list[PlayedMove], list[str]]:
-    """Return the moves that were made, and the position before each of them."""
+    """Return the moves made so far, and the position before each of them."""
     board = board.copy()
     moves: list[PlayedMove] = []
     positions: list[str] = []
@@ -336,7 +336,7 @@ def _history(board: Board) -> tuple[list[PlayedMove], list[str]]:
 
 
 def _valued(move: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
-    """Return a move with its value: from the rules if it ends the game, otherwise from a tablebase if one has it."""
+    """Return a move with its value, which comes from the rules if the move ends the game, else from a tablebase."""
     wdl: str | None = None
     dtm: int | None = None
     if move.outcome is not None:
@@ -353,9 +353,9 @@ def _valued(move: MoveResult, board: Board, tables: NamedTables) -> LegalMove:
 
 
 def _may_be_known(move: MoveResult, board: Board, tables: NamedTables) -> bool:
-    """Return whether a tablebase may contain the position after a move, judged by the men that remain.
+    """Return whether a tablebase may contain the position after a move, judging by the men that remain.
 
-    This avoids making every move on the board only to find that no tablebase has its material.
+    This avoids making every move on the board when no tablebase has the resulting material.
     """
     attackers, defenders = board.position.material
     taken = len(move.captures)
@@ -375,7 +375,7 @@ def _table(board: Board, tables: NamedTables) -> TableFact | None:
     try:
         verdict = table.tablebase.probe(board)
     except TablutError:
-        # An impossible position has no index entry; the page explains separately why it is impossible.
+        # An impossible position has no entry in the index. The page explains separately why it is impossible.
         return None
     return TableFact(name=table.name, wdl=verdict.wdl, dtm=verdict.dtm)
 
@@ -397,7 +397,7 @@ def _standing(board: Board) -> PositionStanding:
         tier, within = index.rank_in_tier(position)
         rank, size, tier_rank, tier_size = tier.offset + within, index.size, within, tier.size
     except InputError:
-        # Decided or impossible placements have no rank among the undecided ones.
+        # Decided or impossible placements have no rank, because only undecided placements are ranked.
         rank = None
     return PositionStanding(
         canonical=str(board.canonical().position),

@@ -1,9 +1,9 @@
-"""Middleware for all requests: access checks, limits on their size and number, and the form of rejections.
+"""Middleware for all requests: access checks, limits on the size and number of requests, and error responses.
 
-On the loopback, pages of other sites must not be able to use the explorer. The ``Host`` header is the name that the
-browser believes it has reached, so it must be one of this machine's own names. If ``Origin`` and ``Sec-Fetch-Site`` are
-present, they must name the same site. This prevents DNS rebinding, and it prevents pages that embed an address of the
-explorer from making it compute.
+On the loopback interface, pages of other sites must not be able to use the explorer. The ``Host`` header contains the
+name to which the browser sent the request, so it must be one of this machine's own names. If ``Origin`` and
+``Sec-Fetch-Site`` are present, they must refer to the same site. These checks prevent DNS rebinding, and they prevent
+other sites from starting computations by embedding an address of the explorer.
 """
 
 from __future__ import annotations
@@ -48,9 +48,9 @@ class Settings:
     count_seconds: float = 30.0
     bounds_seconds: float = 10.0
     margin: float = 10.0
-    """Seconds beyond its own limit after which a search or a proof is killed."""
+    """Time in seconds by which a search or a proof may exceed its own limit before it is killed."""
     remembered: int = 4096
-    """Number of probed positions that are cached; a thousand take about 10 MiB."""
+    """Number of probed positions that are cached. A thousand positions take about 10 MiB."""
     nodes: int = 50_000_000
     sequences: int = 2_000_000_000
     hash_mib: int = 32
@@ -67,11 +67,11 @@ class Settings:
         return self.host in LOOPBACK
 
 
-# -- refusals, each one JSON object with one clear line: `{"error": "...", "status": 422}` ---------
+# -- error responses: each is a JSON object with a one-line message, `{"error": "...", "status": 422}` --
 
 
 class BusyError(TablutError):
-    """The server is overloaded; the same request may succeed later."""
+    """Error raised if the server is overloaded. The same request may succeed later."""
 
     def __init__(self, message: str, status: int = 503) -> None:
         super().__init__(message)
@@ -79,7 +79,7 @@ class BusyError(TablutError):
 
 
 class NotFoundError(TablutError):
-    """Nothing exists under the requested name."""
+    """Error raised if nothing exists under the requested name."""
 
 
 _LOG = logging.getLogger("tablut.explorer")
@@ -117,7 +117,7 @@ def content_of(error: BaseException, where: str) -> dict[str, Any]:
 
 
 def worded(error: TablutError) -> str:
-    """Return the message of an error, with the names used on the pages."""
+    """Return the message of an error, with parameters named as on the pages."""
     error.rename({"variant": "your own rules"}.get)
     return str(error)
 
@@ -136,7 +136,7 @@ def add_handlers(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
     status = status_of(error)
-    # Only a busy server invites a retry. A request on which a worker failed would fail again.
+    # Suggest a retry only if the server is busy. A request on which a worker failed would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
     more = {"why": error.why} if isinstance(error, IllegalMoveError) else {}
     return failure(worded(error), status, headers, **more)
@@ -144,7 +144,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Drop the first part of each location, which names the part of the request: body, query or path.
+    # Drop the first item of each location: it only tells whether the field is in the body, the query or the path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_HTTP_MESSAGES[400], 400)
@@ -152,7 +152,7 @@ def _not_valid(_: Request, error: Exception) -> JSONResponse:
 
 
 def http_refused(_: Request, error: Exception) -> Response:
-    """Answer an HTTP error, such as an unknown address or an unsupported method, in JSON."""
+    """Return a JSON response for an HTTP error, such as an unknown address or an unsupported method."""
     assert isinstance(error, HTTPException)
     line = _HTTP_MESSAGES.get(error.status_code, str(error.detail))
     return failure(line, error.status_code, dict(error.headers or {}))
@@ -179,7 +179,7 @@ HEADERS: Final = {
 }
 """Headers of every response."""
 
-# The middleware of starlette for this check answers in plain text, and its older versions refuse IPv6 addresses.
+# Starlette's own middleware for this check responds in plain text, and its older versions refuse IPv6 addresses.
 _OWN: Final = re.compile(r"(127\.0\.0\.1|\[::1\]|localhost)(:[0-9]{1,5})?")
 _ELSEWHERE: Final = "pages of other sites cannot use this explorer"
 _RECORDS: Final = ("/api/record", "/api/analyse")
@@ -204,7 +204,7 @@ class Guard:
             scope = {**scope, "method": "GET"}
 
         async def complete(message: Message) -> None:
-            """Send a message, adding the headers at the start of a response; drop the body if the request was HEAD."""
+            """Send a message. Add the headers at the start of a response, and drop the body of a response to HEAD."""
             if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":
@@ -227,7 +227,7 @@ class Guard:
             self._in_flight -= 1
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        """Return a receiver that refuses a request body that is too large or arrives too slowly."""
+        """Return a ``receive`` function that refuses a request body that is too large or arrives too slowly."""
         most, size, ended = self._most(scope["path"]), 0, False
         until = asyncio.get_running_loop().time() + self._settings.request_seconds
 

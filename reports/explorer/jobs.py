@@ -1,6 +1,6 @@
-"""Jobs for the workers: searching, proving, counting and analysing. Nothing here handles HTTP requests.
+"""The jobs that workers run: searching, proving, counting and analysing. Nothing here handles HTTP requests.
 
-Each function is a job in the sense of `reports.explorer.work`: it takes the channel to the serving process, then the
+A job, as `reports.explorer.work` defines it, is a function that takes the channel to the serving process, then the
 request and the limits.
 """
 
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
     from reports.explorer.work import Channel
 
 _TABLE_BYTES: Final = 64 << 20
-"""Bytes of an unpacked tablebase that a worker keeps in memory."""
+"""Maximum size, in bytes, of the unpacked part of a tablebase that a worker keeps in memory."""
 
 
 class _StoppedError(TablutError):
-    """Raised when the visitor has disconnected or the time is over."""
+    """Exception raised when the visitor has disconnected or the time has run out."""
 
 
 def get_ready() -> None:
-    """Load what searches and proofs need."""
+    """Run a small search and a small proof, so that everything they need is loaded."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")
@@ -68,7 +68,7 @@ def get_ready() -> None:
 
 @lru_cache(maxsize=8)
 def opened(folder: Path) -> Tablebase:
-    """Return a tablebase, opened only once per process."""
+    """Return the tablebase in a folder. Each process opens it only once."""
     return open_tablebase(folder, _TABLE_BYTES)
 
 
@@ -105,7 +105,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
     analyst = Analyst(variant, limits, proof_nodes=20_000, hash_mib=settings.hash_mib, table_mib=settings.table_mib)
 
     def watch(number: int) -> None:
-        """Report progress, and stop if the visitor has disconnected or the time is over."""
+        """Report progress, and stop if the visitor has disconnected or the time has run out."""
         if channel.stopped:
             raise _StoppedError
         if wall_clock() > until:
@@ -188,7 +188,7 @@ class ListedPuzzle(Result):
 
 
 class Judgement(Result):
-    """The verdict on a move. ``said`` is the verdict in words, and ``plies`` the number of plies left."""
+    """The verdict on a move. ``said`` is the verdict in words, and ``plies`` is the number of plies left."""
 
     move: str
     right: bool | None
@@ -199,7 +199,7 @@ class Judgement(Result):
 
 
 class Solution(Result):
-    """The solution from here: a line in which the defender holds out longest, and all correct first moves."""
+    """The rest of a solution: a line in which the loser holds out longest, and all correct first moves."""
 
     line: list[str]
     right: list[str]
@@ -207,7 +207,7 @@ class Solution(Result):
 
 @cache
 def list_puzzles() -> dict[str, ListedPuzzle]:
-    """Return the puzzles of the collection that have a winner and a distance, by id."""
+    """Return the puzzles of the collection that state a winner and a distance, keyed by id."""
     puzzles = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
     return {
         puzzle.id: ListedPuzzle(
@@ -245,7 +245,7 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
 
 
 def defence(_: Channel, listed: ListedPuzzle, settings: Settings) -> str | None:
-    """Find the first move of a puzzle in which the losing side moves first."""
+    """Find the first move of a puzzle in which the losing side moves first, or return None if time runs out."""
     move = _game(listed, [], settings).defence()
     return None if move is None else str(move)
 
@@ -272,7 +272,7 @@ def judge_move(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Set
 
 def _in_words(plies: int, right: bool | None, reply: str | None, *, over: bool) -> str:
     if right is None:
-        return "The proof took too long, so this move could not be judge_move."
+        return "The proof took too long, so this move could not be judged."
     if right:
         if over:
             return "Solved: the game is won."
@@ -289,13 +289,13 @@ def _plies(number: int) -> str:
 
 
 def reveal(channel: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings) -> Solution:
-    """Find all correct moves, and a line of play."""
+    """Find all correct moves and a line of best play."""
     right = [str(move) for move in _game(listed, moves, settings).right_moves()]
     return Solution(line=best_line(channel, listed, moves, settings), right=right)
 
 
 def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Settings, most: int = 100) -> list[str]:
-    """Find a line of best play by both sides."""
+    """Find a line of best play by both sides, of at most ``most`` plies."""
     line: list[str] = []
     so_far = list(moves)
     while len(so_far) < listed.plies and len(line) < most:
@@ -314,14 +314,14 @@ def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Sett
 
 
 class DecidingRules(Result):
-    """Rule fields that decide a puzzle, and fields for which this could not be determined."""
+    """The rule fields on which a puzzle depends, and the fields for which this could not be determined."""
 
     rules: list[str]
     unknown: list[str]
 
 
 def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
-    """Find the rules that decide a puzzle of the collection."""
+    """Find the rules on which a puzzle of the collection depends."""
 
     def watch(solver: Solver) -> None:
         channel.when_stopped(solver.stop)
@@ -336,10 +336,10 @@ def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settin
 def deciding_rules(
     puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
 ) -> DecidingRules:
-    """Return the rule fields for which some other value changes the solution of a puzzle.
+    """Return the rule fields of which some other value would change the solution of a puzzle.
 
     The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
-    is not valid under the changed rules. ``watch`` is called with the solver before each proof.
+    is invalid under the changed rules. ``watch`` is called with the solver before each proof.
     """
     facts, until = facts_of(puzzle), wall_clock() + seconds
     solution = facts.winner, facts.plies, {*(puzzle.first or ())}
@@ -368,7 +368,7 @@ def deciding_rules(
 
 
 class ListedEnding(Result):
-    """A position of a tablebase."""
+    """A position in a tablebase, with its value."""
 
     position: str
     wdl: str
@@ -388,8 +388,8 @@ class EndingsList(Result):
 def find_endings(channel: Channel, name: str, folder: Path, request: EndingsRequest, seconds: float) -> EndingsList:
     """List positions of a tablebase.
 
-    If the longest wins or losses are requested, the greatest distances are tried first, so that the remaining entries
-    need not be read.
+    If the longest wins or losses are requested, the search begins with the greatest distances, so that it need not
+    read the other entries if it finds enough positions.
     """
     store, variant, until = opened(folder).store, opened(folder).variant, wall_clock() + seconds
     materials = tuple(store.tiers())
@@ -415,7 +415,7 @@ def find_endings(channel: Channel, name: str, folder: Path, request: EndingsRequ
     ):
         deepest = max((tier_result(store.tier(*tier).record, variant).max_dtm for tier in materials), default=0)
         bounds = [*(bound for bound in (deepest - 2, deepest // 2) if bound > (request.min_plies or 0)), *bounds]
-    # Under given rules, unforced positions are either draws or unresolved, never both.
+    # Depending on the rules, the positions without a forced win are either all draws or all unresolved.
     wdl = unforced(variant) if request.wdl in ("draw", "unresolved") else request.wdl
     try:
         for bound in bounds:

@@ -1,7 +1,7 @@
-"""Request models: a rule set by name or as text, a position, moves.
+"""Request models: a rule set (by name or as text), a position, moves.
 
-A valid request becomes a `Board`; an invalid one is refused with a one-line message. A request never opens a file: a
-rule set is given by the name of a shipped one or as text, and positions and records are given as text.
+A valid request becomes a `Board`, and an invalid request is refused with a one-line message. A request never opens a
+file: a rule set is given as text or by the name of a shipped rule set, and positions and records are given as text.
 """
 
 from __future__ import annotations
@@ -51,16 +51,16 @@ def rules_of_text(text: str) -> Variant:
 
 @cache
 def known_players() -> dict[str, str]:
-    """Return the available players with their descriptions; players of other packages are discovered once."""
+    """Return the available players with their descriptions. Other packages' players are discovered only once."""
     return {name: PLAYERS[name].help if name in PLAYERS else "" for name in player_names()}
 
 
 _LISTS: Final = ("moves",)
-"""Query fields that may occur more than once, because they are lists."""
+"""Query fields that may occur more than once, because their values are lists."""
 
 
 async def refuse_repeated_fields(request: Request) -> None:
-    """Refuse a request that contains a field twice, in its query or in its JSON, since only one value would be used."""
+    """Refuse a request with a repeated field in its query or its JSON, since only one value would be used."""
     names = [name for name, _ in request.query_params.multi_items()]
     for name in names:
         if names.count(name) > 1 and name not in _LISTS:
@@ -74,7 +74,7 @@ async def refuse_repeated_fields(request: Request) -> None:
 
 
 class ApiRequest(BaseModel):
-    """Base of the request models: refuses unknown fields, and booleans where a number is expected."""
+    """Base class of the request models, which refuses unknown fields, and booleans where a number is expected."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -88,7 +88,7 @@ class ApiRequest(BaseModel):
 
 
 class GameRequest(ApiRequest):
-    """A request about a game: a shipped rule set, or the text of another one."""
+    """A request about a game, which is given by a shipped rule set or by the text of another rule set."""
 
     variant: Annotated[
         str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
@@ -119,7 +119,7 @@ class PositionRequest(GameRequest):
     ] = None
 
     def board(self) -> Board:
-        """Return a board with the position, whether or not it can be played on."""
+        """Return a board with the position, even if the game cannot continue from it."""
         variant = self.game()
         if self.position is None:
             return Board(variant)
@@ -128,7 +128,7 @@ class PositionRequest(GameRequest):
     def search_board(self) -> Board:
         """Return the board for a search.
 
-        Rules that the compiled engine does not support are refused here, before the request queues for a worker.
+        Rules that the compiled engine does not support are refused here, before the request is queued for a worker.
         """
         board = self.board()
         engine_for(board.variant)
@@ -136,7 +136,7 @@ class PositionRequest(GameRequest):
 
 
 class MovesRequest(PositionRequest):
-    """A request about a position and the moves made from there."""
+    """A request about a position and the moves made from it."""
 
     moves: Annotated[
         list[Annotated[str, Field(max_length=_LONGEST_MOVE)]],
@@ -144,7 +144,7 @@ class MovesRequest(PositionRequest):
     ] = []
 
     def board(self) -> Board:
-        """Return the board after the moves, including the history."""
+        """Return the board after the moves, with its history."""
         board = super().board()
         for number, text in enumerate(self.moves, 1):
             try:
@@ -188,7 +188,7 @@ class SolveRequest(PositionRequest):
     """A request to prove a position, or to solve a whole board if no position is given."""
 
     plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
-    all_wins: Annotated[bool, Field(description="Whether to look for moves that win later, too.")] = False
+    all_wins: Annotated[bool, Field(description="Whether to look also for moves that win later.")] = False
     seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
 
 
@@ -196,7 +196,7 @@ class PerftRequest(PositionRequest):
     """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
-    divide: Annotated[bool, Field(description="Whether to count the sequences for each first move, too.")] = False
+    divide: Annotated[bool, Field(description="Whether to count also separately for each first move.")] = False
 
 
 class ThinkRequest(MovesRequest):
@@ -206,7 +206,7 @@ class ThinkRequest(MovesRequest):
 
 
 class EndingsRequest(ApiRequest):
-    """A request to list positions of a tablebase. A filter that is omitted does not apply."""
+    """A request to list positions of a tablebase. Filters that are omitted do not apply."""
 
     wdl: Literal["win", "draw", "loss", "unresolved"] | None = None
     side: Literal["white", "black"] | None = None
@@ -222,13 +222,13 @@ class EndingsRequest(ApiRequest):
 
 
 class TryRequest(ApiRequest):
-    """A puzzle in progress: the solver's moves and the replies to them."""
+    """The moves made so far in a puzzle: those of the person who solves it, and the replies."""
 
     moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
 
 
 class RecordRequest(GameRequest):
-    """A request about a game record: in this toolkit's format, in OpenTafl's, or a log of the Bologna server."""
+    """A request about a game record in this toolkit's or OpenTafl's format, or a log of the Bologna server."""
 
     variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
     record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None
@@ -237,7 +237,7 @@ class RecordRequest(GameRequest):
     ] = None
 
     def record_and_rules(self) -> tuple[GameRecord, Variant]:
-        """Return the record and its rules; rules given in the request take precedence."""
+        """Return the record and its rules. Rules given in the request take precedence."""
         chosen = self.game() if self.rules is not None or self.variant else None
         content: str | bytes
         if self.record_base64 is not None:

@@ -1,4 +1,4 @@
-"""``tablut serve``: the socket, the address that is printed, and an orderly shutdown."""
+"""The command ``tablut serve``: opening the socket, printing the address, and an orderly shutdown."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def address_of(listener: socket.socket, host: str) -> str:
 
 
 def has_desktop() -> bool:
-    """Return whether there is a screen on which a browser could open."""
+    """Return whether there is a desktop on which a browser could open."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """Return the configuration of uvicorn for an application: few log messages, no server header, a quick shutdown."""
+    """Return uvicorn's configuration for an application: few log messages, no server header, a quick shutdown."""
     import uvicorn
 
     return uvicorn.Config(
@@ -83,7 +83,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
-    # uvicorn shuts down on SIGTERM and then raises it again. An exception lets the clean-up below run.
+    # uvicorn shuts down on SIGTERM and then raises the signal again. Turn this into an exception, so that the clean-up
+    # below runs.
     before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     log = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(log)
@@ -91,7 +92,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     # server has stopped.
     wakeup = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
-    # Responses are sent in time even if other threads compute in Python.
+    # This keeps response times short even if other threads compute in Python.
     sys.setswitchinterval(0.002)
     try:
         asyncio.run(_run(uvicorn.Server(configured(create_app(settings)))))
@@ -142,7 +143,7 @@ def serve_command(
     live = Live()
     if not settings.local:
         warn(
-            f"--host {host}: all who reach this machine can use it for searches, within the limits of docs/explorer.md"
+            f"--host {host}: anyone who reaches this machine can start searches, within the limits of docs/explorer.md"
         )
 
     def ready() -> None:

@@ -1,15 +1,15 @@
 """Execution of long-running work in low-priority worker processes, with limits on running and waiting jobs.
 
 In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
-therefore a separate process, started on demand and reused. It does one job at a time, sends messages about it, and ends
-with the process that started it. A job that exceeds its time, or does not end within a few seconds after its visitor
-has disconnected, is killed together with its worker; a job that exhausts memory is killed by the system. Other jobs are
-not affected.
+therefore a separate process, which is started on demand and reused. It runs one job at a time, sends messages about the
+job, and ends with the process that started it. If a job exceeds its time, or does not end within a few seconds after
+its visitor has disconnected, it is killed together with its worker. If a job exhausts memory, the system kills it.
+Other jobs are not affected.
 
-The pools of ``concurrent.futures`` and pebble choose the process of a job themselves, so a job could neither send
-messages nor be told to stop. They also start the time limit when a process accepts the job, so a suspended process
-would block them forever. Only the names of this package's functions and plain values are sent to a worker, through
-pipes that no other process can access.
+The pools of ``concurrent.futures`` and pebble choose the process for a job themselves, so a job could neither send
+messages nor receive a request to stop. They also start the time limit when a process accepts the job, so a suspended
+process would block them forever. Only the names of this package's functions and plain values are sent to a worker,
+through pipes that no other process can access.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from tablut.work import clocks
 Answer = TypeVar("Answer")
 
 VISITOR: Final = "visitor"
-"""Cookie that identifies a browser; a program that stores no cookies is identified by its address."""
+"""Cookie that identifies a browser. A program that stores no cookies is identified by its address."""
 SEARCH: Final = "search"
-"""Header in which a page names a search, so that it can later ask for its status."""
+"""Header with which a page names a search, so that the page can later request the status of the search."""
 _NICE: Final = 10
-"""Niceness of a worker. A worker that competes for a processor gets about a tenth of the time."""
+"""Niceness of a worker. A worker that competes for a processor gets about a tenth of its time."""
 _GRACE: Final = 3.0
-"""Time in seconds that a job has to end after it was told to stop."""
+"""Time in seconds within which a job must end after a request to stop."""
 _START: Final = 180.0
-"""Time in seconds that a new process has to load its data. On a new machine it also compiles the kernels."""
+"""Time in seconds within which a new process must load its data and, on a new machine, compile the kernels."""
 _LOOK: Final = 0.1
-"""Time in seconds between two checks for time-outs and for disconnected visitors."""
+"""Interval in seconds between checks for time-outs and for disconnected visitors."""
 _MOST_MESSAGES: Final = 1000
-"""Maximum number of messages queued for a slow reader. Further messages are dropped, except the last."""
+"""Maximum number of messages queued for a slow reader. Further messages are dropped, except the last one."""
 _MOST_THREADS: Final = 256
-"""Maximum number of threads that wait for workers; each running job uses one, and a second while it is stopped."""
+"""Maximum number of threads that wait for workers. A running job uses one, and a job being stopped uses two."""
 
 
 # -- in a worker -----------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ class Channel:
 
 def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
     """Run the jobs that arrive through a pipe, one after another. This is the main function of a worker."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and its end stops this one
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and this process ends with it
     if hasattr(os, "nice"):
         with suppress(OSError):
             os.nice(_NICE)
@@ -98,7 +98,7 @@ def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
     jobs: SimpleQueue[tuple[int, Callable[[], object]]] = SimpleQueue()
     threading.Thread(target=_receive, args=(pipe, send, jobs), daemon=True, name="requests").start()
     clocks.tell_by(lambda compiles: send(0, "compiles", compiles))
-    with suppress(Exception):  # the job that needs the preparation reports the failure
+    with suppress(Exception):  # a job that needs the preparation will report the failure
         if prepare is not None:
             prepare()
     send(0, "ready", None)
@@ -117,7 +117,7 @@ def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
 def _receive(
     pipe: Connection, send: Callable[[int, str, Any], None], jobs: SimpleQueue[tuple[int, Callable[[], object]]]
 ) -> None:
-    """Queue the jobs that arrive, and stop the current one on request; exit when the serving process has ended."""
+    """Queue the jobs that arrive, stop the current job on request, and exit when the serving process has ended."""
     # Jobs are numbered, because a request to stop may overtake its job or come after the end of the job.
     current = stopped = 0
     while True:
@@ -142,7 +142,7 @@ class _Worker:
     """A process that runs jobs, one after another."""
 
     def __init__(self, prepare: Callable[[], object] | None) -> None:
-        # Spawned, not forked: a forked copy would inherit locks held by threads that do not exist in it.
+        # The process is spawned, not forked: a forked copy would inherit locks held by threads that it does not have.
         context = multiprocessing.get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self._process = context.Process(target=_serve_jobs, args=(theirs, prepare), daemon=True)
@@ -171,7 +171,7 @@ class _Worker:
     def run(self, number: int, *work: Any, deliver: Callable[[str, Any], object]) -> tuple[str, Any]:
         """Run a job, deliver its messages, and return the last one, which is ``done`` or ``failed``.
 
-        This blocks, since a suspended process reads nothing and writes nothing; so it is called in a thread.
+        This may block, since a suspended process neither reads nor writes, so it must be called in a thread.
         """
         try:
             self._send(number, *work)
@@ -213,7 +213,7 @@ class Workers:
         self.threads = ThreadPoolExecutor(_MOST_THREADS, "workers")
 
     def take(self) -> _Worker:
-        """Return an idle worker, or a new one if there is none; workers that the system has killed are discarded."""
+        """Return an idle worker, or a new one if none is idle. Workers that the system has killed are discarded."""
         if self._closed:
             raise MachineError("the explorer is stopping")
         while self._idle:
@@ -238,11 +238,11 @@ class Workers:
             self.threads.submit(worker.stop, worker.number)
 
     def warm(self) -> None:
-        """Start a worker in advance, so that the first visitor need not wait for it."""
+        """Start a worker in advance, so that the first visitor does not have to wait for it."""
         self.give_back(self.take())
 
     def close(self) -> None:
-        """Kill all workers; running jobs fail."""
+        """Kill all workers. Jobs that are running fail."""
         self._closed = True
         self._idle.clear()
         for worker in self._all:
@@ -252,7 +252,7 @@ class Workers:
 
 
 class Job:
-    """A job in a worker, with its messages as they arrive; the last message is ``done`` or ``failed``."""
+    """A job in a worker, with its messages as they arrive. The last message is ``done`` or ``failed``."""
 
     def __init__(self, workers: Workers, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
         self._workers, self._seconds = workers, seconds
@@ -264,7 +264,7 @@ class Job:
         self.task.add_done_callback(lambda task: self.messages.put_nowait(_ending(task)))
 
     def stop(self) -> None:
-        """Ask the job to stop; if it does not end within a few seconds, its worker is killed."""
+        """Ask the job to stop. If it does not end within a few seconds, its worker is killed."""
         if not self._stopping:
             self._stopping = True
             if self._worker is not None:
@@ -306,7 +306,7 @@ class Job:
             self._workers.give_back(worker)
 
     def _receive(self, name: str, content: Any) -> None:
-        """Handle a message of the worker. The time limit of the job starts when a new worker is ready."""
+        """Handle a message from the worker. With a new worker, the job's time limit starts when the worker is ready."""
         if name == "compiles":
             self.compiles = content
         elif name == "ready":
@@ -326,7 +326,7 @@ def _ending(task: asyncio.Task[Any]) -> tuple[str, Any]:
 
 
 class SearchStatus(Result):
-    """Status of a visitor's search: how many searches must end before it begins, and whether it is compiling."""
+    """Status of a visitor's search: its place in the queue (0 if it is running), and whether it is compiling."""
 
     name: str
     before: int
@@ -335,7 +335,7 @@ class SearchStatus(Result):
 
 @dataclass(eq=False)
 class _Search:
-    """A visitor's search; it is waiting as long as it has no job."""
+    """A visitor's search, which is waiting as long as it has no job."""
 
     visitor: str
     name: str
@@ -343,7 +343,7 @@ class _Search:
 
 
 class JobQueue:
-    """Queue of visitors for the workers. A job occupies its place until it has ended, even if its visitor has left."""
+    """Queue of the visitors who wait for a worker. A job keeps its place until it ends, even if its visitor leaves."""
 
     def __init__(self, settings: Settings, workers: Workers) -> None:
         self._workers, self._settings = workers, settings
@@ -355,7 +355,7 @@ class JobQueue:
     ) -> Job:
         """Start a job as soon as a place is free for it.
 
-        It is refused if the visitor already has two searches, or if too many visitors are waiting.
+        Raise `BusyError` if the visitor already has two searches, or if too many visitors are waiting.
         """
         if sum(search.visitor == visitor for search in self._searches) >= 2:
             raise BusyError("you already have a search running and another one waiting; try again in a moment", 429)

@@ -1,1 +1,1 @@
-"""The site: documentation, results and playable pages, as a folder of HTML that can be opened without a server."""
+"""The site: documentation, results and playable pages, as a folder of HTML files that needs no server."""

@@ -1,9 +1,9 @@
-"""The site: documentation, results and playable pages, made by Sphinx as one folder that needs no server.
+"""The site: documentation, results and playable pages, built by Sphinx as one folder that needs no server.
 
-This module is also a Sphinx extension, loaded by ``docs/conf.py``, which adds the playable pages: puzzles, and solved
-boards to explore. A *walk* is the graph of the positions near a start, with the value of each move. The walks and the
-solution trees of puzzles take minutes to prove, so they are stored in ``reports/data`` by
-`reports/studies/sources.py`. Tests compare them with the puzzles and with the solver.
+This module is also a Sphinx extension, loaded by ``docs/conf.py``. It adds the playable pages: puzzles, and solved
+boards to explore. A *walk* is a graph of the positions near the start, with the value of each move. Walks and the
+solution trees of puzzles take minutes to prove, so `reports/studies/sources.py` stores them in ``reports/data``. Tests
+compare them with the puzzles and with the solver.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def _collect(app: Sphinx) -> Iterator[tuple[str, dict[str, Any], str]]:
 
 
 def check_folder(folder: Path) -> bool:
-    """Return whether a folder contains a site; refuse a folder with any other content."""
+    """Return whether a folder contains a site, or raise an error if it has any other content."""
     where = f"site folder {excerpt(str(folder))}"
     try:
         if folder.exists() and not folder.is_dir():
@@ -89,7 +89,7 @@ def check_folder(folder: Path) -> bool:
 
 
 def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
-    """Build the site and return, for each file, whether it changed; with ``check``, write nothing."""
+    """Build the site, and return whether each file changed. If ``check`` is set, write nothing."""
     if not check_folder(folder) and check:
         raise InputError(
             "has no site", subject=f"site folder {str(folder)!r}", remedy="make one with `tablut report --site DIR`"
@@ -108,7 +108,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Build the documentation with Sphinx and return the files by path."""
+    """Build the documentation with Sphinx, and return the contents of the files by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site can only be built in a checkout with the documentation",
@@ -143,7 +143,7 @@ class PuzzleEntry(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Name of the puzzle, and of its page."""
+        """Name of the puzzle and of its page."""
         return self.puzzle.id
 
     @property
@@ -177,7 +177,7 @@ def _check(stored: PuzzleTrees, _name: str) -> None:
 
 
 def _check_tree(tree: PuzzleTree, puzzle: Puzzle) -> None:
-    """Compare a tree with its puzzle, and replay every correct move and the defence against it by the rules."""
+    """Compare a tree with its puzzle, and replay every correct move and the reply to it under the rules."""
     where = f"puzzle {tree.id!r}"
     hold((tree.variant, tree.position) == (puzzle.variant, str(puzzle.position)), f"{where}: has a wrong position")
     claim = puzzle.stipulation
@@ -218,7 +218,7 @@ def _check_node(tree: PuzzleTree, node: TreeNode, where: str) -> None:
 
 
 def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
-    """Make a move and check that it captures the pieces on the given squares."""
+    """Make a move, and check that it captures the pieces on the given squares."""
     board.push_text(move)
     if takes != tuple(square_name(square, board.size) for square in board.captured()):
         raise ValueError(f"{where}: {move} captures other pieces than claimed")
@@ -235,7 +235,7 @@ def entries() -> list[PuzzleEntry]:
 
 
 def pages() -> list[PlayPage]:
-    """Return all pages: the puzzle gallery, one page per puzzle, and one page per board to explore."""
+    """Return all playable pages: the puzzle gallery, one page per puzzle, and one page per board to explore."""
     puzzles = entries()
     found = [
         _page(
@@ -305,13 +305,13 @@ def tree_data(entry: PuzzleEntry) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-# -- solved boards to explore: positions near the start, every move with its value -----------------
+# -- solved boards to explore: the positions near the start, with the value of every move ----------
 
 
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The solved boards that can be explored, in the order of the pages."""
 OPENINGS: Final = "brandubh-openings"
-"""A walk that is only partly proved, so that its numbers are bounds."""
+"""A walk that is only partly proved, so its numbers are bounds."""
 
 
 def walks() -> dict[str, dict[str, Any]]:
@@ -320,12 +320,12 @@ def walks() -> dict[str, dict[str, Any]]:
 
 
 def stored_walk(name: str) -> dict[str, Any]:
-    """Read a stored walk and check every position against the rules. This is slow: do not call it for each request."""
+    """Read a stored walk, and check every position against the rules. This is too slow to do for each request."""
     return read_stored("walks", name, TableWalk, _check_walk)
 
 
 def _check_walk(stored: TableWalk, name: str) -> None:
-    """Check a walk against its name and the rules, and check each value against the values to which its moves lead."""
+    """Check that a walk matches its name and the rules, and that the values of positions and moves are consistent."""
     game, exact = (name, True) if name in WALKS else ("brandubh-federation", False)
     rules = load_variant(game)
     if stored.variant != game or not stored.nodes or stored.nodes[0].position != rules.start_position:

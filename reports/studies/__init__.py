@@ -1,1 +1,1 @@
-"""Studies: pieces of research, each with its README, code and data; they are not part of the installed package."""
+"""Studies: pieces of research, each with its README, code and data. They are not part of the installed package."""

@@ -1,4 +1,4 @@
-"""Rendering of a study's pages: write the files that have changed, or only compare them."""
+"""Rendering of a study's pages, which writes the files that have changed or only compares them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regenerate stored results that no command prints; each is written to standard output as one JSON object.
+"""Regenerate stored results that no command prints. Each is written to standard output as one JSON object.
 
 ::
 
@@ -46,7 +46,7 @@ _VERSION: Final = 1
 
 
 def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
-    """Return the contents of a complete tablebase, its longest wins, and at most ``most`` of its mutual zugzwangs."""
+    """Return a summary of a complete tablebase: its tiers, longest wins, and at most ``most`` mutual zugzwangs."""
     files = tablebase.store
     files.check_complete()
     longest = [
@@ -71,7 +71,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
 
 
 def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:
-    """Return a position of a material in which a side takes longest to win, or None if it never wins."""
+    """Return a position of the given material in which a side's win takes longest, or None if the side never wins."""
     found: list[Listed] = []
     for side in SIDES:
         query = TableQuery("win" if side == winner else "loss", side, materials=(material,), order="longest")
@@ -82,7 +82,7 @@ def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) 
 def _zugzwangs(tablebase: Tablebase, most: int) -> ZugzwangsResult:
     full = half = 0
     listed: list[ZugzwangResult] = []
-    # Process one material at a time: an index of all materials together can take gigabytes.
+    # Process one material at a time, because an index of all materials together can take gigabytes.
     for material in tablebase.store.tiers():
         query = TableQuery(side="white", materials=(material,), zugzwang="any", order="longest")
         found = list_positions(tablebase.store, query, most)
@@ -109,8 +109,8 @@ def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
 def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
     """Return part of a tablebase as a graph: all positions within some plies of the given one, and best play from each.
 
-    With this graph a program can show an ending or a solved board without the tables or the rules. Moves that leave the
-    graph have a value but no target. A graph with more than ``most`` positions is refused.
+    With this graph, a program can show an ending or a solved board without the tables or the rules. Moves that leave
+    the graph have a value but no target. A graph with more than ``most`` positions is refused.
     """
     if Board(tablebase.variant, position).outcome() is not None:
         raise InputError("the game is over, so there are no positions to follow", subject=f"position '{position}'")
@@ -144,7 +144,7 @@ def _node(
         takes = tuple(square_name(square, board.size) for square in board.captured())
         to = None
         if board.outcome() is None:
-            # Beyond the given plies, follow only best play in forced positions, to its end.
+            # Beyond the given plies, follow only best play from positions with a forced win, until the game ends.
             wanted = left > 0 or (place == 0 and verdict.dtm is not None)
             to = numbers.get(board.position)
             if to is None and wanted:

@@ -1,4 +1,4 @@
-"""The commands ``tablut prove``, ``puzzle solve`` and ``puzzle check``: prove values and claims, and check proofs."""
+"""The commands ``tablut prove``, ``puzzle solve`` and ``puzzle check``, which prove claims and check proofs."""
 
 from __future__ import annotations
 
@@ -59,17 +59,17 @@ if TYPE_CHECKING:
     from retrograde.puzzles.puzzle_file import Puzzle
 
 _LONG: Final = 20
-"""Minimum duration of a check, in seconds, for its speed to be printed."""
+"""Duration of a check, in seconds, above which its speed is printed."""
 
 
 def nodes_option(default: int) -> Decorator:
     """Return a decorator that adds the option ``--nodes`` to a search command."""
-    words = "Maximum number of moves made in the search, for each position."
+    words = "Maximum number of moves made in the search for each position."
     return whole("--nodes", least=1, most=10**15, default=default, help=words)
 
 
 _tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the built-in one, if any]"
 )
 
 
@@ -82,7 +82,7 @@ def _limits(nodes: int, seconds: float | None, memory: int, positions: int) -> P
 
 
 def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """Return the names of puzzle files and puzzles that begin with a prefix, or only of files if it is empty."""
+    """Return the puzzle files and puzzle ids that begin with a prefix, or only the files if the prefix is empty."""
     names = [COLLECTION, *collection_names(), *(shipped_ids() if incomplete else ())]
     return [name for name in names if name.startswith(incomplete)]
 
@@ -93,9 +93,9 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
     required=False,
     metavar="[FILE]",
     shell_complete=_sources,
-    help="A puzzle file, a shipped one (collection, ashton, mcgill …), or a puzzle's id.",
+    help="A puzzle file, a built-in one (collection, ashton, mcgill …), or a puzzle's id.",
 )
-@variant_option("Name of a shipped rule set, or a TOML file. [default: that of the puzzles, else ashton]")
+@variant_option("Name of a built-in rule set, or a TOML file. [default: that of the puzzles, or ashton]")
 @position_option
 @bundle(
     "limits",
@@ -108,14 +108,14 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
         least=0,
         most=10**9,
         default=250_000,
-        help="Maximum positions of an exhaustive listing, to prove a draw; 0 for none.",
+        help="Maximum number of positions listed to prove a draw; 0 to list none.",
     ),
 )
 @_tablebase_option
-@whole("--plies-left", least=0, most=10**6, help="Plies before a draw. [default: the move limit of the rules]")
-@flag("--all-wins", help="Also look for moves that win later.")
+@whole("--plies-left", least=0, most=10**6, help="Plies left before a draw. [default: the move limit of the rules]")
+@flag("--all-wins", help="Also look for moves that win more slowly.")
 @file_option("--save-proof", help="File for the winner's complete strategy.")
-@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions of a saved strategy.")
+@whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions in a saved strategy.")
 @file_option("--svg", help="File for an SVG drawing of the line as a strip of boards.")
 def solve_command(
     file: str | None,
@@ -129,11 +129,11 @@ def solve_command(
     proof_positions: int,
     svg: Path | None,
 ) -> Reply:
-    """Solve a position or the puzzles of a file.
+    """Solve a position, or check the stipulations of the puzzles in a file.
 
-    For a position, a win, a loss or a draw is proved; for puzzles, their stipulations are checked.
-    After an interrupt, the results so far are printed. Exit code 1: a stipulation is refuted; 3:
-    the limits were reached before a proof.
+    A position is proved to be a win, a loss or a draw. After an interrupt, the results so far are
+    printed. Exit code 1: a stipulation is refuted; 3: the limits were reached before a proof was
+    found.
     """
     from retrograde.proofs.solver import Solver
 
@@ -144,7 +144,7 @@ def solve_command(
         return _solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # It must be possible to check a saved proof by the rules alone, so no tablebase is used.
+    # A saved proof must be checkable with nothing but the rules, so no tablebase is used for it.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -194,7 +194,9 @@ def _verdict(solution: Solution) -> str:
     """Return a description of the proved result."""
     if solution.winner is not None:
         return f"{solution.winner} wins" + ("" if solution.dtm is None else f" in {solution.dtm}")
-    return {"draw": "a draw", "unresolved": "unresolved: the history decides"}.get(solution.wdl or "", "unknown")
+    return {"draw": "a draw", "unresolved": "unresolved: the result depends on the history"}.get(
+        solution.wdl or "", "unknown"
+    )
 
 
 def _proven_bounds(solution: Solution) -> list[str]:
@@ -227,7 +229,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         what = "only move" if len(result.winning_moves) == 1 and not result.open_moves else "moves"
         say(f"{what} that attain{'s' * (what == 'only move')} it: {', '.join(result.winning_moves)}")
     if result.other_winning_moves is not None:
-        say(f"moves that win later: {', '.join(result.other_winning_moves) or 'none found'}")
+        say(f"moves that win more slowly: {', '.join(result.other_winning_moves) or 'none found'}")
     if result.open_moves:
         say(f"unsettled moves: {', '.join(result.open_moves)}")
     say(f"by {result.source}; {plural(result.nodes, 'node')}, {result.seconds:.2f} s", style="dim")
@@ -243,7 +245,7 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
 
 
 def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: str | None, all_wins: bool) -> Reply:
-    """Check the stipulations of a puzzle file; after an interrupt, return the results so far."""
+    """Check the stipulations of a puzzle file. After an interrupt, return the results so far."""
     from retrograde.proofs.solver import Solver
 
     if file == "-":
@@ -289,7 +291,7 @@ def _solve_file(file: str, variant: str | None, limits: ProofLimits, tablebase: 
 def _examine(file: str, puzzles: Sequence[Puzzle], games: Mapping[str, Variant]) -> None:
     """Raise an error for puzzles that cannot be solved, before the search begins.
 
-    Otherwise a mistake in the last line of a file would be reported only after hours.
+    Without this check, a mistake in the last line of a file would be reported only after hours.
     """
     from retrograde.proofs.solver import is_lost_at_once
 
@@ -355,13 +357,13 @@ class _CheckedStrategy(CheckedProof):
 
 @command()
 @argument("file", metavar="FILE", help="Proof file, written by --save-proof.")
-@variant_option("Name of a shipped rule set, or a TOML file. [default: as named in the proof]")
+@variant_option("Name of a built-in rule set, or a TOML file. [default: as named in the proof]")
 @whole("--plies", default=20_000, least=0, most=10**12, help="Plies made to search for a shorter win; 0 for no search.")
 @_tablebase_option
 @flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")
 @threads_option("Number of processes that check in parallel.")
 def check_command(file: str, variant: str | None, plies: int, tablebase: str | None, deep: bool, threads: int) -> Reply:
-    """Check a saved proof by the rules alone, in plain Python.
+    """Check a saved proof using only the rules, in plain Python.
 
     docs/proofs.md describes proofs. Exit code 1: the proof is wrong, or there is a shorter win.
     """
@@ -378,7 +380,7 @@ def check_command(file: str, variant: str | None, plies: int, tablebase: str | N
         warn_if_impossible(rules, Position.parse(proof.position, rules.size), named)
         checked = interruptible(check.run)
     except InputError as error:
-        # Errors about the file itself already name it.
+        # Errors about the file itself already name the file.
         if not error.subject.startswith(named):
             error.within(named)
         raise
@@ -430,7 +432,7 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
     elif result.distance is not None:
         say(f"no shorter win within {plural(result.excluded, 'ply')}; longer ones are beyond the limit of this check")
     if result.in_tables:
-        played = "played out by their moves" if result.deep else "with the values of the tables; --deep plays them out"
+        played = "whose moves were played out" if result.deep else "with the stored values; --deep plays them out"
         say(f"{plural(result.in_tables, 'position')} in tables ({', '.join(result.tables)}), {played}")
     if result.seconds > _LONG:
         say(f"{result.positions:,} positions in {result.seconds:.0f} s, {rate_text(result.positions_per_second)}")
@@ -444,8 +446,8 @@ def _show_checked(console: PeopleConsole, result: _CheckedStrategy) -> None:
 @board_options
 @option("--moves", default="", metavar="MOVES", help="Moves to play first, separated by spaces.")
 @_tablebase_option
-@real("--hours", least=0, metavar="HOURS", help="Time limit, after which no new task starts.")
-@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Number of moves made by each task.")
+@real("--hours", least=0, metavar="HOURS", help="Time limit in hours, after which no new task starts.")
+@whole("--nodes", default=10_000_000, least=1, most=10**12, help="Maximum number of moves made by each task.")
 @whole("--memory", default=256, least=1, most=1 << 24, metavar="MIB", help="Memory for each worker's table.")
 @long_work(
     "Number of threads for each task; they share one table.",
@@ -461,11 +463,12 @@ def prove_command(
     memory: int,
     work: LongWork,
 ) -> Reply:
-    """Prove that a side wins from a position, never loses, or that it is a draw.
+    """Prove that a side wins from a position, that a side does not win, or that neither side wins.
 
     The result is a strategy that `tablut puzzle check` can check. To resume a search, repeat the
-    command with the same --store. The workers of --scheduler execute code from this program. Exit
-    code 1: the claim is refuted; 3: the time limit was reached before the claim was settled.
+    command with the same --store. The workers of the --scheduler cluster execute code that this
+    program sends them. Exit code 1: the claim is refuted; 3: the time limit was reached before the
+    claim was settled.
     """
     check_memory("memory", memory)
     for text in moves.split():
@@ -490,7 +493,7 @@ def _proving(found: Proving) -> Reply:
 def _show_proving(console: PeopleConsole, found: Proving) -> None:
     console.print(f"{found.variant}  {found.position}", soft_wrap=True)
     within = "" if found.within is None else f" within {plural(found.within, 'ply')}"
-    unchecked = "" if found.checked or found.status == "open" else ", not checked by the plain rules"
+    unchecked = "" if found.checked or found.status == "open" else ", not checked with the plain rules"
     console.print(f"{found.claim}: {found.status}{within}{unchecked}", style="bold")
     if found.status == "proved":
         console.print(found.repetition)

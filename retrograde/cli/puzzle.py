@@ -1,4 +1,4 @@
-"""``tablut puzzle`` with ``list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
+"""The commands ``tablut puzzle list``, ``show`` and ``play``; `retrograde.cli.proving` adds ``solve`` and ``check``."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class _ShownPuzzle(PuzzleFacts):
     "file",
     default="collection",
     metavar="[FILE]",
-    help="Puzzle file, or a shipped one (ashton, mcgill …). [default: collection]",
+    help="Puzzle file, or a built-in one (ashton, mcgill …). [default: collection]",
 )
 @variant_option("Only puzzles of this rule set, given as a name or a TOML file.")
 @choice("--side", words=("white", "black"), help="Side to move.")
@@ -69,10 +69,10 @@ class _ShownPuzzle(PuzzleFacts):
 def list_command(file: str, variant: str | None, grade: tuple[int, ...], **wanted: Any) -> Reply:
     """List puzzles, without their solutions.
 
-    With filters, only matching puzzles are listed; an empty list is no error.
+    With filters, only matching puzzles are listed. An empty list is not an error.
     """
     check_range(wanted["shortest"], wanted["longest"])
-    # Shipped files name their rules; other files need not.
+    # Built-in files name their rules; other files need not.
     shipped = file.lower() in ("collection", *collection_names())
     puzzles = read_puzzles(file, None if shipped else variant)
     filters = Filter(variant if shipped else None, grades=grade, **wanted)
@@ -106,7 +106,7 @@ _one_puzzle: Decorator = bundle(
     "puzzle",
     _read_one,
     argument("puzzle", metavar="ID", shell_complete=beginning(shipped_ids), help="A puzzle's id."),
-    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a shipped one."),
+    option("--file", "-f", default="collection", metavar="FILE", help="Puzzle file, or a built-in one."),
     variant_option("Rule set for files that do not name one."),
 )
 
@@ -117,7 +117,7 @@ _one_puzzle: Decorator = bundle(
 @flag("--solution", help="Print the solution as well.")
 @nodes_option(50_000_000)
 def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Reply:
-    """Draw a puzzle with its task, without the solution."""
+    """Draw a puzzle and state its task, without giving the solution."""
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import solve_puzzle
 
@@ -185,8 +185,8 @@ class _PlayedPuzzle(Result):
 def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
     """Solve a puzzle interactively in the terminal.
 
-    Type moves: the defence replies, and wrong moves are refuted. Exit code 1: the puzzle was left
-    unsolved; 3: the limits were reached before a move was judged.
+    Type your moves. The defence replies to correct moves, and wrong moves are refuted. Exit code 1:
+    the puzzle was left unsolved; 3: the limits were reached before a move was judged.
     """
     from retrograde.proofs.win_search import ProofLimits
     from retrograde.puzzles.game import open_puzzle
@@ -200,7 +200,7 @@ def play_command(puzzle: Puzzle, moves: tuple[str, ...], nodes: int) -> Reply:
 
 
 def _asking(live: Live, given: list[str]) -> Callable[[str], str | None]:
-    """Return a function that supplies lines of input: first those given on the command line, then those typed."""
+    """Return a function that supplies lines of input, first from the command line and then from the keyboard."""
     reader = LineReader(live)
 
     def ask(prompt: str) -> str | None:

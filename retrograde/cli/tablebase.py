@@ -1,4 +1,4 @@
-"""``tablut tablebase`` with its sub-commands, ``tablut probe`` and ``tablut solve``: compute and query exact values."""
+"""The commands ``tablut tablebase …``, ``tablut probe`` and ``tablut solve``, which compute and query exact values."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ if TYPE_CHECKING:
 app = Group(help="Build, describe, query and verify endgame tablebases.")
 
 _LONG = 10
-"""Minimum estimated time of a build, in seconds, for its cost to be printed in advance."""
+"""Estimated time of a build, in seconds, from which its cost is printed in advance."""
 
 
 # -- build and info ------------------------------------------------------------------------
 
 
 @app.command("build", table=True)
-@whole("--men", least=2, help="Maximum number of men, the king included.")
-@material_option("Attackers and defenders, such as 5v1, with all material after captures; may be repeated.")
+@whole("--men", least=2, help="Maximum number of men, including the king.")
+@material_option("Attackers and defenders, such as 5v1, and all material that captures lead to; may be repeated.")
 @rules_option
 @option("--store", metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]")
 @threads_option("Number of threads for each tier.")
@@ -72,11 +72,11 @@ def build_command(
 ) -> Reply:
     """Build a tablebase, or add tiers to one.
 
-    All positions with up to --men men, or with the material given, are solved and stored with value
-    and distance to the end. Stored tiers are kept, so an interrupted build resumes, and a build
-    with more men or other material adds to them. A long build first prints its cost and the tiers
-    that it builds in slices. The workers of --scheduler execute code from this program: use only a
-    cluster of your own.
+    All positions with up to --men men, or with the material given, are solved and stored with their
+    values and distances to the end. Stored tiers are kept, so an interrupted build resumes, and a
+    build with more men or other material adds tiers. A long build first prints its cost and the
+    tiers that it builds in slices. The workers of the --scheduler cluster execute code that this
+    program sends them, so use only a cluster that you trust.
     """
     from retrograde.solver.build import build_tablebase
     from retrograde.solver.tiers import check_build
@@ -127,7 +127,7 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Remove the temporary files of the abandoned thread now. Otherwise the next run would remove them.
+            # Remove the temporary files of the abandoned thread now, instead of leaving them to the next run.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")
@@ -158,7 +158,7 @@ def _show_info(console: PeopleConsole, info: TablebaseInfo) -> None:
 @app.command("info", table=True)
 @store_argument
 def info_command(store: str) -> Reply:
-    """Describe a tablebase: rules, tiers, values, sizes."""
+    """Describe a tablebase: its rules, tiers, values and sizes."""
     from retrograde.tablebase.store import open_store
 
     info = info_of(open_store(store))
@@ -171,7 +171,7 @@ def info_command(store: str) -> Reply:
 @app.command("verify")
 @store_argument
 @flag("--quick", help="Only compare the files with their digests.")
-@whole("--sample", least=0, help="Number of positions to play out by the naive rules. [default: 20; with --quick, 0]")
+@whole("--sample", least=0, help="Number of positions to play out in plain Python. [default: 20; with --quick, 0]")
 @whole("--seed", default=1, least=0, help="Seed of the sample.")
 @threads_option("Number of tasks that run in parallel.")
 @whole(
@@ -187,11 +187,12 @@ def verify_command(
 ) -> Reply:
     """Verify the stored values of a tablebase.
 
-    Every value is derived again from the moves of its position by code independent of the solver. The two share only
-    the move generator and the ranking of positions. A sample of wins, losses and draws is played out by the naive
-    rules. The command also compares all files with their digests and the values with published ones, and proves that
-    the index contains each position exactly once. With --record, an interrupted run resumes with the tiers that are not
-    yet verified; changed tiers are verified again. Exit code 1: an error was found.
+    Every value is derived again from the moves of its position, by code that shares only the move generator and the
+    ranking of positions with the solver. A sample of wins, losses and draws is played out with a separate
+    implementation of the rules in plain Python. The command also compares all files with their digests and the values
+    with published ones, and proves that the index contains each position exactly once. With --record, an interrupted
+    run resumes with the tiers that are not yet verified; changed tiers are verified again. Exit code 1: an error was
+    found.
     """
     from retrograde.tablebase.store import open_store
     from retrograde.verification.verifying import verify
@@ -234,7 +235,7 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
             console.print(f"{values:,} verified earlier, according to the record: {tiers}", soft_wrap=True)
         searched, followed = report.samples["searched"], report.samples["followed"]
         played = ", ".join(f"{count} {kind}" for kind, count in report.played.items())
-        console.print(f"positions searched: {searched}; played out by the naive rules: {followed} ({played})")
+        console.print(f"positions searched: {searched}; played out with the plain rules: {followed} ({played})")
     names = report.published
     if names["same"]:
         console.print(f"as published: {', '.join(names['same'])}", soft_wrap=True)
@@ -255,14 +256,14 @@ def _show_verified(console: PeopleConsole, report: Verification) -> None:
 
 
 @command(table=True)
-@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a shipped one]")
+@argument("store", required=False, metavar="[STORE]", help="Folder of the tablebase. [default: a built-in one]")
 @position_option
 @variant_option("Name of a rule set, or a TOML file. [default: that of STORE, or ashton]")
 def probe_command(store: str | None, position: str | None, variant: str | None) -> Reply:
-    """Look up a position in a tablebase, with the value of each move.
+    """Look up a position and each of its moves in a tablebase.
 
-    Values are wins, losses and draws with their distances to the end in plies. The position counts
-    as the first one of its game, with all plies of a move limit left.
+    A value is a win, a loss or a draw. Wins and losses have a distance to the end, in plies. The
+    position is valued as if a game began with this position, so all plies of a move limit are left.
     """
     tablebase = _tablebase(store, variant)
     board = Board(tablebase.variant, read_position(position, tablebase.variant))
@@ -278,7 +279,7 @@ def _missing(
 ) -> InputError:
     """Return the error for missing material.
 
-    It names the command that builds the missing tier, or explains why the position is impossible.
+    The error names the command that builds the missing tier, or explains why the position is impossible.
     """
     game, (attackers, defenders) = tablebase.variant, board.position.material
     if attackers > game.attackers or defenders > game.defenders:
@@ -301,15 +302,15 @@ def _tablebase(store: str | None, name: str | None) -> Tablebase:
     tablebase = prober_for(game, store)
     if tablebase is None:
         raise InputError(
-            "has no shipped tablebase",
+            "has no built-in tablebase",
             subject=f"variant {game.name!r}",
-            remedy=f"make one and give its folder: {_making(game, name or game.name)}",
+            remedy=f"build one and give its folder: {_making(game, name or game.name)}",
         )
     return tablebase
 
 
 def _making(game: Variant, name: str) -> str:
-    """Return a command that builds a tablebase of the whole game if it fits into memory, otherwise one of endings."""
+    """Return a command that builds a tablebase of the whole game, or of endings if that does not fit into memory."""
     from retrograde.solver.solution import memory_needed
 
     memory = physical_memory()
@@ -370,16 +371,17 @@ def _query(shortest: int | None, longest: int | None, material: tuple[str, ...],
     choice(
         "--zugzwang",
         words=("full", "half", "any"),
-        help="Mutual zugzwangs: either side to move loses (full), or loses a draw (half).",
+        help="Mutual zugzwangs: both sides lose if they must move (full), or one loses and one draws (half).",
     ),
     choice("--order", words=("index", "longest", "shortest"), default="index", help="Order of the positions."),
 )
 @whole("--most", "-n", default=20, least=0, most=10**6, help="Maximum number of positions to list.")
 def query_command(store: str, query: TableQuery, most: int) -> Reply:
-    """List positions of a tablebase by their values.
+    """List positions of a tablebase that have given values.
 
-    For example the longest wins, the draws with some material, or mutual zugzwangs. One position of
-    each class under the symmetries of the board is listed; all matching classes are counted.
+    Examples are the longest wins, the draws with a certain material, and mutual zugzwangs.
+    Positions that are images of each other under the symmetries of the board form a class. All
+    matching classes are counted, and one position of each class is listed.
     """
     from retrograde.tablebase.querying import list_positions
     from retrograde.tablebase.store import open_store
@@ -418,8 +420,8 @@ def _show_found(console: PeopleConsole, found: _ListedPositions) -> None:
 def solve_command(rules: Variant, store: str | None, threads: int, memory: int | None) -> Reply:
     """Solve a small board completely: find the value of every position reachable from the start.
 
-    Each position counts as the first one of its game; under a move limit, a win must end within the
-    limit. Distances are in plies to the end under best play.
+    Each position is valued as if a game began with this position. Under a move limit, a win must
+    therefore end within the limit. Distances are in plies to the end under best play.
     """
     from retrograde.solver.report import solve_report
     from retrograde.solver.solution import memory_needed
@@ -465,7 +467,8 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
     )
     zugzwangs = report.mutual_zugzwangs
     console.print(
-        f"Mutual zugzwangs: {zugzwangs['full']:,} lost by either side to move, {zugzwangs['half']:,} that cost a draw."
+        f"Mutual zugzwangs: {zugzwangs['full']:,} in which both sides lose if they must move, "
+        f"{zugzwangs['half']:,} in which one loses and one draws."
     )
     if report.longest is not None:
         longest = report.longest

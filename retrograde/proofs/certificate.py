@@ -1,23 +1,22 @@
 """Saved proofs: the winner's strategy, with one move for every position that the winner may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move and
-the loser all legal moves. Many positions occur in it repeatedly, directly or as images under the
-symmetries of the rules. Therefore only the strategy is saved. It contains, for each position of the tree with the
-winner to move, up to symmetry, the move and the number of plies within which the winner wins. Positions with a move
-that wins immediately, which are the majority, are left out. The rest of the tree follows from the rules, and the
-checker (`retrograde.proofs.checker`) regenerates it.
+A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
+all legal moves. Many positions occur in the tree repeatedly, directly or as images under the symmetries of the rules.
+Therefore only the strategy is saved. For each position of the tree in which the winner is to move, up to symmetry, the
+strategy contains the move and the number of plies within which the winner wins. Most of these positions have a move
+that wins immediately, and are left out. The rest of the tree follows from the rules, and the checker
+(`retrograde.proofs.checker`) regenerates it.
 
 A proof that a side never loses is saved in the same way, with a move for each position in which that side is to move.
 The number of plies is then 0 for each position, and null in the header.
 
-The file consists of JSON lines: a header, then one array ``[position, plies, move]`` for each
-position. The header states the claim: the game, the position, the plies left,
-which side wins and within how many plies, and the digests of the tables in which the strategy
-may end. docs/proofs.md explains its fields. A file whose name ends in ``.gz``
-is compressed. Files are written and read in blocks, so their length is not limited by memory.
+The file consists of JSON lines: a header, followed by one array ``[position, plies, move]`` for each position. The
+header states the claim: the game, the position, the plies left, the winner and the number of plies within which it
+wins, and the digests of the tables in which the strategy may end. docs/proofs.md explains the fields. A file whose name
+ends in ``.gz`` is compressed. Files are written and read in blocks, so memory does not limit their length.
 
-A file identifies its game by a shipped name and `Variant.digest`, or by the digest alone if the rules are custom. It
-never contains a path.
+A file identifies its game by a built-in name and `Variant.digest`, or by the digest alone if the rules are custom. A
+file never contains a path.
 """
 
 from __future__ import annotations
@@ -68,7 +67,7 @@ _Text = Annotated[str, Field(max_length=300)]
 
 
 class _Kind(BaseModel):
-    """Fields of the first line that are common to all versions."""
+    """The fields of the first line that all versions have in common."""
 
     model_config = ConfigDict(strict=True)
 
@@ -105,7 +104,10 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 
 
 class ProofCertificate(_Claim):
-    """A strategy by which a side wins or never loses, given as a mapping, a `PackedStrategy` or the lines of a file."""
+    """A strategy with which a side wins or never loses.
+
+    The strategy is given as a mapping, as a `PackedStrategy`, or as the lines of a file.
+    """
 
     strategy: Any = Field(exclude=True)
 
@@ -124,19 +126,19 @@ class ProofCertificate(_Claim):
             number += len(block)
 
     def content(self) -> Iterator[bytes]:
-        """Yield the content of the file in blocks, uncompressed."""
+        """Yield the uncompressed content of the file in blocks."""
         yield json.dumps({**fields_of(self, without={"strategy"}), "positions": len(self.strategy)}).encode() + b"\n"
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
 
     def write(self, target: Path, remedy: str = "") -> None:
-        """Write the file atomically; ``remedy`` is the advice in the error message if this fails."""
+        """Write the file atomically. If this fails, ``remedy`` is the advice in the error message."""
         content = self.content()
         write_bytes(target, _packed(content) if target.name.endswith(".gz") else content, remedy)
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. It contains no time stamp, so that the same proof gives the same bytes."""
+    """Yield the compressed content. The same proof always gives the same bytes, because there is no time stamp."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -156,7 +158,7 @@ def certificate_of(
     plies_left: int | None = None,
     tables: Mapping[str, str] | None = None,
 ) -> ProofCertificate:
-    """Return a strategy as a certificate. ``plies`` is None if the strategy shows that a side never loses."""
+    """Return the certificate for a strategy. ``plies`` is None if the strategy shows that a side never loses."""
     variant = engine.variant
     return ProofCertificate(
         version=HELD if plies is None else VERSION,
@@ -174,7 +176,7 @@ def certificate_of(
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the certificate of a proof. Its strategy is a mapping from positions in text form to plies and moves."""
+    """Return the certificate of a proof, with a strategy that maps each position, as text, to plies and a move."""
     strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
@@ -184,7 +186,7 @@ def build_certificate(
 
 
 class _FileLines:
-    """Lines of a proof file after the header. ``source`` is the path or the content of the file."""
+    """The lines after the header of a proof file. ``source`` is the path or the content of the file."""
 
     def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
         self._what, self._source, self._positions = what, source, positions
@@ -215,7 +217,7 @@ class _FileLines:
             raise input_failure(self._what, error) from error
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy; raise `InputError` if their number differs from the header's."""
+        """Yield the lines of the strategy; raise `InputError` if there are not as many as the header states."""
         count = 0
         for count, line in enumerate(self.all_lines()):
             if count > self._positions:
@@ -228,7 +230,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read a certificate from a file, or from the content of a file. `entries_of` parses its lines later."""
+    """Read a certificate from a file or from the content of a file. The lines are parsed later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -241,7 +243,8 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
     """Yield the entries of a block of lines. ``number`` is the number of the first line.
 
-    The plies must be positive if ``falls`` is true, which is the case in a proof of a win. Otherwise they must be 0.
+    The numbers of plies must be positive in a proof of a win, for which ``falls`` is true. In any other proof, all
+    numbers of plies must be 0.
     """
     for at, line in enumerate(block, number):
         try:
@@ -254,19 +257,22 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the shipped one with its name, or the given one. Its digest must match."""
+    """Return the rule set of a certificate: the built-in one that it names, or the given one.
+
+    Raise `InputError` if the digest of the rule set differs from that in the certificate.
+    """
     what = f"proof {excerpt(name)}"
     named = None
     if proof.variant is not None:
         if proof.variant not in variant_names():
-            raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not shipped", subject=what)
+            raise InputError(f"names the rule set {excerpt(proof.variant)}, which is not built in", subject=what)
         named = load_variant(proof.variant)
         if proof.game != named.digest:
-            raise InputError(f"names the rules {named.name}, but was made under others", subject=what, remedy=_AGAIN)
+            raise InputError(f"names {named.name}, but was made under other rules", subject=what, remedy=_AGAIN)
     rules = given or named
     if rules is None:
         remedy = "give the file of its rules as `variant`"
-        raise InputError("was made under rules that are not shipped", subject=what, remedy=remedy)
+        raise InputError("was made under rules that are not built in", subject=what, remedy=remedy)
     if proof.game != rules.digest:
         remedy = f"use {named.name}, which it names" if named is not None else "give the rules of the proof"
         raise InputError(f"was made under other rules than {excerpt(rules.name)}", subject=what, remedy=remedy)

@@ -1,28 +1,29 @@
-"""The independent checker of proofs, in plain Python: it uses the rules of `tablut.rules.naive`, and no search code.
+"""An independent checker for proofs, in plain Python. The checker uses `tablut.rules.naive`, and no search code.
 
 The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
-such that, after every reply of the loser, either the winner has a move that wins immediately, or the strategy contains
-the position (or an image of it under the symmetries of the rules) with no more plies than are left. Since the number of
-plies falls with every ply, every game ends and none repeats a position, so rules on repetition do not matter. Since the
-first number is at most the number of plies left in the game, the move limit does not matter either. An accepted file is
-a proof, whatever program wrote it. docs/proofs.md gives the exact definition.
+that leads to a win against every reply of the loser. After the reply, either the winner has a move that wins
+immediately, or the strategy contains the position (or an image of it under the symmetries of the rules) with no more
+plies than are left. Since the number of plies falls with every ply, every game ends and none repeats a position, so
+rules on repetition do not matter. The number in the header is at most the number of plies left in the game, so the move
+limit does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the exact
+definition.
 
-A hash divides the positions that a block contains and those that it needs into groups, called shares. The shares are
-then processed one after the other: each position that is needed must be among those contained. The check therefore
-needs memory only for one block and one share at a time, and several processes can check blocks. A position without a
-line in the file may belong to a tablebase table that the file names. In this case the table is consulted; in a deep
-check, the moves of the table are also played, and checked like lines.
+A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
+shares are then processed one after the other. A share must contain every position that is needed in it. The
+check therefore needs memory only for one block and one share at a time, and several processes can check blocks. A
+position without a line in the file may belong to a tablebase table that the file names. In this case the table is
+consulted. In a deep check, the moves of the table are also played, and are checked like lines.
 
-A claim that a side never loses is checked in the same way, except that the number of plies does not fall, so play by
-the strategy may go on forever. The rules on repetition then matter, and must not make that side lose.
+A claim that a side never loses is checked in the same way, except that the number of plies does not fall. Play that
+follows the strategy may therefore go on forever. The rules on repetition then matter, and must not make that side lose.
 
-This check shows *within* how many plies the side wins. The header and the lines give upper bounds, which may be far too
-large, because a search records the number of plies known at the time when it finds a move. While the checker reads the
-lines, it therefore computes the length of the longest game that follows the strategy. This works because lines with
-fewer plies come first, so the lengths of all positions that the loser can reach have already been computed.
+The check shows *within* how many plies the side wins. The upper bounds in the header and the lines may be far too
+large, because a search records the number of plies that is known when it finds a move. While the checker reads the
+lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
+first, so the lengths of the games from all positions that the loser can reach are already known.
 
-A strategy cannot show that a win takes no fewer plies. For this lower bound, the checker tries an exhaustive search,
-also in plain Python, up to a maximum number of moves.
+A strategy cannot show that there is no shorter win. For this lower bound on the length, the checker tries an exhaustive
+search, also in plain Python, up to a maximum number of moves.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ _SHARE = 250_000
 _SPOOL = 16 << 20
 """Number of bytes of a share that are kept in memory before the share is written to a temporary file."""
 _COUNTED = 2_000_000
-"""Maximum size of a strategy whose longest game is computed; each position takes about 150 bytes of memory."""
+"""Maximum number of positions of a strategy whose longest game is computed. A position takes about 150 bytes."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
 """The contents of the four cells that a byte encodes, for each value of the byte."""
@@ -63,9 +64,9 @@ _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for val
 class CheckedProof(Result):
     """Result of checking a proof.
 
-    ``within`` is the length in plies of the longest game that follows the strategy. It is the number claimed in the
-    header if the length cannot be computed. This is the case if the strategy ends in tables, is very long, or does not
-    list the lines with the fewest plies first.
+    ``within`` is the length, in plies, of the longest game that follows the strategy. If the strategy ends in tables,
+    is very long, or does not list the lines with the fewest plies first, this length cannot be computed. ``within`` is
+    then the number claimed in the header.
     """
 
     proved: bool
@@ -82,7 +83,7 @@ class CheckedProof(Result):
 
 
 class _SpentError(Exception):
-    """Raised when the moves allowed for the lower bound are used up."""
+    """Raised when the search for the lower bound has used up its moves."""
 
 
 class _Open(NamedTuple):
@@ -95,7 +96,7 @@ class _Open(NamedTuple):
 
 
 class CheckTask(NamedTuple):
-    """A task that checks lines of a strategy, or that compares the contained and the needed positions of a share."""
+    """A task that checks lines of a strategy, or that checks whether a share contains all the positions needed."""
 
     variant: Variant
     winner: str
@@ -108,21 +109,21 @@ class CheckTask(NamedTuple):
 
 
 class SymmetricGame(NaiveGame):
-    """The naive rules, with a key for each position that is the same for all its images under the symmetries."""
+    """The rules in plain Python, with a key for each position that is the same for all its symmetric images."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
         self.width = (self.size**2 + 3) // 4
-        # A placement is encoded as a number whose digits are the placement's images. This table contains, for each
-        # piece on each cell, the summand that the piece contributes to the number.
+        # A placement is encoded as a number whose digits are the images of the placement. The table contains the
+        # summand that each piece on each cell contributes to this number.
         self._adds = dict[tuple[tuple[int, int], str], int]()
         for number, cell in enumerate(self._cells):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
-        # For each byte of a key and each of its values, the pieces on the byte's cells.
+        # The pieces on the cells of a byte, for each byte of a key and each value of the byte.
         self._contents = [
             [tuple(pair for pair in zip(cells, four[-len(cells) :], strict=True) if pair[1] != ".") for four in _FOURS]
             for cells in ends
@@ -140,7 +141,7 @@ class SymmetricGame(NaiveGame):
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._contents, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
-        """Return the reason why no play is possible from a placement, or None."""
+        """Return the reason why no play is possible from a placement, or None if play is possible."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
             return f"has {pieces.count('K')} kings, so no game continues from it"
@@ -155,9 +156,9 @@ class SymmetricGame(NaiveGame):
     def stops(self, position: NaivePosition, winner: str) -> tuple[set[Cell], set[Cell]]:
         """Return the cells on which a black soldier blocks all of the king's escapes, and the target cells to examine.
 
-        After a black move to a cell outside the first set, the king still has an open slide to an escape. White then
-        wins immediately, and certainly has a legal move. The second set also contains the cells next to the king. A
-        black move to any other cell cannot capture the king either, so it need not be examined. Both sets contain all
+        If black moves to a cell outside the first set, the king still has an open slide to an escape. White therefore
+        has a legal move, and wins immediately. The second set consists of the first set and the cells next to the king.
+        A black move to any other cell cannot capture the king either, so it need not be examined. Both sets contain all
         cells if no escape is open, if an escape need not win immediately, or if black is the winner.
         """
         king, cells = position.king(), set(self.terrain)
@@ -171,7 +172,7 @@ class SymmetricGame(NaiveGame):
     def wins_at_once(self, key: bytes, winner: str) -> bool:
         """Return whether the side to move can win in one ply.
 
-        The ply can end the game or leave the other side without a legal move.
+        Such a ply ends the game or leaves the other side without a legal move.
         """
         position = self.placed(key, winner[0])
         made = (self.apply(position, move) for move in self.moves(position))
@@ -182,9 +183,9 @@ _game_of = lru_cache(2)(SymmetricGame)
 
 
 class _BlockCheck:
-    """Check of one block: its failures, the positions that the block contains, and those that it needs.
+    """The check of one block: the failures found, and the positions that the block contains and needs.
 
-    ``falls`` is True if the plies must fall, as in a proof of a win.
+    ``falls`` is True if the number of plies must fall, as in a proof of a win.
     """
 
     def __init__(self, variant: Variant, winner: str, falls: bool) -> None:
@@ -193,11 +194,12 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # For each position with the loser to move, by its key: the least number of plies that a win takes from there,
-        # and the keys of the next positions. Each of these must have a line in the strategy or an immediate win.
+        # Results for positions with the loser to move, by key: the least number of plies that a win takes, and the keys
+        # of the next positions. Each next position must have a line in the strategy or an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
-        """The key and plies of each line's position, and the value of `_after` for the position after its move."""
+        """For each line, the key and plies of its position, and the value of `_after` for the position after its move.
+        """
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
         """Check a position of the strategy, and all replies to its move."""
@@ -226,9 +228,9 @@ class _BlockCheck:
         self.ways.append((key, plies, *after))
 
     def losers_turn(self, position: NaivePosition, left: int) -> tuple[int, list[bytes]]:
-        """Record and return the positions that the strategy must contain because of the loser's moves.
+        """Record and return the positions that the strategy must contain because the loser can move to them.
 
-        A loser without a legal move has lost.
+        If the loser has no legal move, the game is won.
         """
         own = self.game.key(position)
         if own not in self._after:
@@ -249,7 +251,7 @@ class _BlockCheck:
             self._after[own] = self._ply * (bool(moves) + continues), keys
         takes, after = self._after[own]
         if left < takes:
-            self.failures.append(f"'{self.game.write(position)}': the loser is to move, and {left} plies are left")
+            self.failures.append(f"'{self.game.write(position)}': the loser is to move, but only {left} plies are left")
         needs, least = self.needs, left - self._ply
         for key in after:
             if least < needs.get(key, left + 1):
@@ -257,14 +259,14 @@ class _BlockCheck:
         return self._after[own]
 
     def results(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return the results of the check, with the contained and the needed positions as records for each share."""
+        """Return the results of the check, including records of the contained and the needed positions by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
         return {"failures": self.failures, **made, **parts}
 
 
 def check(task: CheckTask) -> dict[str, Any]:
-    """Check a block of lines, or check that a share contains all positions that are needed in it."""
+    """Check a block of lines, or check that a share contains all the positions needed."""
     block = _BlockCheck(task.variant, task.winner, task.falls)
     if task.lines is not None:
         for entry in entries_of(task.number, task.lines, falls=task.falls):
@@ -282,7 +284,7 @@ def check(task: CheckTask) -> dict[str, Any]:
 
 
 def _parts(plies_by_key: dict[bytes, int], shares: int) -> list[bytes]:
-    """Return, for each share, one byte string with the records of its keys and their plies."""
+    """Return one byte string for each share, with a record of each key and its plies."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
     for key, plies in plies_by_key.items():
         # Negative numbers of plies become 0, which does not occur in any line.
@@ -301,7 +303,7 @@ def _least(content: bytes, width: int) -> dict[bytes, int]:
 
 
 class StrategyCheck:
-    """Check of one strategy. `result` can be called at any time to get the current state."""
+    """The check of one strategy. `result` can be called at any time to get the current state."""
 
     def __init__(
         self,
@@ -338,13 +340,13 @@ class StrategyCheck:
         self.excluded = -1
         self.shorter: int | None = None
         self.within = proof.plies
-        # For each position of the strategy, by its key: the length of the longest game from there.
+        # The length of the longest game from each position of the strategy, by the position's key.
         self._longest = dict[bytes, int]()
         self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
         self.proved = self.finished = False
         self._began, self._seconds = wall_clock(), 0.0
-        # For each position found in a table, by its key: the number of plies of its win.
+        # The number of plies that a win takes from each position found in a table, by the position's key.
         self._tabled: dict[bytes, int] = {}
 
     def _check_tables(self) -> None:
@@ -359,7 +361,7 @@ class StrategyCheck:
     def _playable(self, text: str) -> NaivePosition:
         """Return the root position.
 
-        Raise `InputError` if the game is already over there or a piece stands on a forbidden cell.
+        Raise `InputError` if the game is already over in this position or a piece stands on a forbidden cell.
         """
         root = self.game.read(text)
         subject = f"position {excerpt(text)}"
@@ -386,7 +388,7 @@ class StrategyCheck:
                         break
                     self.excluded = fewer
             except _SpentError:
-                # This is not an error: the lower bound is claimed only as far as the search went.
+                # Exceeding the limit is not an error: the result claims a lower bound only as far as the search went.
                 pass
         self.finished = True
         return self.result()
@@ -439,7 +441,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, result: dict[str, Any]) -> None:
-        """Add a block's contained and needed positions to the shares, and extend the lengths of the longest games."""
+        """Add a block's contained and needed positions to the shares, and update the lengths of the longest games."""
         self.failures += result["failures"]
         self.positions += result["positions"]
         for which, name in enumerate(("has", "needs")):
@@ -448,7 +450,7 @@ class StrategyCheck:
         if self._counts and not self.failures:
             self._ways[result["number"]] = result["ways"]
         # Lines with fewer plies come first, so the lengths after a line's move are already known. If the lines are in
-        # another order, the result is the header's claim.
+        # another order, the result is the number that the header claims.
         while self._counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
@@ -459,12 +461,12 @@ class StrategyCheck:
     def _left(self, takes: int, keys: list[bytes]) -> int:
         """Return the length of the longest game from a position with the loser to move.
 
-        Positions without a line are won in one ply.
+        Positions without a line in the file are won in one ply.
         """
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
-        """Look up missing positions in the tables. In a deep check, also play their moves and check the results."""
+        """Look up missing positions in the tables. In a deep check, also play and check the moves of the tables."""
         self.positions += result["positions"]
         self.unused += result["unused"]
         waiting = result["missing"]
@@ -487,10 +489,10 @@ class StrategyCheck:
                     waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
     def _value(self, text: str) -> int | None:
-        """Return the plies of a win according to a table that the file names.
+        """Return the number of plies of a win according to a table that the file names.
 
-        If the plies need not fall, it is enough that the position is not lost, and the result is 0. The result is None
-        if no table proves the win, or that the position is not lost.
+        If the number of plies need not fall, it is enough that the position is not lost, and the result is 0. If no
+        table proves the win, or that the position is not lost, the result is None.
         """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:
@@ -506,9 +508,9 @@ class StrategyCheck:
     # -- the lower bound ---------------------------------------------------------------
 
     def wins_within(self, root: NaivePosition, plies: int) -> bool:
-        """Return whether the winner wins within ``plies`` plies, by exhaustive search; repetitions are ignored.
+        """Return whether the winner wins within ``plies`` plies. The search is exhaustive and ignores repetitions.
 
-        This method is a plain counterpart of `retrograde.proofs.win_search.WinSearch.within`, for comparison.
+        This method is the plain Python counterpart of `retrograde.proofs.win_search.WinSearch.within`.
         """
         stack: list[_Open] = []
         value = self._opened(root, plies)
@@ -536,7 +538,7 @@ class StrategyCheck:
                 value = self._opened(result.position, top.left - 1)
 
     def _opened(self, position: NaivePosition, plies: int) -> bool | _Open:
-        """Return whether the winner wins, if this is clear before any move; otherwise return the position to search."""
+        """Return whether the winner wins if this is clear without a search, and otherwise the position to search."""
         moves = self.game.legal_moves(position)
         mine = position.side == self.winner[0]
         if not moves:

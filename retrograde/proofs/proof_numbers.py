@@ -1,27 +1,26 @@
-"""df-pn: depth-first proof-number search for a win within a bounded number of plies, compiled.
+"""Compiled depth-first proof-number search (df-pn) for a win within a bounded number of plies.
 
 Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the root. df-pn [2]_ does this
-depth first, with thresholds and a transposition table. It leaves a child only when the child's number exceeds the next
-best one by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
+depth first, with thresholds and a transposition table. The search leaves a child only when the child's number exceeds
+the next best number by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
 
-The state is a position *with the number of plies left*. The graph therefore has no cycles,
-even if the game repeats positions. History causes no errors either, whereas unbounded df-pn may
-disprove a position on one path and wrongly use this result on another [4]_. A proof means "the
-prover wins within n plies against any play", and a disproof means that the prover does not.
-Neither depends on how the position was reached. The bound excludes no wins: in a win that takes n plies at best, the
-distance falls with every ply, so no position repeats. The least bound under which the search finds a proof is the exact
-distance.
+The state is a position together with the number of plies left. The graph of states therefore has no cycles, even if the
+game repeats positions. History causes no errors either, whereas unbounded df-pn may disprove a position on one path and
+wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any play, and a
+disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was reached. The
+bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, so no position
+repeats. The least bound under which the search finds a proof is the exact distance.
 
-This is exact, but slow for long wins: a position that is reached with many different numbers of plies left is searched
-for each of them. Therefore, all bounds can also share the numbers of *open* positions, which are neither proved nor
-disproved, in one entry for each position. The graph then has cycles. A position that is already on the path counts as
-if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries of *settled* positions
-contain facts with their plies as before, and each fact follows from facts with fewer plies. The initial numbers of a
-position are multiplied by a factor that depends on its evaluation. With shared numbers, a proof is still valid, but the
-win need not be the shortest, and a search that finds no proof shows nothing.
+This method is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
+searched once for each of them. An alternative is to let all bounds share the numbers of *open* positions, which are
+neither proved nor disproved, in one entry for each position. The graph then has cycles. A position that is already on
+the path counts as if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries of
+*settled* positions contain facts with their plies as before, and each fact follows from facts with fewer plies. The
+initial numbers of a position are multiplied by a factor that depends on its evaluation. With shared numbers, a proof is
+still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
 
-Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a
-tablebase covers the material of some positions, the search pauses to look up the values of many of them together.
+Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a tablebase covers the
+material of some positions, the search pauses to look up the values of many such positions together.
 
 References
 ----------
@@ -93,28 +92,28 @@ if TYPE_CHECKING:
     Moves = NDArray[np.int32]
 
 MOST_PLIES: Final = 1000
-"""The largest bound of a search, in plies."""
+"""Maximum bound of a search, in plies."""
 
 DEEPEST: Final = 500
 """Maximum length, in plies, of a path in a search whose bounds share the open numbers."""
 
 RESULT_FIELDS: Final = 6
-"""Number of results of `prove`: proof number, disproof number, distance (-1 unless proved), best
-first move, moves made on the board, and positions to look up in the tablebase."""
+"""Number of results of `prove`: the proof number, the disproof number, the distance (-1 unless proved), the best first
+move, the number of moves made on the board, and the number of positions to look up in the tablebase."""
 
 NODES, PENDING, TABLES = range(3)
 """Indices in `ProofWorkspace.counters`."""
 
 _AHEAD = 8
-"""Number of moves that are made in advance, to prefetch their table entries before the first of them is needed."""
+"""Number of moves that are made in advance, so that their table entries are prefetched before they are needed."""
 
 _EVEN, _DOUBLES = 1000, 150
-"""Score in centi-logits above which a proof number is not multiplied, and the loss of score that doubles it."""
+"""The score above which a proof number is not multiplied, and the loss of score that doubles it, in centi-logits."""
 
 
 @called
 def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: Words) -> None:
-    """Pack a child position, which is on the board; ``undo`` is the record of the ply that led to it."""
+    """Pack the child position that is on the board. ``undo`` is the record of the ply that led to it."""
     cells = t.cells
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     mover = side_of(t, board) ^ 1
@@ -136,13 +135,13 @@ def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: 
 
 @inlined
 def _proved(distance: int) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of a position that is won within ``distance`` plies."""
+    """Return the proof number, disproof number and distance of a position that is won within ``distance`` plies."""
     return I64(0), I64(INFINITE), I64(distance)
 
 
 @inlined
 def disproved() -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of a position that is not won."""
+    """Return the proof number, disproof number and distance of a position that is not won."""
     return I64(INFINITE), I64(0), I64(-1)
 
 
@@ -158,7 +157,8 @@ def _first_numbers(
 ) -> tuple[int, int, int]:
     """Return the initial numbers of an open position.
 
-    They are the given numbers or, if all bounds share them, the given numbers weighted by the position's evaluation.
+    The initial numbers are the given numbers. If all bounds share the numbers, they are weighted by the evaluation of
+    the position.
     """
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
@@ -168,7 +168,7 @@ def _first_numbers(
 
 @called
 def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, ply: int) -> bool:
-    """Return whether the position after a ply occurs on the path that leads to it."""
+    """Return whether the position after a ply already occurs on the path that leads to it."""
     place = ply
     while undo_captured(undo) == 0 and place > 0:
         place -= 1
@@ -182,7 +182,7 @@ def _repeats(t: Tables, path: Words, undos: Numbers, child: Words, undo: int, pl
 def _assess(
     t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, words: Words, left: int, under: int
 ) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance of an undecided position that is not in the table.
+    """Return the proof number, disproof number and distance of an undecided position that is not in the table.
 
     The distance is -1 unless the position is proved.
     """
@@ -219,7 +219,7 @@ def _assess(
 
 @inlined
 def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Words, pn: int, dn: int) -> None:
-    """Add a position to those to be looked up, if it is open and its material is in the tablebase."""
+    """If a position is open and its material is in the tablebase, add it to the positions to be looked up."""
     if pn != 0 and dn != 0 and work.covered[count_of(t, board, 1) * work.stride + count_of(t, board, 0)] != 0:
         for word in range(t.words):
             work.pending[work.counters[PENDING] * t.words + word] = words[word]
@@ -236,7 +236,7 @@ def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
 def _make_ahead(t: Tables, directory: Directory, board: BoardArray, ply: int, index: int, shared: bool) -> None:
     """Make a move, write the position after it, and undo the move.
 
-    If the position is settled, also write its result; otherwise prefetch its table entry.
+    If the new position is settled, also write its result; otherwise prefetch its table entry.
     """
     work = record_at(directory, ProofWorkspace)
     at, child = ply * work.width + index, advance(work.below, index * t.words)
@@ -277,20 +277,24 @@ def _see(
 def _enter(
     t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, left: int, shared: bool
 ) -> None:
-    """Write the moves of a position and the initial numbers after each; stop at a move that decides the position."""
+    """Write the moves of a position and the initial numbers after each move. Stop at a move that settles the position.
+
+    A move settles the position if it wins for the prover, or if it is the opponent's and prevents the win.
+    """
     work = record_at(directory, ProofWorkspace)
     at = ply * work.width
     moves, proving = advance(work.moves, at), side_of(t, board) == work.prover
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # First try the move that prevented a win last time, since one such move is enough.
+        # First try the move that prevented a win last time, since one move that prevents the win is enough.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
     numbers = work.pns if proving else work.dns
     under = I64(LONGEST) if shared else left - 1
-    # Make the first move alone, because it is often enough. Then make several at a time, to prefetch their entries.
+    # Make the first move alone, because it often settles the position. Then make several moves at a time to prefetch
+    # their entries.
     made = I64(0)
     for index in range(count):
         if index == made:
@@ -309,7 +313,7 @@ def _enter(
 
 
 class NodeNumbers(NamedTuple):
-    """Numbers of a node, computed from those of its children. Kernels create this tuple."""
+    """The numbers of a node, computed from those of its children. Kernels create this tuple."""
 
     pn: int
     dn: int
@@ -356,15 +360,15 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
         if not proving:
             work.killers[ply + 1] = I64(work.moves[ply * work.width + v.best])
     else:
-        # Every line repeats a position on this path, but perhaps not on another. So store the numbers as after a search
-        # that reached its limit without a proof.
+        # Every line repeats a position on this path, but perhaps not on another path. Therefore store the same numbers
+        # as after a search that reached its limit without a proof.
         pn = work.pn_limits[ply] if under == LONGEST and v.pn == INFINITE - 1 else v.pn
         keep_open(work.table, work.buckets, own, t.words, under, pn, v.dn, effort)
 
 
 @inlined
 def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
-    """Return the first slot of a node's moves."""
+    """Return the number of a node from which `_slot` computes the slots of the node's moves."""
     return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
 
 
@@ -376,7 +380,7 @@ def _slot(node: int, move: int) -> int:
 
 @inlined
 def _others(work: ProofWorkspace, slot: int) -> int:
-    """Return how many other threads are searching a move."""
+    """Return the number of other threads that are searching a move."""
     count = I64(0)
     for thread in range(work.threads):
         if thread != work.thread and work.busy[thread * SLOTS + slot] != 0:
@@ -386,10 +390,7 @@ def _others(work: ProofWorkspace, slot: int) -> int:
 
 @called
 def _kept_apart(t: Tables, directory: Directory, v: NodeNumbers, ply: int, proving: bool) -> NodeNumbers:
-    """Return a node's numbers, but choose another child if other threads search the best one.
-
-    The other child must be about as good.
-    """
+    """Return a node's numbers. If other threads search the best child, choose another child of about the same value."""
     work = record_at(directory, ProofWorkspace)
     at, limit = ply * work.width, work.pn_limits[ply] if proving else work.dn_limits[ply]
     numbers = work.pns if proving else work.dns
@@ -411,7 +412,7 @@ def _kept_apart(t: Tables, directory: Directory, v: NodeNumbers, ply: int, provi
 
 @called
 def _learn(t: Tables, directory: Directory, ply: int, left: int, under: int) -> bool:
-    """Look up the next child in the table, in case another thread has updated it; return whether its entry was new."""
+    """Look up the next child in the table, in case another thread has updated it. Return whether the entry is new."""
     work = record_at(directory, ProofWorkspace)
     at = ply * work.width + work.chosen[ply]
     if work.pns[at] >= INFINITE - 1:
@@ -429,7 +430,7 @@ def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers,
     """Make the best move of a node, and set the thresholds for the position after it."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
-    # A sum that was capped at almost infinity is not exact, so no part can be subtracted from it.
+    # A sum that was capped just below infinity is not exact, so no part can be subtracted from it.
     if proving:
         rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
@@ -457,14 +458,15 @@ def prove(
     node_limit: int,
     result: Numbers,
 ) -> None:
-    """Search for a win of the prover within ``bound`` plies; if ``shared``, all bounds share the open numbers."""
+    """Search for a win of the prover within ``bound`` plies. If ``shared`` is 1, all bounds share the open numbers."""
     t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
     p = record_at(directory, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
     for place in range((min(bound, DEEPEST) if shared else bound) + 4):
         p.killers[place] = 0
     pack(t, board, p.words)
-    # With shared numbers, the proof number of positions that only repeat stays just below infinity, so stop there.
+    # With shared numbers, the proof number stays just below infinity if all lines repeat positions. Stop at this
+    # number.
     p.pn_limits[0], p.dn_limits[0] = I64(INFINITE) - I64(shared), I64(INFINITE)
     ply = I64(0)
     entering = True
@@ -489,8 +491,8 @@ def prove(
             p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            # If no other thread is searching the move to this node, another thread can be below this node only by
-            # way of a different move. Ignore such threads.
+            # If no other thread is searching the move to this node, other threads can have reached positions below it
+            # only through a different move. Ignore them.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
                 v = _kept_apart(t, directory, v, ply, proving)
@@ -513,9 +515,10 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write, for each position, the quickest winning move that the table proves and its plies, in shape (n, 2).
+    """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
 
-    The prover is to move in all positions, of shape (n, W), with ``lefts`` plies left. The board is scratch memory.
+    The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
+    scratch memory.
     """
     t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
     p = record_at(directory, ProofWorkspace)
@@ -541,7 +544,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 results[index, 0], results[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table contains no win for this position, so search for a short one without the table.
+            # The table contains no win for this position, so search for a short win without the table.
             p.counters[PENDING] = 0
             _enter(t, e, directory, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
@@ -550,34 +553,34 @@ def read_proofs(
 
 
 # -- the leaves: positions decided within three plies ------------------------------------
-# A win in one ply is searched for where it can occur: a king's slide to an escape, or an
-# attacker's slide to a free cell next to the king on which it would capture the king. Each
-# candidate is made on the board and evaluated there, so superfluous candidates cost only
-# time. Two kinds of win can occur anywhere on the board: a capture of the last attackers, and
-# a ply that leaves the other side without a legal move. For these, every move is tried, unless
-# it is clear that no single ply can win in this way:
+# A win in one ply is searched for only where it can occur: a slide of the king to an escape, or a slide of an attacker
+# to a free cell next to the king from which it captures the king. Each candidate is made on the board and evaluated
+# there, so superfluous candidates cost only time. Two other kinds of win can occur anywhere on the board: a capture of
+# the last attackers, and a ply that leaves the other side without a legal move. For these, every move is tried, unless
+# one of the following facts shows that no single ply can win in this way:
 #
-# * without shieldwalls, a ply captures at most three soldiers, so it cannot capture the last four;
-# * a ply adds a piece to two lines and removes captured soldiers from at most three more, so a side
-#   that can move on six lines can still move after it;
-# * a ply closes at most one of the directions in which the king can go.
+# * Without shieldwalls, a ply captures at most three soldiers, so it cannot capture the last four.
+# * A ply adds a piece to two lines and removes captured soldiers from at most three more, so a side that can move on
+#   six lines can still move after it.
+# * A ply closes at most one of the directions in which the king can move.
 #
-# Tests compare all results with those of trying every move. The *prover* is the side whose win is searched
-# for, and the *opponent* is the other side. A distance is in plies; -1 means that there is no win within the
-# bound. C is the number of cells.
+# Tests compare all results with the results of trying every move. The *prover* is the side whose win is searched for,
+# and the
+# *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the number
+# of cells.
 
 
 _SAFE_LINES = 6
-"""If a side can move on this many lines, it can still move after any ply of the other side."""
+"""Number of lines on which a side must be able to move so that it can still move after any ply of the other side."""
 
 
 @inlined
 def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
-    """Return the winner after a ply (0 white, 1 black, -1 if undecided), from the board after it and its outcome."""
+    """Return the winner after a ply (0 for white, 1 for black, -1 if undecided), given the board and the outcome."""
     if outcome != UNDECIDED:
         return winner_of(outcome)
     side = side_of(t, board)
-    # Under `either_after_ply` the outcome includes this case already.
+    # Under `either_after_ply`, the outcome already covers this case.
     if t.either_after_ply == 0 and not can_move(t, board, side):
         return side ^ 1
     return -1
@@ -585,7 +588,7 @@ def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
 
 @called
 def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
-    """Return whether a legal move of the side to move wins with this ply."""
+    """Return whether a legal move of the side to move wins immediately."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
     unmake(t, board, undo)
@@ -594,7 +597,7 @@ def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
 
 @called
 def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of lines on which a side can move, at most `_SAFE_LINES`. The king is treated as a soldier."""
+    """Return the number of lines on which a side can move, up to `_SAFE_LINES`. The king is treated as a soldier."""
     counts_at = t.attacker_counts if side == 1 else t.defender_counts
     lines = 0
     for line in range(2 * t.size):
@@ -633,14 +636,14 @@ def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
 
 @inlined
 def _escaping_move(t: Tables, board: BoardArray) -> int:
-    """Return a move by which the king escapes and wins, with white to move; -1 if there is none."""
+    """Return a move with which the king escapes and wins, or -1 if there is none. White must be to move."""
     row, column = escape_targets(t, board, king_of(t, board))
     return escape_of_king(t, board, row, column)
 
 
 @called
 def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
-    """Return a move by which the side to move wins in one ply; -1 if there is none.
+    """Return a move with which the side to move wins in one ply, or -1 if there is none.
 
     ``scratch`` has space for 4C moves.
     """
@@ -658,7 +661,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent, who is to move, loses if it makes a given move.
+    """Return the number of plies in which the opponent loses after making a given move. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (1 or 2).
     """
@@ -677,7 +680,7 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent, who is to move, loses.
+    """Return the number of plies in which the opponent loses. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (0 to 2). ``scratch`` has space for 8C moves. ``killer`` is the
     move that most recently prevented a loss; it is tried first. ``counters[0]`` counts the moves made.
@@ -703,7 +706,7 @@ def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer
 
 @called
 def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
-    """Return how many moves of the opponent, who is to move, prevent a win of the prover within two plies."""
+    """Return the number of moves with which the opponent, who is to move, prevents a win of the prover in two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -715,10 +718,10 @@ def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Number
 
 @called
 def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return a number of plies within which the prover, who is to move, wins.
+    """Return a number of plies within which the prover wins. The prover is to move.
 
-    The number is 1 if the prover can win in one ply, and otherwise the length of the first win found. It is -1 if there
-    is no win within ``left`` plies (0 to 3). ``scratch`` has space for 12C moves.
+    The number is 1 if the prover can win in one ply, and otherwise the length of the first win found. If there is no
+    win within ``left`` plies (0 to 3), the number is -1. ``scratch`` has space for 12C moves.
     """
     if left == 0:
         return -1

@@ -1,16 +1,16 @@
-"""The search behind `tablut prove`: it proves or refutes a claim about a position, on one or many machines.
+"""The search behind `tablut prove`, which proves or refutes a claim about a position on one or many machines.
 
 A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks,
-called answers, are saved to the store in parts, about every 20 seconds. A run that is killed loses only the tasks since
-the last part, and these are run again. When the root is proved, further tasks extract the strategies of the leaves on
-which the proof rests. These strategies are also saved, and are joined with the tree's own moves to form the
+called answers, are saved to the store in parts, about every 20 seconds. If a run is killed, only the tasks since the
+last part are lost, and these are run again. When the root is proved, further tasks extract the strategies of the leaves
+on which the proof depends. These strategies are also saved, and are joined with the tree's own moves to form the
 certificate.
 
-A win that is proved here does not depend on the rules on repetition, because no game that follows its strategy repeats
-a position.
+A win that is proved in this way does not depend on the rules on repetition, because no game that follows the strategy
+repeats a position.
 
-To prove that a side never loses, the other side's win is disproved in the same kind of tree. The tasks then also search
-for a set of positions that the side never has to leave (`retrograde.proofs.strategy`).
+To prove that a side never loses, the program disproves the other side's win in the same kind of tree. The tasks then
+also search for a set of positions that the side never has to leave (`retrograde.proofs.strategy`).
 """
 
 from __future__ import annotations
@@ -57,33 +57,33 @@ if TYPE_CHECKING:
 Claim = Literal["white", "black", "not-white", "not-black", "draw"]
 Status = Literal["proved", "refuted", "open"]
 _KEPT_EVERY: Final = 20.0
-"""Minimum time in seconds between two parts."""
+"""Minimum time in seconds between saving two parts."""
 _SHARE: Final = 32
 _LOOK: Final = 1_000_000
-"""Maximum number of moves in the search of a child.
+"""Maximum number of moves in the search of a leaf's child.
 
-The search is also limited to the number of moves allowed for the leaf, divided by `_SHARE`.
+Such a search is also limited to the number of moves allowed for the leaf, divided by `_SHARE`.
 """
 _EXACT: Final = 10_000_000
 _EXACT_MEMORY: Final = 64 << 20
-"""Maximum number of moves in the search for a shorter win, and the size of its table in bytes."""
+"""Size of the table, in bytes, for the search for a shorter win, which makes at most `_EXACT` moves."""
 _CHECKED: Final = 10_000
-"""Maximum size of a strategy that is always checked with the naive rules, which takes seconds."""
+"""Maximum size of a strategy that is always checked with the plain rules. Such a check takes only seconds."""
 _REFUTING: Final = 3_000_000
-"""Maximum number of moves in the search that repeats a refutation, so that the naive rules can check it."""
+"""Maximum number of moves in the search that repeats a refutation, so that the plain rules can check it."""
 _MOST: Final = 40_000_000
 """Maximum number of positions in the strategy of one leaf."""
 _MOST_HELD: Final = 4_000_000
-"""Maximum size of a set of positions that a side never has to leave.
+"""Maximum number of positions in a set that a side never has to leave.
 
-Searching for a set takes more memory than extracting a strategy.
+The number is smaller than `_MOST`, because searching for a set takes more memory than extracting a strategy.
 """
 
 
 class FirstMove(Result):
-    """A first move, the proof and disproof numbers of the position after it, and its status with respect to the claim.
+    """A first move, the proof and disproof numbers of the position after it, and the status of the claim after it.
 
-    ``checked`` is True if the status follows directly from the rules, or from a result that the naive rules confirmed.
+    ``checked`` is True if the status follows directly from the rules, or from a result that the plain rules confirmed.
     """
 
     move: str
@@ -96,13 +96,14 @@ class FirstMove(Result):
 class Proving(Result):
     """Result of the search for a proof of a claim.
 
-    ``within`` is an upper bound on the number of plies of a proved win; ``dtm`` is the exact number, or null if it is
-    not known.
+    ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
+    it is not known.
 
-    ``checked`` is True if the naive rules have confirmed the result (`retrograde.proofs.checker`). Otherwise the result
+    ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
     relies on the search and on the contents of the store. The same applies to the status of each first move.
 
-    A draw has two ``halves``, each with its own certificate: white does not win, and black does not win.
+    The result for a draw has two ``halves``, each with its own certificate. One half proves that white does not win,
+    and the other half proves that black does not win.
     """
 
     variant: str
@@ -134,9 +135,9 @@ def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 class Task(NamedTuple):
-    """A task that searches a leaf or, if ``plies`` is not 0, extracts the strategy of its proof.
+    """A task that searches a leaf or, if ``plies`` is not 0, extracts the strategy from the proof of the leaf.
 
-    With ``holds``, the task also searches for a strategy that keeps the prover from winning.
+    If ``holds`` is true, the task also searches for a strategy that keeps the prover from winning.
     """
 
     variant: Variant
@@ -155,7 +156,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search object for a task. Its table contains the results that it has already proved."""
+    """Return this thread's search object for a task, with a table that keeps the results of earlier tasks."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -167,13 +168,16 @@ def search_of(task: Task) -> WinSearch:
 
 
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
-    """Search a leaf and, if it stays open, its children; or extract the part of its strategy that is not ``known``."""
+    """Search a leaf and, if it stays open, its children.
+
+    If the task is to extract a strategy, return the part of the leaf's strategy that is not ``known``.
+    """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
-        # The leaf was proved before, so the proof can be found again. This may take longer with the contents of another
-        # table, so set no limit.
+        # The leaf was proved before, so the proof can be found again. Set no limit, because the search may take longer
+        # than before if the table has other contents.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))
@@ -209,16 +213,16 @@ def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike
 
 
 def _entries(own: NDArray[np.uint64], strategy: PackedStrategy, numbers: tuple[int, ...]) -> dict[str, Any]:
-    """Return the strategy that begins at a settled position, as rows."""
+    """Return the rows for a strategy that begins at a settled position."""
     none = np.zeros(len(strategy), dtype=np.int64)
     columns = np.column_stack([none, none, strategy.plies, strategy.moves])
     return _answer(LEAF, ENTRY, np.concatenate([own, strategy.words]), np.concatenate([[numbers], columns]))
 
 
 def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[str, Any]:
-    """Return the answer to a task whose leaf this thread has already proved, in ``made`` moves, with its strategy.
+    """Return the answer to a task whose leaf this thread has already proved in ``made`` moves.
 
-    The strategy leaves out positions that the ``known`` strategies cover.
+    The answer includes the strategy, without the positions that the ``known`` strategies cover.
     """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
@@ -230,7 +234,7 @@ def proved_task(task: Task, made: int, known: Sequence[PackedStrategy]) -> dict[
 
 
 def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, int, int, int]:
-    """Run a bounded search; return proof number, disproof number, plies (-1 unless proved) and moves made."""
+    """Run a bounded search. Return the proof number, disproof number, plies (-1 unless proved) and moves made."""
     search.budget = ProofBudget(ProofLimits(nodes=nodes))
     answer = search.wins(board)
     proof, disproof = (search.pn, search.dn) if answer is None else (0, INFINITE) if answer else (INFINITE, 0)
@@ -241,7 +245,7 @@ def settled(search: WinSearch, board: NDArray[Any], nodes: int) -> tuple[int, in
 
 
 class ProofRun:
-    """Search for a proof of one claim: that a side wins from a position, or that it does not."""
+    """A search for a proof of one claim: that a side wins from a position, or that it does not."""
 
     def __init__(
         self,
@@ -294,7 +298,7 @@ class ProofRun:
     def run(
         self, scheduler: Scheduler, store: Path | None = None, hours: float | None = None, work: Work = run_task
     ) -> None:
-        """Search until the claim is settled or the time limit in hours is reached; write the certificate of a proof."""
+        """Search until the claim is settled or the time limit in hours is reached. Write a certificate for a proof."""
         end = None if hours is None else wall_clock() + 3600 * hours
         with ExitStack() as stack:
             if store is not None:
@@ -321,7 +325,10 @@ class ProofRun:
                 self._check_refuted()
 
     def adopt(self, others: Iterable[ProofRun]) -> None:
-        """Use the runs for the same claim from the positions one ply later as if they were tasks of this run."""
+        """Use other runs as if they were tasks of this run.
+
+        The other runs search for proofs of the same claim from the positions one ply later.
+        """
         own = np.frombuffer(self.tree.root.words, dtype=np.uint64)[None]
         children, proved = self.engine.expand(own), {other.tree.root.words: other for other in others}
         ends = [OUTCOMES[code] for code in children.outcomes.tolist()]
@@ -351,7 +358,7 @@ class ProofRun:
             self.whole = self._joint()
 
     def _read(self, files: TreeStore, mending: Mending | None = None) -> None:
-        """Read the answers from a store. It may be damaged, or someone may have edited it and updated its digests."""
+        """Read the answers from a store. The store may be damaged, or someone may have edited it and its digests."""
         for rows in files.answers(mending):
             for answer in _answers_in(rows):
                 if not self._may_be(answer):
@@ -359,7 +366,7 @@ class ProofRun:
                 self._apply(answer)
 
     def _may_be(self, answer: NDArray[Any]) -> bool:
-        """Return whether a task could have produced an answer. This does not verify that the answer is true."""
+        """Return whether a task could have produced an answer. The answer may still be wrong."""
         kind, own, below, size = answer["kind"][0], answer["words"][:1], answer[1:], self.variant.size
         numbers = np.column_stack([answer[name] for name in ("proof", "disproof", "plies", "nodes")])
         numbers = numbers[: len(answer) if kind == TASK else 1]
@@ -386,7 +393,7 @@ class ProofRun:
             columns = answer["words"][1:].copy(), answer["plies"][1:].copy(), answer["nodes"][1:].astype(np.int32)
             self._strategies[answer["words"][0].tobytes()] = PackedStrategy(self.engine, *columns)
             if self.holds:
-                # If a task finds a set of positions that the side never has to leave, its answer both settles the leaf
+                # If a task finds a set of positions that the side never has to leave, the answer both settles the leaf
                 # and contains the strategy.
                 self.tree.take(answer[:1])
 
@@ -401,7 +408,7 @@ class ProofRun:
             self._keep()
 
     def _keep(self) -> None:
-        """Save the answers since the last part."""
+        """Save the answers that have arrived since the last part."""
         self._kept_at = wall_clock()
         if self._files is not None and self._fresh:
             self._files.write(self._fresh)
@@ -423,7 +430,7 @@ class ProofRun:
             raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
-        # Include the tables of materials that captures lead to.
+        # Include the tables of the materials to which captures lead.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
@@ -434,11 +441,11 @@ class ProofRun:
         if store is not None:
             self.certificate = store / "certificate.jsonl.gz"
             if not self.certificate.is_file() and not self.certificate.is_dir():
-                self.certificate.unlink(missing_ok=True)  # writing to a pipe would wait for a reader
+                self.certificate.unlink(missing_ok=True)  # opening a pipe for writing would wait for a reader
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the number of plies of the win if a search excludes any shorter win, otherwise None."""
+        """Return the number of plies of the win if a search excludes every shorter win, and otherwise None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
@@ -446,12 +453,12 @@ class ProofRun:
     def _wrong(self, fault: str) -> Exception:
         """Return the error for answers that contradict the rules.
 
-        Without a store, such answers are a defect of the program.
+        Without a store, such answers show that the program has a defect.
         """
         return AssertionError(fault) if self._files is None else self._files.wrong(fault)
 
     def _check(self, proof: ProofCertificate) -> None:
-        """Check a certificate with the naive rules."""
+        """Check a certificate with the plain rules."""
         try:
             found = StrategyCheck(self.variant, proof, most_plies=0, tablebase=self.prober).run()
         except InputError as error:
@@ -461,16 +468,16 @@ class ProofRun:
         self.checked = True
 
     def _check_refuted(self) -> None:
-        """Try to prove the opposite of the claim with a short search, and to confirm the proof with the naive rules."""
+        """Try to prove the opposite of the claim with a short search, and confirm the proof with the plain rules."""
         side: SideName = "black" if self.prover else "white"
         other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
         self.checked = any(map(self._attempt, claims[: 1 + self.variant.rules.repetition.spares(other)]))
         if not self.checked and self._attempt(self.claim):
-            raise self._wrong(f"its answers refute {self.claim}, which is proved")
+            raise self._wrong(f"its answers refute {self.claim}, which has been proved")
 
     def _attempt(self, claim: Any) -> bool:
-        """Return whether a short search without the store proves a claim and the naive rules confirm it."""
+        """Return whether a short search without the store proves a claim and the plain rules confirm the proof."""
         memory, tablebase = min(self.task.memory, _EXACT_MEMORY), self.task.tablebase
         about = self.variant, self.position, claim
         run = ProofRun(*about, observer=Observer(), tablebase=tablebase, nodes=_REFUTING, memory=memory)
@@ -482,11 +489,11 @@ class ProofRun:
     def _unread(self) -> list[Node]:
         """Return the leaves of the proof whose strategies have yet to be extracted."""
         _, leaves = self.tree.strategy(holds=self.holds)
-        # A loss without a legal move and a win in one ply need no strategy.
+        # No strategy is needed for a position without a legal move, or for a win in one ply.
         return [one for one in leaves if (self.holds or one.plies > 1) and one.words not in self._strategies]
 
     def _joint(self) -> PackedStrategy:
-        """Join the tree's own moves with the strategies of all leaves, since one strategy may depend on others."""
+        """Join the tree's own moves with the strategies of all leaves, because one strategy may depend on another."""
         return joined(self.engine, [self.own_moves(self.tree.strategy(holds=self.holds)[0]), *self.strategies])
 
     def own_moves(self, moves: list[tuple[Node, Node]]) -> PackedStrategy:
@@ -520,7 +527,7 @@ class ProofRun:
             disproof=_finite(disproof),
             within=within,
             dtm=self.dtm,
-            repetition=f"it holds for any effect of repetitions in a game of {self.variant.name}: {repeats}",
+            repetition=f"it holds whatever the effect of a repetition is in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),
@@ -560,7 +567,7 @@ class ProofRun:
 
 
 class DrawRun:
-    """Search for a proof of a draw, that is, a proof that neither side wins."""
+    """A search for a proof of a draw, that is, a proof that neither side wins."""
 
     def __init__(self, variant: Variant, position: Position, claim: Claim, **options: Any) -> None:
         halves: tuple[Claim, ...] = ("not-white", "not-black")
@@ -584,7 +591,7 @@ class DrawRun:
                     break
 
     def result(self) -> Proving:
-        """Return the result so far. A proof needs both halves, a refutation only one."""
+        """Return the result so far. A proof needs both halves, but a refutation needs only one half."""
         halves = [half.result() for half in self._halves]
         moves = [
             FirstMove(move=first[0].move, **_both(first))
@@ -597,7 +604,7 @@ class DrawRun:
 
 
 def _both(ones: Sequence[Proving | FirstMove]) -> dict[str, Any]:
-    """Combine the numbers and the status of two results that are both needed."""
+    """Combine the numbers and statuses of two results. The combination is proved only if both are proved."""
     proofs, disproofs = [one.proof for one in ones], [one.disproof for one in ones if one.disproof is not None]
     states = {one.status for one in ones}
     status = "refuted" if "refuted" in states else "open" if "open" in states else "proved"

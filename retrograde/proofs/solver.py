@@ -1,22 +1,22 @@
-"""Solving a position: win, draw or loss, the shortest win and the first moves that attain it, proved or unknown.
+"""A solver that proves whether a position is a win, draw or loss, and finds the shortest win and its first moves.
 
 The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
 next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
-because all smaller ones have been disproved. Before the next bound of a side, the solver may search for a win of any
-length, for at most as long as the side's search has taken so far. In this way, a long win is found before all shorter
-ones are excluded, and the other side need not be searched any further.
+because all smaller bounds have been disproved. Before it tries a side's next bound, the solver may search for a win of
+any length, for at most as long as the side's search has taken so far. In this way, a long win can be found before all
+shorter wins are excluded, and the search for the other side's win can stop.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
-limit of the variant if neither side wins within the plies left. Under rules by which repetition loses, the value is
-``unresolved`` instead.
+limit of the variant if neither side wins within the plies left.
 
-Values ignore history: the position counts as the first one of its game. Under rules by which repetition is a draw or
-has no effect, this is the true value. Under rules by which repetition loses for the mover, wins and losses proved here
-remain valid, and everything else is ``unresolved``.
+Values ignore history: a position is valued as if the game began with this position. If a repetition is a draw or has no
+effect under the rules, this is the true value. If a player loses by repeating a position, the wins and losses proved
+here remain valid, and every other value is ``unresolved`` instead of a draw.
 
-Parity: the side to move wins after an odd number of plies, and the other side after an even number, unless the rules
-let a player lose by a ply that leaves the player's own side without a move (``either_after_ply``). Only bounds of the
-right parity are searched. Under rules with that exception, the bound just below the distance found is tried as well.
+The side to move wins after an odd number of plies, and the other side after an even number. The exception is that some
+rules let a player lose by a ply that leaves the player's own side without a move (``either_after_ply``). Only bounds of
+the right parity are searched. Under rules with that exception, the bound just below the distance found is tried as
+well.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
 _LIST_AFTER = 100_000
 """Number of moves without a result after which the solver lists all reachable positions."""
 _LOOK_AHEAD_AFTER = 30_000
-"""Number of moves after which a search for a win of any length may come before a side's next bound."""
+"""Number of moves after which the search for a side's win may also look for a win of any length."""
 
 
 ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
@@ -68,7 +68,11 @@ ProofSource = Literal["search", "tablebase", "exhaustion", "rules"]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Proved bounds on a side's win: plies within which the side wins or does not win, and whether it never wins."""
+    """Proved bounds on a side's win.
+
+    The side wins within ``win_within`` plies (None if no win is known), but not within ``no_win_within`` plies. If
+    ``never`` is True, the side never wins.
+    """
 
     win_within: int | None = None
     no_win_within: int = -1
@@ -78,7 +82,7 @@ class Bounds:
 @brief
 @dataclass(frozen=True)
 class Solution:
-    """The solution of a position, as far as it was proved.
+    """The solution of a position, as far as it has been proved.
 
     Attributes
     ----------
@@ -87,8 +91,8 @@ class Solution:
     position : Position
         The position that was solved.
     status : {'proved', 'unknown'}
-        ``proved`` if value, distance, first moves and line are all proved. Otherwise ``reason`` says what is missing;
-        all other fields still contain only proved facts.
+        ``proved`` if the value, distance, first moves and line are all proved. Otherwise ``reason`` states what is
+        missing, and the other fields still contain only proved facts.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         Value for the side to move; None if unknown.
     dtm : int or None
@@ -107,7 +111,7 @@ class Solution:
     nodes : int
         Number of moves made on the board by the search.
     seconds : float
-        Wall time in seconds, without time spent compiling.
+        Wall time in seconds, excluding the time spent on compiling.
     source : {'search', 'tablebase', 'exhaustion', 'rules'}
         Method of the proof. ``rules`` means that the side to move has no legal move.
     reason : str
@@ -162,7 +166,7 @@ class _Side:
 
 
 class Solver(Stoppable):
-    """Solver that proves positions of one variant, one at a time.
+    """Solver that proves the values of positions of one variant, one position at a time.
 
     A solver serves one caller at a time. While it solves a position, a second call raises `UseError`; other threads may
     only call `stop` and `so_far`. A solver cannot be copied or pickled.
@@ -195,10 +199,10 @@ class Solver(Stoppable):
         self._question: _Question | None = None
 
     def stop(self) -> None:
-        """Stop the `solve` that another thread is running, or the next one if none is running.
+        """Stop the call of `solve` that another thread is running or, if there is none, the next call.
 
-        The stopped call returns the results that it has proved. One stop ends one call. If that call may have ended
-        before the stop, call `clear_stop` before the next call.
+        The stopped call returns the results that it has proved. One `stop` ends only one call of `solve`. If that call
+        may have ended before the stop, call `clear_stop` before the next call of `solve`.
         """
         self._stop_asked = True
         if (question := self._question) is not None:
@@ -210,7 +214,7 @@ class Solver(Stoppable):
         Parameters
         ----------
         reason : str
-            Text for the ``reason`` field, which states why the position is not solved.
+            Text for the ``reason`` field, which states why the position has not been solved.
 
         Returns
         -------
@@ -229,9 +233,9 @@ class Solver(Stoppable):
         position : Position, Board or str
             The position, on a board of the variant's size.
         plies_left : int, optional
-            Number of plies before the game is drawn; by default the variant's move limit.
+            Number of plies left before the game is drawn; by default, the variant's move limit.
         all_wins : bool
-            Whether to search for winning moves that take longer as well.
+            Whether to search for moves that win more slowly as well.
 
         Returns
         -------
@@ -294,7 +298,7 @@ class _Question:
         self.cap = MOST_PLIES if limit is None else min(limit, MOST_PLIES)
         self.sides: dict[int, _Side] = {}
 
-    # -- the methods of solving --------------------------------------------------------
+    # -- ways to solve a position ------------------------------------------------------
 
     def solve(self) -> Solution:
         if self.stuck:
@@ -353,16 +357,16 @@ class _Question:
                 return self.unknown("the limits were reached")
 
     def unknown(self, reason: str) -> Solution:
-        """Return a solution without a proved distance: both sides' bounds and, if it is known, who wins."""
+        """Return a solution that contains both sides' bounds and the winner, if known, but no proved distance."""
         sides = list(self.sides.items())
         winner = next((number for number, side in sides if side.win_within is not None), None)
         verdict = None if winner is None else Verdict("win" if winner == self.mover else "loss", None)
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search one more bound for one side; return False if the limits were reached."""
+        """Search for one side's win under its next bound. Return False if the limits were reached."""
         winning = next((side for side in self.sides.values() if side.win_within is not None), None)
-        # Only one side can win, so once a win is found, only its exact distance remains to be found.
+        # Only one side can win. Once a win has been found, only its exact distance remains to be determined.
         side = winning or min(
             (side for side in self.sides.values() if not side.exhausted), key=lambda side: (side.spent, side.next_bound)
         )
@@ -385,7 +389,7 @@ class _Question:
         elif answer is not None:
             side.no_win_within = max(side.no_win_within, bound)
             side.next_bound = max(side.next_bound, bound + 2)
-        # By parity, the one bound between the last disproved bound and the proved bound is excluded, too.
+        # By parity, the only bound between the last disproved bound and the proved bound is excluded, too.
         if not self.either and side.win_within is not None and side.no_win_within == side.win_within - 2:
             side.no_win_within += 1
         return answer
@@ -410,7 +414,7 @@ class _Question:
         return self._solution(status, verdict, line, attaining, later, unsettled, reason=reason)
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[Move, NDArray[np.uint32], int | None]]:
-        """Return the moves from a position, the boards after them, and the winner of each (None if undecided)."""
+        """Return the moves from a position, with the board and the winner after each move (None if undecided)."""
         children = self.engine.expand(self.engine.words(board))
         boards = self.engine.boards(children.words)
         successors = []
@@ -424,12 +428,12 @@ class _Question:
         return successors
 
     def _first_moves(self, search: WinSearch, distance: int) -> tuple[list[Move], list[Move]]:
-        """Return the first moves that attain the distance, and those for which this is still unknown."""
+        """Return the first moves that attain the distance, and the first moves that may attain it."""
         attains = {move: search.attains(child, winner, distance) for move, child, winner in self._children(self.board)}
         return [move for move in attains if attains[move]], [move for move in attains if attains[move] is None]
 
     def _later_wins(self, search: WinSearch, distance: int, settled: list[Move]) -> tuple[list[Move], list[Move]]:
-        """Return the moves that win more slowly than the best, and those for which this is unknown."""
+        """Return the moves that win, but more slowly than the best move, and the moves that may do so."""
         later, unsettled = [], []
         rest = [entry for entry in self._children(self.board) if entry[0] not in settled]
         for number, (move, child, winner) in enumerate(rest):
@@ -492,7 +496,7 @@ class _Question:
             elif dtm is not None:
                 bounds[name] = Bounds(dtm, dtm - 1)
             else:
-                # If the search was interrupted before it began, no result is known.
+                # If the search was interrupted before it began, nothing is known.
                 bounds[name] = Bounds() if side is None else Bounds(side.win_within, side.no_win_within)
         return Solution(
             variant=self.variant,
@@ -534,9 +538,9 @@ def solve(
     prober : Prober, optional
         A tablebase of the variant.
     plies_left : int, optional
-        Number of plies before the game is drawn; by default the variant's move limit.
+        Number of plies left before the game is drawn; by default, the variant's move limit.
     all_wins : bool
-        Whether to search for winning moves that take longer as well.
+        Whether to search for moves that win more slowly as well.
 
     Returns
     -------
@@ -553,21 +557,22 @@ def solve(
     return Solver(variant, limits, prober).solve(position, plies_left=plies_left, all_wins=all_wins)
 
 
-# -- the proof search behind `tablut.prober.Prover`: proved values of positions ----------
+# -- the proof search for `tablut.prober.Prover`, which returns proved values of positions ----------
 
 
 _MEMORY: Final = 32 << 20
-"""Size of the proof search's table, in bytes. It is small because the search visits few nodes for each position."""
+"""Size of the proof search's table, in bytes. The table is small because each search visits only a few nodes."""
 
 
 class _ProofSearch:
-    """Proof search that implements `tablut.prober.Prover`."""
+    """A proof search that implements `tablut.prober.Prover`."""
 
     def __init__(self, variant: Variant, nodes: int) -> None:
-        # Do not list all reachable positions, since this would take far longer than a search of the allowed nodes.
+        # Do not list all reachable positions, since this would take far longer than a search of so few nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The kernels of this search and of the caller's take seconds each to compile, so compile them at the same time.
+        # The kernels of this search and those of the caller's search take seconds each to compile, so compile them at
+        # the same time.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
@@ -579,5 +584,5 @@ class _ProofSearch:
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:
-    """Return a proof search for a variant. It makes at most ``nodes`` moves for each position."""
+    """Return a proof search for a variant. The search makes at most ``nodes`` moves for each position."""
     return _ProofSearch(variant, nodes)

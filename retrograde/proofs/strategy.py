@@ -1,19 +1,19 @@
 """The strategies behind proofs: one move for every position that a side may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move and the loser all legal moves. After
-the search, `strategy_of` reads the winner's moves from its table, and `needed` selects the positions that play can
-reach.
+A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
+all legal moves. After the search, `strategy_of` reads the winner's moves from the table of the search, and `needed`
+selects the positions that play can reach.
 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of
-plies. It is a set of positions with that side, the *holder*, to move. Each position has a move after which the other
-side has not won, and every reply to this move leads back into the set or ends the game without a loss for the holder.
-Play by these moves may go on forever.
+plies. Such a proof is a set of positions in which that side, the *holder*, is to move. Each position has a move after
+which the other side has not won. Every reply to this move leads back into the set or ends the game without a loss for
+the holder. Play that follows these moves may go on forever.
 
-`HoldingSearch` grows such a set from the position in question. Each position gets the move that requires the fewest
-positions outside the set, provided that a short search after the move finds no win for the other side. A position
-without such a move is marked as lost, and positions that relied on it choose another move. When every position that
-play can reach has a move, the set is closed. Such sets are parts of a greatest fixed point, which is computed only as
-far as the question requires [1]_.
+`HoldingSearch` grows such a set from a given position. Each position gets the move that requires the fewest positions
+outside the set, provided that a short search after the move finds no win for the other side. A position without such a
+move is marked as lost, and another move is chosen for the positions that relied on it. When every position that play
+can reach has a move, the set is closed. Such sets are parts of a greatest fixed point, which is computed only as far as
+necessary [1]_.
 
 References
 ----------
@@ -61,13 +61,14 @@ _LOOK: Final = 2000
 
 
 class NotWonError(TablutError):
-    """A contradiction in a proof: it relies on a win in a position that is not won."""
+    """Raised when a proof contradicts itself, because it relies on a win in a position that is not won."""
 
 
 class PackedStrategy(NamedTuple):
     """Strategy as arrays: packed positions with the winner to move, in ascending order, and their plies and moves.
 
-    The winner wins within the given number of plies. In a strategy by which a side never loses, all plies are 0.
+    From each position, the winner wins within the number of plies given for the position. If the strategy is for a side
+    that never loses, all numbers of plies are 0.
     """
 
     engine: Engine
@@ -83,11 +84,11 @@ class PackedStrategy(NamedTuple):
         return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
 
     def lookup(self) -> _StrategyIndex:
-        """Return a table in which the positions can be looked up."""
+        """Return an index in which the positions can be looked up."""
         return _StrategyIndex(position_keys(self.words), self.plies)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a proof file, fewest plies first."""
+        """Yield the lines of a proof file. Lines with the fewest plies come first."""
         size = self.engine.variant.size
         order = np.argsort(self.plies, kind="stable")
         for start in range(0, len(self), _LINES):
@@ -100,13 +101,13 @@ class PackedStrategy(NamedTuple):
 
 
 def text_of(engine: Engine, board: NDArray[Any]) -> str:
-    """Return the position on a board array as one line of text."""
+    """Return the position of a board array as one line of text."""
     cells, side = engine.cells(board)
     return str(Position(cells, side))  # type: ignore[arg-type]
 
 
 def joined(engine: Engine, parts: Parts) -> PackedStrategy:
-    """Join several strategies of one winner, keeping the fewest plies for each position."""
+    """Join several strategies of one winner. For each position, keep the entry with the fewest plies."""
     words, plies, moves = (np.concatenate([part[at] for part in parts]) for at in (1, 2, 3))
     order = np.lexsort((plies, *words.T[::-1]))
     fresh = np.ones(len(words), dtype=bool)
@@ -116,7 +117,7 @@ def joined(engine: Engine, parts: Parts) -> PackedStrategy:
 
 
 def _turned(strategy: PackedStrategy) -> PackedStrategy:
-    """Return a strategy with its positions and moves in canonical form."""
+    """Return a strategy whose positions and moves are in canonical form."""
     engine, group = strategy.engine, strategy.engine.variant.symmetries
     words, elements = engine.canonical(strategy.words, group)
     pairs, place = np.unique(np.column_stack([elements, strategy.moves]), axis=0, return_inverse=True)
@@ -126,7 +127,7 @@ def _turned(strategy: PackedStrategy) -> PackedStrategy:
 
 
 def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64], group: Group) -> PackedStrategy:
-    """Return the undecided positions to which the loser's moves lead, with the fewest plies left in each."""
+    """Return the undecided positions to which the loser's moves lead, with the least number of plies left in each."""
     children = engine.expand(words)
     on = children.outcomes == 0
     images, _ = engine.canonical(children.words[on], group)
@@ -134,9 +135,9 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 
 
 def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield batches of the undecided positions to which a strategy's moves lead, with the number of plies left in each.
+    """Yield batches of the undecided positions after a strategy's moves, with the number of plies left in each.
 
-    Positions that are won within three plies are skipped, because after each reply a move wins immediately.
+    Positions that are won within three plies are skipped, because after each reply some move wins immediately.
     """
     strategy = strategy.chosen((strategy.plies < 1) | (strategy.plies > 3))
     for start in range(0, len(strategy), _EXPANDED):
@@ -161,13 +162,13 @@ def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int
 
 
 class _StrategyIndex(NamedTuple):
-    """Lookup table of a strategy: the sorted keys of its positions, and the plies of each."""
+    """Index of a strategy: the sorted keys of its positions, and the plies of each position."""
 
     keys: NDArray[Any]
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the indices of positions in the strategy and their plies (`LONGEST` for missing positions)."""
+        """Return the places of positions in the strategy, and their plies (`LONGEST` if the strategy lacks them)."""
         wanted = position_keys(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -176,22 +177,22 @@ class _StrategyIndex(NamedTuple):
 
 
 def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, others: Parts = ()) -> PackedStrategy:
-    """Return the strategy behind a proof. It may contain positions that are not needed.
+    """Return the strategy behind a proof. The strategy may contain positions that are not needed.
 
-    Positions that a tablebase or another strategy covers are left out, and so are positions with a move that wins
-    immediately. Raise `TablutError` if there are more than ``most`` positions.
+    Positions that a tablebase or another strategy covers are left out, as are positions with a move that wins
+    immediately. Raise `TablutError` if more than ``most`` positions remain.
     """
     engine, beyond = search.engine, [part.lookup() for part in others]
     # The table of the search contains the positions that were reached, not their canonical forms.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
-    # Merge new positions into the small part, and the small part into the large one when it has grown. This keeps
-    # sorting cheap.
+    # To keep sorting cheap, merge new positions into the small part. When the small part has grown, merge it into the
+    # large part.
     older = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:
         known = [part.lookup() for part in (older, recent)]
-        # Most of the next positions are won immediately, so look them up before expanding further.
+        # Most of the next positions are won immediately, so look up all of them before expanding further.
         fresh = joined(engine, [older.chosen(slice(0)), *(_read(search, part, known, beyond) for part in waiting)])
         if not len(fresh):
             return _turned(joined(engine, [older, recent]))
@@ -208,8 +209,8 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
 def _read(search: WinSearch, fresh: PackedStrategy, known: Indices, beyond: Indices) -> PackedStrategy:
     """Return the positions that a strategy needs but does not contain yet, with their moves.
 
-    ``known`` is the strategy so far; ``beyond`` are other strategies in canonical form, whose positions need not be
-    repeated.
+    ``known`` is the strategy so far. ``beyond`` contains other strategies, in canonical form, whose positions need not
+    be repeated.
     """
     for part in known:
         fresh = fresh.chosen(part.find(fresh.words)[1] > fresh.plies)
@@ -238,7 +239,7 @@ def needed(
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
     """Return the part of a strategy that play from a position can reach.
 
-    Also return the materials of the tables in which this play ends.
+    Also return the materials of the tablebase tables in which such play ends.
     """
     engine, leaves = strategy.engine, set()
     kept, known = np.zeros(len(strategy), dtype=bool), strategy.lookup()
@@ -259,11 +260,11 @@ def needed(
         waiting = after_replies(engine, strategy.chosen(kept & ~before), group)
 
 
-# -- strategies by which a side never loses ------------------------------------------------
+# -- strategies with which a side never loses ----------------------------------------------
 
 
 class HoldingSearch:
-    """Search for a set of positions in which one side, the holder, does not lose.
+    """A search for a set of positions in which one side, the holder, does not lose.
 
     The holder is the opponent of the prover of ``search``. Positions that turn out to be lost are remembered for later
     searches.
@@ -274,14 +275,14 @@ class HoldingSearch:
         other = ("white", "black")[search.prover]
         self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
         self._lost: set[bytes] = set()
-        # For each position: the chosen move, and the positions to which the replies to this move lead.
+        # The chosen move in each position, and the positions to which the replies to this move lead.
         self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
         self._wanted: set[bytes] = set()
         self._users: dict[bytes, set[bytes]] = defaultdict(set)
         self.made = 0
 
     def run(self, words: NDArray[np.uint64], limits: ProofLimits) -> PackedStrategy | None:
-        """Return a closed set for play from a given position, with a move for each position of the set.
+        """Find a closed set of positions for play from a given position, and return a move for each position in it.
 
         Return None if the position is lost or the limits are exceeded.
         """
@@ -301,7 +302,7 @@ class HoldingSearch:
         return None
 
     def _reached(self, first: list[bytes]) -> tuple[list[bytes], list[bytes]]:
-        """Return the positions that play can reach: those that have a move, and those that still need one."""
+        """Return the positions that play can reach: first those that have a move, then those that still need a move."""
         seen, waiting = set(first), list(first)
         self._wanted = seen
         reached, fresh = list[bytes](), list[bytes]()
@@ -321,8 +322,8 @@ class HoldingSearch:
     def _strategy(self, reached: list[bytes]) -> PackedStrategy:
         """Return the chosen moves as a strategy.
 
-        The strategy contains no entry for a position in which a move ends the game without a loss, or whose value is in
-        a tablebase.
+        The strategy contains no entry for a position in which a move ends the game without a loss, or for a position
+        whose value is in a tablebase.
         """
         chosen = [name for name in reached if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
@@ -374,7 +375,7 @@ class HoldingSearch:
         return bool(won)
 
     def _lose(self, name: bytes) -> None:
-        """Mark a position as lost, and drop the moves of all positions that relied on it."""
+        """Mark a position as lost, and drop the moves of all positions whose moves relied on it."""
         self._lost.add(name)
         for user in self._users.pop(name, ()):
             if name in self._moves.get(user, (0, ()))[1]:

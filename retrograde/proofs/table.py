@@ -1,22 +1,21 @@
-"""The transposition table of the proof search: proved facts and estimates, stored with the exact position.
+"""The transposition table of the proof search, which stores proved facts and estimates with the exact position.
 
 Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
-position itself, so that two positions are never confused, whatever their hashes.
+position itself, so two positions are never confused, whatever their hashes.
 
 Several threads read and write a table without locks, as in the game-tree search
-(`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a
-hash of the other words. If the words come from two different entries, they match no position, except with probability
-2**-64.
+(`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a hash of the other
+words. If a reader gets words from two different entries, they match no position, except with probability 2**-64.
 
-There are two kinds of entries. A *settled* entry stores what has been proved for good: that the prover wins within a
-number of plies, or that it does not win within a number of plies. The first fact is also true for every larger bound
-and the second for every smaller one, whatever path led to the position, because "wins within n plies" does not depend
-on the past. An *open* entry stores the proof numbers of a position under one bound; a position may have several such
-entries. An open entry under the bound `LONGEST` stores the numbers of a search in which all bounds share them.
+There are two kinds of entries. A *settled* entry stores a proved fact: that the prover wins within a number of plies,
+or that it does not win within a number of plies. The first fact is also true for every larger bound, and the second for
+every smaller bound. Neither fact depends on the path that led to the position. An *open* entry stores the proof numbers
+of a position under one bound; a position may have several open entries. An open entry under the bound `LONGEST` stores
+the numbers of a search in which all bounds share them.
 
-A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn
-<< 32``, then ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the
-entry that took the least effort (number of moves searched) is replaced.
+A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn << 32``, then
+``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the entry that took the least effort
+(number of moves searched) is replaced.
 """
 
 from __future__ import annotations
@@ -57,8 +56,8 @@ INFINITE: Final = 1 << 30
 LONGEST: Final = 4095
 """A number of plies above any bound.
 
-As the number of plies of a win, it means that no win is known. As the number of plies without a win, it means that the
-prover never wins.
+In the field for a win, this number means that no win is known. In the field for plies without a win, this number means
+that the prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
@@ -99,7 +98,7 @@ def holds(words: Words, others: Words, width: int) -> bool:
 
 @inlined
 def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
-    """Prefetch the bucket of a position, which will be read soon."""
+    """Prefetch the bucket of a position that will be read soon."""
     size = WAYS * (width + 2)
     bucket = advance(table, bucket_of(words, width, buckets) * size)
     for word in range(0, size, 8):
@@ -114,7 +113,7 @@ def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
 
 @inlined
 def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
-    """Return whether an entry belongs to a position and is consistent."""
+    """Return whether an entry belongs to a position and its words are consistent."""
     differ = U64(0)
     for word in range(width):
         differ |= read_word(advance(entry, word)) ^ words[word] ^ guard
@@ -132,10 +131,10 @@ def _write(entry: Words, words: Words, width: int, numbers: np.uint64, state: np
 
 @called
 def find(table: Words, buckets: int, words: Words, width: int, left: int, under: int) -> tuple[int, int, int]:
-    """Return proof number, disproof number and distance (-1 unless proved) of a position with ``left`` plies left.
+    """Return the proof number, disproof number and distance (-1 unless proved) of a position with ``left`` plies left.
 
-    The numbers of an open position are those stored for the bound ``under``. The result is (-1, -1, -1) if nothing is
-    known.
+    For an open position, the numbers stored for the bound ``under`` are returned. If nothing is known, the result is
+    (-1, -1, -1).
     """
     first = bucket_of(words, width, buckets) * WAYS
     pn, dn = I64(-1), I64(-1)
@@ -159,7 +158,7 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 
 @inlined
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
-    """Return the entry of a bucket to overwrite, and its last word if it has the same position and kind (else 0)."""
+    """Return the entry of a bucket to overwrite, with its last word if the position and kind match (otherwise 0)."""
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))
@@ -192,7 +191,7 @@ def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, 
 def keep_settled(
     table: Words, buckets: int, words: Words, width: int, under: int, win: int, no_win: int, effort: int
 ) -> None:
-    """Store that the prover wins within ``win`` plies (`LONGEST`: unknown) but not within ``no_win`` (-1: unknown).
+    """Store that the prover wins within ``win`` plies (`LONGEST` if unknown) but not within ``no_win`` (-1 if unknown).
 
     ``under`` is the bound of the search that found this result.
     """
@@ -208,24 +207,26 @@ def keep_settled(
 
 @kernel
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
-    """Store known values of positions, shape (n, W).
+    """Store the known values of positions, which have shape (n, W).
 
-    ``wins`` are the plies within which the prover wins, and ``no_wins`` those within which it does not.
+    ``wins`` contains the plies within which the prover wins, and ``no_wins`` those within which it does not.
     """
     width = words.shape[1]
     buckets = len(table) // WAYS
     for index in range(len(words)):
         own = advance(pointer(words), index * width)
-        # A tablebase is queried only once, so give its values priority over results that a short search finds again.
+        # A tablebase is queried only once for a position, so give its values priority over results that a short search
+        # can find again.
         keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)
 
 
 # -- the workspace: the table, positions to look up in a tablebase, and a stack of plies -
-# A workspace serves one prover and one search at a time. Python allocates it; kernels get its arrays as pointers.
+# A workspace serves one prover and one search at a time. Python allocates the workspace, and kernels get its arrays as
+# pointers.
 
 
 class ProofWorkspace(NamedTuple):
-    """The memory of a proof search, with C cells, space for P plies, and W words for each position.
+    """The memory of a proof search on a board of C cells, with space for P plies and W words for each position.
 
     Attributes
     ----------
@@ -244,27 +245,27 @@ class ProofWorkspace(NamedTuple):
     pending : ndarray of uint64, shape (4C, W)
         Positions to look up in the tablebase before the search continues.
     moves, pns, dns : ndarray of int32, shape (P, 4C)
-        By ply, the moves, and the proof and disproof numbers of the positions to which they lead.
+        By ply, the moves, and the proof and disproof numbers of the positions after them.
     distances : ndarray of int16, shape (P, 4C)
-        By ply and move, the number of plies to the win that is proved after the move, or -1.
+        By ply and move, the number of plies to the win that has been proved after the move, or -1 if there is none.
     words : ndarray of uint64, shape (P + 1, W)
         By ply, the position.
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
-        By ply, the number of moves assessed, the index of the move being searched, and the record for undoing the move.
+        By ply, the number of moves assessed, the index of the move being searched, and the record for undoing it.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
         By ply, the thresholds that end the search of the position.
     began : ndarray of int64, shape (P + 1,)
         By ply, the value of the node counter when the search entered the position.
     killers : ndarray of int64, shape (P + 3,)
-        The opponent's move that most recently prevented a win: first the one for the leaves, then one for each ply.
+        The opponent's moves that most recently prevented a win: first a move for the leaves, then a move for each ply.
     scratch : ndarray of int32, shape (12C,)
         Space for the moves of the plies that are searched without a stack.
     counters : ndarray of int64, shape (3,)
         Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
     threads, thread : int
-        Number of threads that search with this table, and the number of the thread that owns this workspace.
+        Number of threads that search with this table, and the index of the thread that owns this workspace.
     busy : ndarray of uint8, shape (threads, SLOTS)
-        By thread and slot of a move, how often the move is on the thread's path.
+        By thread and slot, the number of moves on the thread's path that have this slot.
     held : ndarray of int64, shape (P + 1,)
         By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
@@ -314,7 +315,7 @@ def new_proof_workspace(
         stride=cells + 1,
         buckets=len(table) // WAYS,
         table=table,
-        # A position to be solved may have more soldiers than the start.
+        # A position to be solved may have more soldiers than the starting position.
         covered=np.zeros((cells + 1, cells + 1), dtype=np.uint8),
         pending=np.zeros((4 * cells, words), dtype=np.uint64),
         scratch=np.empty(12 * cells, dtype=np.int32),
@@ -336,7 +337,7 @@ def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
 
 
 def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
-    """Return the workspace with space for at least ``plies`` plies on its stack, which is replaced if too small."""
+    """Return the workspace with space for at least ``plies`` plies. If the stack is too small, it is replaced."""
     rows, width = workspace.moves.shape
     if plies < rows:
         return workspace

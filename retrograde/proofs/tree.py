@@ -2,18 +2,20 @@
 
 A node is a position up to symmetry. A position that can be reached by several lines of play is still one node. To
 search a leaf, the program runs a task: a search with a limited number of moves (`retrograde.proofs.proving`). If the
-search settles the leaf, the proof or disproof is propagated to all its parents. Otherwise the leaf is expanded, and its
-children become leaves with the numbers that the same task found for them. This is job-level proof-number search [1]_.
-Two rules make the workers search different parts of the tree: a leaf that a worker is searching is not chosen again,
-and every running task below a node raises the number by which the node is chosen (virtual proof and disproof numbers
-[2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one for every other open
-child. Sums would count the same leaf many times, because different lines lead to the same positions.
+search settles the leaf, the proof or disproof is propagated to all parents of the leaf. Otherwise the leaf is expanded,
+and its children become leaves with the numbers that the same task found for them. This is job-level proof-number search
+[1]_.
+
+Two rules make the workers search different parts of the tree. First, a leaf that a worker is searching is not chosen
+again. Second, every running task below a node raises the number by which the node is chosen (virtual proof and disproof
+numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one for every
+other open child. Sums would count the same leaf many times, because different lines lead to the same positions.
 
 The result of a settled node depends only on settled children, and a win takes more plies than the wins on which it
-depends. So neither transpositions nor cycles can make a result wrong.
+depends. Therefore neither transpositions nor cycles can make a result wrong.
 
-The store contains the answers (results) of tasks, as rows in parts (`tablut.work.parts`). Adding all answers in order
-rebuilds the tree.
+The store contains the results of tasks, called answers, as rows in parts (`tablut.work.parts`). Adding all answers in
+order rebuilds the tree.
 
 References
 ----------
@@ -51,12 +53,12 @@ _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
 """Kinds of rows. A `TASK` row describes a leaf that was searched. If the leaf is still open, `CHILD` rows for its
-children follow. A `LEAF` row describes a settled leaf. It is followed by `ENTRY` rows for its strategy, whose moves are
-in the column ``nodes``."""
+children follow. A `LEAF` row describes a settled leaf. `ENTRY` rows for the strategy of the leaf follow. The moves of
+`ENTRY` rows are in the column ``nodes``."""
 
 
 def row_type(width: int) -> np.dtype[Any]:
-    """Return the data type of the rows of an answer: the words of a canonical position, and its numbers."""
+    """Return the data type of an answer's rows. A row has the words of a canonical position, and its numbers."""
     return np.dtype(
         [("words", "<u8", (width,)), *((name, "<i8") for name in ("kind", "proof", "disproof", "plies", "nodes"))]
     )
@@ -64,9 +66,9 @@ def row_type(width: int) -> np.dtype[Any]:
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A position of the tree.
+    """A position in the tree.
 
-    ``mine`` is True if the prover is to move; ``below`` is the number of running tasks below the node.
+    ``mine`` is True if the prover is to move, and ``below`` is the number of running tasks below the node.
     """
 
     words: bytes
@@ -84,9 +86,9 @@ class Node:
         return self.proof == 0 or self.disproof == 0
 
     def ways(self, *, easy: bool) -> Iterator[Node]:
-        """Return the open children in the order in which to search them.
+        """Return the open children in the order in which they should be searched.
 
-        The best child for the side to move comes first or, with ``easy``, the child that is easiest to prove.
+        The best child for the side to move comes first. With ``easy``, the child that is easiest to prove comes first.
         """
         left = [one for one in self.children or () if not one.settled]
         return iter(sorted(left, key=lambda one: (one.proof if self.mine or easy else one.disproof) * (1 + one.below)))
@@ -105,23 +107,23 @@ class Node:
 
 
 class ProofTree:
-    """The proof-number tree of a position, in which the win of one side, the prover, is to be proved.
+    """The proof-number tree of a position from which one side, the prover, may win.
 
-    If ``easy`` is set, the opponent's replies that are easiest to prove are searched first: all replies have to be
-    proved, and the easy proofs help with the rest. Otherwise the replies that are most likely to be disproved come
-    first.
+    Every reply of the opponent has to be proved as a win for the prover. If ``easy`` is set, the replies that are
+    easiest to prove are searched first, because their proofs help with the other replies. Otherwise the replies that
+    are most likely to be disproved come first.
     """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
         self.root = Node(root.tobytes(), mine)
         self.nodes = {self.root.words: self.root}
         self.busy: dict[Node, list[Node]] = {}
-        """For each leaf that a worker is searching, the path from the root to it."""
+        """The path from the root to each leaf that a worker is searching."""
         self.made, self.tasks = 0, 0
         self.easy = False
 
     def choose(self) -> Node | None:
-        """Return the most important open leaf that no worker is searching, or None if there is none at present."""
+        """Return the most important open leaf that no worker is searching, or None if there is no such leaf now."""
         path = self._way_to_leaf()
         if path:
             self.busy[path[-1]] = path
@@ -132,14 +134,14 @@ class ProofTree:
     def close(self) -> None:
         """Mark the root as disproved if no open leaf is left, since the prover then cannot force a win.
 
-        In this case, in each open position with the other side to move, that side has a move to another open position,
-        and in each open position with the prover to move, no move of the prover leads to a win.
+        In this case, wherever the other side is to move in an open position, it has a move to another open position.
+        Wherever the prover is to move in an open position, none of its moves leads to a proved win.
         """
         if not self.root.settled and not self.busy and not self._way_to_leaf():
             self.root.proof, self.root.disproof = INFINITE, 0
 
     def _way_to_leaf(self) -> list[Node]:
-        """Return the path to the most important open leaf that no worker is searching; empty if there is none."""
+        """Return the path to the most important open leaf that no worker is searching, or an empty list."""
         seen, path, ways = {self.root}, [self.root], [self.root.ways(easy=self.easy)]
         while path and not self.root.settled:
             node = path[-1]
@@ -156,7 +158,7 @@ class ProofTree:
         return []
 
     def take(self, rows: NDArray[Any]) -> None:
-        """Add the answer of a task for a leaf to the tree."""
+        """Add to the tree the answer of a task that searched a leaf."""
         node = self.nodes[rows["words"][0].tobytes()]
         path = self.busy.pop(node, [node])
         for one in path:
@@ -179,12 +181,12 @@ class ProofTree:
     def _set(self, node: Node, row: Any) -> None:
         node.proof, node.disproof, node.plies = (int(row[name]) for name in ("proof", "disproof", "plies"))
         if node.settled:
-            # The node's result now comes from the search that settled it, and no longer from its children.
+            # The node's result now comes from the search that settled the node, and no longer from its children.
             node.children = None
             self.rise(node.parents)
 
     def rise(self, nodes: Iterable[Node]) -> None:
-        """Recompute the numbers of nodes. If this settles a node, recompute all its parents, too."""
+        """Recompute the numbers of nodes. If this settles a node, also recompute the numbers of all its parents."""
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
@@ -196,8 +198,8 @@ class ProofTree:
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
         """Return the nodes and leaves on which the proofs of the given nodes depend.
 
-        With ``holds``, return those on which the disproofs depend. By default, start from the root. The result is a
-        list of nodes in which a move is chosen, each with the chosen child, and a list of leaves.
+        With ``holds``, return the nodes and leaves on which the disproofs depend. By default, start from the root. The
+        result is a list of the nodes in which a move is chosen, each with the chosen child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -221,7 +223,10 @@ class ProofTree:
 
 
 class SearchRecord(Record):
-    """``proof.json``: the claim of a search. ``game`` identifies the rules; ``variant`` is only a readable name."""
+    """The file ``proof.json``, with the claim of a search.
+
+    ``game`` identifies the rules; ``variant`` is only a readable name for them.
+    """
 
     FORMAT: ClassVar[str] = "tablut proof search"
     VERSION: ClassVar[int] = 2
@@ -233,7 +238,7 @@ class SearchRecord(Record):
     tables: dict[str, Digest]
 
     def other(self, found: SearchRecord) -> str | None:
-        """Return how the search of an existing store differs from this one, or None if it does not."""
+        """Return how the search in an existing store differs from this search, or None if both are the same."""
         if found.game != self.game:
             return f"contains a proof search under other rules, those of {found.variant}"
         parts = {"claim": "another claim", "position": "another position", "tables": "other tables"}
@@ -242,13 +247,13 @@ class SearchRecord(Record):
 
 
 class AnswerStats(Part):
-    """Statistics of a part: its number of rows."""
+    """Statistics of a part, namely its number of rows."""
 
     rows: Count
 
 
 class TreeStore:
-    """The folder of a proof search, which the caller must have claimed."""
+    """The folder of a proof search. The caller must have claimed the folder."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
         self._root, self._kind, self._plan, self._count = root, kind, digest_of(head), 0
@@ -257,14 +262,14 @@ class TreeStore:
         return child(self._root, f"part-{number + 1:06d}.rows", "proof search file")
 
     def wrong(self, fault: str) -> DamagedError:
-        """Return the error to raise if the answers cannot come from a search or contradict the rules."""
+        """Return the error to raise if the answers contradict the rules or cannot come from a search."""
         return DamagedError(f"is damaged: {fault}", subject=f"proof search folder {str(self._root)!r}", remedy=_MEND)
 
     def answers(self, mending: Mending | None = None) -> Iterator[NDArray[Any]]:
-        """Yield the answers in order, all answers of a part together.
+        """Yield the answers in order, part by part.
 
-        A damaged part is removed together with all later ones, whose answers depend on it. The search then computes
-        these answers again. Without ``mending``, `DamagedError` is raised instead.
+        A damaged part is removed together with all later parts, because their answers depend on it. The search then
+        computes these answers again. Without ``mending``, `DamagedError` is raised instead.
         """
         self._count, found = 0, sorted(self._root.glob("part-*.rows"))
         while self._count < len(found):
@@ -282,14 +287,14 @@ class TreeStore:
     def _read(self, number: int) -> NDArray[Any]:
         part = open_part(path := self._path(number), AnswerStats)
         if part.header.owner != Owner(plan=self._plan, step=0, number=number):
-            raise damaged(path, "it belongs to another search or place")
+            raise damaged(path, "it belongs to another search or to another place in the search")
         content = part.array("rows")
         if not len(content) == part.header.stats.rows * self._kind.itemsize > 0:
             raise damaged(path, "it does not contain a whole number of rows")
         return content.view(self._kind)
 
     def write(self, answers: list[NDArray[Any]]) -> None:
-        """Write a part."""
+        """Write the next part."""
         rows, owner = np.concatenate(answers), Owner(plan=self._plan, step=0, number=self._count)
         with PartWriter(self._path(self._count)) as writer:
             writer.put("rows", rows.view(np.uint8))

@@ -1,10 +1,10 @@
 """Two ways to find the value of a position: a search for one side's win, and a list of all reachable positions.
 
 `WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` uses another method to decide
-whether the side wins in any number of plies. The result is True, False, or None if the limits were reached first. All
-proved results stay in the table for later searches from any position.
+whether the side wins in any number of plies. Both methods return None if the limits were reached first. All
+proved results stay in the table, where later searches from any position can use them.
 
-If only few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
+If only a few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ class ProofLimits:
     nodes : int
         Maximum number of moves made on the board.
     seconds : float or None
-        Maximum wall time in seconds; None for no limit. It is checked about every quarter of a second.
+        Maximum wall time in seconds; None for no limit. The time is checked about every quarter of a second.
     memory_bytes : int
         Memory of the transposition tables, in bytes.
     positions : int
-        Maximum number of positions in an exhaustive listing; 0 to list none.
+        Maximum number of positions in an exhaustive listing; 0 for no listing.
     """
 
     nodes: int = 50_000_000
@@ -67,7 +67,7 @@ class ProofLimits:
 
 
 class ProofBudget:
-    """Remaining moves and time, shared by all searches that belong to one request."""
+    """The moves and time that remain for one request. All searches for the request share them."""
 
     def __init__(self, limits: ProofLimits) -> None:
         self.nodes = 0
@@ -77,7 +77,7 @@ class ProofBudget:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start, in seconds, without time spent compiling."""
+        """Wall time since the start, in seconds, excluding the time spent on compiling."""
         return wall_clock() - self._started
 
     def stop(self) -> None:
@@ -86,21 +86,21 @@ class ProofBudget:
 
     @property
     def left(self) -> int:
-        """Number of moves that may still be made; 0 when the time is up."""
+        """Number of moves that may still be made, which is 0 when the time is up."""
         if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
 
 
 def compile_ahead(engine: Engine) -> None:
-    """Start compiling the search on another processor, unless it is in the kernel cache."""
+    """Start to compile the search on another processor, unless the kernel cache already contains it."""
     result, board = np.zeros(RESULT_FIELDS, dtype=np.int64), new_board(engine.variant.size)
     evaluation, workspace = evaluation_tables_for(engine.variant), new_proof_workspace(engine.tables, 0, 1)
     ahead(prove, engine.tables, evaluation, directory(workspace), board, 0, 0, 0, result)
 
 
 class WinSearch:
-    """Search for proofs that a side, the prover, wins."""
+    """A search for proofs that one side, the prover, wins."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class WinSearch:
         self._workspaces = [first, *(for_thread(first, thread) for thread in range(1, threads))]
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
-        """Return whether the prover wins within a number of plies."""
+        """Return whether the prover wins within a number of plies, or None if the limits were reached."""
         if plies > MOST_PLIES:
             raise InputError(f"must be at most {MOST_PLIES} for a proof search", subject=f"{plies} plies")
         return False if plies < 1 else self._search(board, plies, 0, most)
@@ -146,17 +146,17 @@ class WinSearch:
 
         The win need not be the shortest.
 
-        If the result is True, ``distance`` and ``move`` belong to the win that was found. If the result is None, ``pn``
+        If the result is True, ``distance`` and ``move`` describe the win that was found. If the result is None, ``pn``
         and ``dn`` show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`,
-        every remaining line repeats a position, and searching longer will not help. With the default number of plies,
-        False means that the prover never wins.
+        every remaining line repeats a position, so a longer search will not help. If the number of plies is the
+        default, False means that the prover never wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
 
     def attains(self, board: NDArray[np.uint32], winner: int | None, left: int) -> bool | None:
-        """Return whether the move that led to a board belongs to a shortest win; None if this is unknown.
+        """Return whether the move that led to a board belongs to a shortest win, or None if this is unknown.
 
-        The move may be the winner's or the loser's. ``winner`` is the side that has won by the move, or None if the
+        The move may be the winner's or the loser's. ``winner`` is the side that has won with the move, or None if the
         game goes on; ``left`` is the distance before the move.
         """
         if winner is not None:
@@ -167,11 +167,11 @@ class WinSearch:
         return None if sooner is None else not sooner
 
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
-        """Store in the table, as proved, that the prover wins packed positions within the given numbers of plies."""
+        """Store in the table that the prover wins from packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return winning moves and their plies, shape (n, 2), for packed positions with the prover to move.
+        """Return an array of winning moves and their plies, of shape (n, 2), for positions with the prover to move.
 
         The moves are read from the table. The plies are -1 if the table contains no win within the given number of
         plies.
@@ -234,7 +234,7 @@ class WinSearch:
         assert self.prober is not None
         values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
-            # The tablebase lacks positions that it should contain: continue without it.
+            # The tablebase lacks positions that it should contain, so continue without the tablebase.
             self._workspaces[0].covered[:] = 0
             return
         mine = (head(self.engine.boards(words))[:, SIDE_AT] == self.prover).astype(bool)
@@ -245,9 +245,9 @@ class WinSearch:
 
 
 # -- the values of all positions reachable from a given one ------------------------------
-# The closure of a position under legal moves is listed, and values are propagated backwards
-# through it, one distance at a time. The result is exact for every position of the closure, so
-# it proves draws, too. This works for small boards and few pieces; a limit ends a listing that grows too long.
+# The closure of a position under legal moves is listed, and values are propagated backwards through it, one distance at
+# a time. The values are exact for every position of the closure, so they also prove draws. This works for small boards
+# and few pieces; a limit ends a listing that grows too long.
 
 
 _BATCH = 1 << 15
@@ -263,11 +263,11 @@ class ReachableValues:
         self._keys = position_keys(words)
 
     def covers(self, attackers: int, defenders: int) -> bool:  # noqa: ARG002 (the protocol's)
-        """Return False: only reachable positions are known, so no material is covered as a whole."""
+        """Return False. Only reachable positions are known, so no material is covered completely."""
         return False
 
     def probe(self, position: Position) -> Verdict:
-        """Return the verdict on a position of the closure."""
+        """Return the value of a position in the closure."""
         engine = engine_for(self.variant)
         (value,) = self.probe_words(engine.words(engine.board(position.cells, position.side)))
         if value == MISSING:
@@ -277,14 +277,14 @@ class ReachableValues:
         return verdict_of(int(value), unforced=unforced(self.variant))
 
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
-        """Return the values of packed positions; `MISSING` outside the closure."""
+        """Return the values of packed positions; the value is `MISSING` for a position outside the closure."""
         keys = position_keys(words)
         places = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
         return np.where(self._keys[places] == keys, self.values[places], MISSING).astype(np.int16)
 
 
 def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> ReachableValues | None:
-    """Return the values of all positions reachable from a given one; None if there are more than ``most``."""
+    """Return the values of all positions reachable from a given one, or None if there are more than ``most``."""
     positions = _closure(variant, words, most)
     if positions is None:
         return None
@@ -293,10 +293,10 @@ def reachable_values(variant: Variant, words: NDArray[np.uint64], most: int) -> 
 
 
 def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
-    """Return whether it is worth trying to list the positions reachable from a given one.
+    """Return whether it is worthwhile to try to list the positions reachable from a given one.
 
-    The listing fails if it exceeds ``most`` positions. It is worth trying if the number of undecided positions with the
-    position's material or less, whatever the side to move, is at most eight times ``most``.
+    The listing fails if it exceeds ``most`` positions. The attempt is worthwhile if at most eight times ``most``
+    undecided positions have the same material or less, whatever the side to move.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()
@@ -305,7 +305,7 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
 
 
 def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[np.uint64] | None:
-    """Return the positions reachable from a given one, in ascending order; None if there are more than ``most``."""
+    """Return the positions reachable from a given one, in ascending order, or None if there are more than ``most``."""
     engine = engine_for(variant)
     known = fresh = words[:1]
     while len(fresh):
@@ -324,7 +324,7 @@ def _closure(variant: Variant, words: NDArray[np.uint64], most: int) -> NDArray[
 def _moves(
     variant: Variant, positions: NDArray[np.uint64]
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.uint8]]:
-    """Return, for each move in a closed set, the numbers of parent and child (-1 if decided) and the outcome."""
+    """Return the outcome of each move in a closed set, and the indices of its parent and child (-1 if decided)."""
     engine = engine_for(variant)
     keys = position_keys(positions)
     parents, children, outcomes = [], [], []
@@ -350,7 +350,7 @@ def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _values(
     black: NDArray[np.bool_], parents: NDArray[np.int32], children: NDArray[np.int32], outcomes: NDArray[np.uint8]
 ) -> NDArray[np.int16]:
-    """Return the value of each position, propagated backwards one distance at a time."""
+    """Return the value of each position. The values are propagated backwards, one distance at a time."""
     values = np.zeros(len(black), dtype=np.int16)
     moves = np.bincount(parents, minlength=len(black))
     values[moves == 0] = -1

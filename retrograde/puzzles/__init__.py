@@ -1,4 +1,4 @@
-"""Puzzles: files of positions, each with a claim to prove, and the collection that ships with the program.
+"""Puzzles: files of positions, each with a claim to prove, and the built-in collection.
 
 A `Puzzle` corresponds to one line of a file. `retrograde.proofs` solves the positions.
 """

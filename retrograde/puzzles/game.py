@@ -1,4 +1,4 @@
-"""Solving a puzzle move by move: the correct moves, the replies of the defence, and the refutations of wrong moves.
+"""Solving a puzzle move by move, with the correct moves, the replies of the defence and refutations of wrong moves.
 
 A move of the winner is correct if it attains the shortest win from the position. The defence replies with a move that
 delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class JudgedMove(NamedTuple):
-    """Judgement of a winner's move: whether it is right, the reply to it, and whether the game is then over."""
+    """A judged move of the winner: whether it is correct, the reply to it, and whether the move ends the game."""
 
     move: Move
     right: bool | None
@@ -38,7 +38,7 @@ class JudgedMove(NamedTuple):
 
 
 class PuzzleGame:
-    """A game played from a won position. ``plies`` is the number of plies left until the end."""
+    """A game played from a won position. ``plies`` is the number of plies left until the end of the game."""
 
     def __init__(
         self,
@@ -78,11 +78,11 @@ class PuzzleGame:
             return JudgedMove(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
 
     def right_moves(self) -> Iterator[Move]:
-        """Yield the moves of the winner that attain the distance, in the order of generation."""
+        """Yield the winner's moves that attain the distance, in the order in which they are generated."""
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return a longest defence if the loser is to move, or None if the limits were reached."""
+        """Return a longest defence, or None if the limits were reached. The loser must be to move."""
         return self._longest(self.plies)
 
     def play(self, judged: JudgedMove) -> None:
@@ -106,7 +106,7 @@ class PuzzleGame:
         return self._engine.board(position.cells, position.side)
 
     def _longest(self, plies: int) -> Move | None:
-        """Return a move of the loser after which the winner still needs all of the remaining plies."""
+        """Return a move of the loser after which the winner still needs all the remaining plies, or None if unknown."""
         for move in list(self.board.legal_moves):
             lasts = self._attains(move, plies)
             if lasts is not False:
@@ -121,7 +121,7 @@ class PuzzleGame:
             return self._search.attains(self._array(), None, plies)
 
     def _refutation(self) -> Move | None:
-        """Return a reply after which there is no win within the plies left, preferring one that ends the game."""
+        """Return a reply after which there is no win within the plies left. A reply that ends the game is preferred."""
         refutation = None
         for move in list(self.board.legal_moves):
             with _made(self.board, move) as outcome:
@@ -134,7 +134,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move within a context. The value is the winner, ``draw``, or None if the game continues."""
+    """Make a move for the duration of a context. Yield the winner, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -170,7 +170,7 @@ def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
 
 
 MOST_NODES: Final = 2_000
-"""Default for the maximum number of positions in a tree."""
+"""Default maximum number of positions in a tree."""
 
 
 class TreeMove(SparseResult):
@@ -192,7 +192,7 @@ class TreeNode(Result):
 
 
 class PuzzleTree(Result):
-    """A puzzle with every position that can occur while it is solved."""
+    """A puzzle with every position that can occur while a player solves it."""
 
     id: str
     variant: str
@@ -214,14 +214,14 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle. All judgements in it are proved."""
+    """Return the tree of a puzzle. All judgements in the tree are proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()
     if game.board.turn != game.winner:
         defence = game.defence()
         if defence is None:
-            raise _unknown(puzzle, "the limits ran out")
+            raise _unknown(puzzle, "the limits were reached")
         opening, taken = str(defence), _takes(game.board, defence)
         game.defend(defence)
     numbers: dict[Position, int] = {game.board.position: 0}
@@ -248,14 +248,14 @@ def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = M
 def _node(
     puzzle: Puzzle, game: PuzzleGame, numbers: dict[Position, int], waiting: list[tuple[Position, int]]
 ) -> TreeNode:
-    """Return the node of the game's current position; new positions are appended to the queue ``waiting``."""
+    """Return the node for the game's current position, and append new positions to the queue ``waiting``."""
     board = game.board
     right: dict[str, TreeMove] = {}
     wrong: dict[str, TreeMove] = {}
     for move in list(board.legal_moves):
         judged = game.judge(move)
         if judged.right is None or (judged.reply is None and not judged.over):
-            raise _unknown(puzzle, "the limits ran out")
+            raise _unknown(puzzle, "the limits were reached")
         takes, to = _takes(board, move), None
         reply_takes: tuple[str, ...] = ()
         if judged.reply is not None:
@@ -276,7 +276,7 @@ def _node(
 
 
 def _takes(board: Board, move: Move) -> tuple[str, ...]:
-    """Return the squares on which a move captures; the board is left unchanged."""
+    """Return the squares on which a move captures. The board is left unchanged."""
     board.push(move)
     taken = tuple(square_name(square, board.size) for square in board.captured())
     board.pop()

@@ -1,16 +1,16 @@
-"""Puzzle files: text with one position on each line, followed by tags, including the stipulation to prove.
+"""Puzzle files: text files with a position on each line, followed by tags such as the stipulation to prove.
 
-Each line contains a position in the one-line text format, then tags, each after a semicolon::
+Each line contains a position in the one-line text format and then tags, each preceded by a semicolon::
 
     7/7/2bb3/b2Kw1w/6w/7/1b1b3 w; id=b-07; variant=brandubh; stipulation=white wins in 7; first=e4-e1
 
 A value may contain spaces, but no semicolons. Empty lines and lines that begin with ``#``
 are ignored.
 
-The tags are ``id``, ``variant`` (a shipped name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
+The tags are ``id``, ``variant`` (a built-in name), ``game`` (`Variant.digest`, for custom rules), ``stipulation``,
 ``first`` (all first moves that attain the distance, separated by spaces), ``grade`` (1 to 5), ``tempting``, ``source``,
-``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because a puzzle
-with a misspelt tag would silently make no claim.
+``pattern`` and ``theme``. Any tag that begins with ``x-`` is accepted and kept. Other tags are errors, because
+otherwise a puzzle with a misspelt tag would silently make no claim.
 The stipulations are ``white wins in N`` and ``black wins in N`` (N plies, the shortest win),
 ``white wins``, ``black wins`` and ``draw``.
 """
@@ -49,7 +49,7 @@ _USERS = "x-"
 
 
 class Stipulation(NamedTuple):
-    """Claim to prove about a position: the side that wins and the number of plies, or, without a winner, a draw."""
+    """A claim to prove about a position: a win for ``winner`` (in ``plies`` plies, if given), or a draw."""
 
     winner: SideName | None
     plies: int | None = None
@@ -82,17 +82,17 @@ class Puzzle:
     position : Position
         The position.
     variant : str
-        Name of the rule set, or the path of the rule file that was given to the function that read the puzzle.
+        Name of the rule set, or the path of the rule file that was passed to the function that read the puzzle.
     stipulation : Stipulation or None
         The claim to prove; None if the puzzle makes none.
     id : str
         Name of the puzzle, unique within its file.
     first : tuple of Move or None
-        All first moves that are claimed to attain the distance; None if the puzzle makes no such claim.
+        All first moves that attain the distance, according to the puzzle; None if it makes no such claim.
     tags : mapping of str to str
         All other tags.
     game : str
-        `Variant.digest` of custom rules; empty for rules that ship with the program.
+        `Variant.digest` of custom rules; empty for built-in rules.
     """
 
     position: Position
@@ -104,7 +104,7 @@ class Puzzle:
     game: str = ""
 
     def __str__(self) -> str:
-        # A path is meaningless on other machines, so a line never contains one.
+        # A path is meaningless on other machines, so a line never contains a path.
         parts = {"id": self.id} | ({"game": self.game} if self.game else {"variant": self.variant})
         if self.stipulation is not None:
             parts["stipulation"] = str(self.stipulation)
@@ -180,16 +180,16 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 
 
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
-    """Return the name and the rule set of a line, after checking them against the rule set given by the caller."""
+    """Return the name and the rule set of a line, after comparing them with the rule set that the caller has given."""
     if "variant" in tags and "game" in tags:
         raise InputError(
-            "has both 'variant' and 'game'", remedy="use the name of a shipped rule set or the digest of your own rules"
+            "has both 'variant' and 'game'", remedy="use a built-in rule set or the digest of your own rules"
         )
     if "game" in tags:
         if _DIGEST.fullmatch(tags["game"]) is None:
             raise InputError(f"must be 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
         if variant is None or given is None:
-            raise InputError("is under rules that are not shipped", remedy="give the file of its rules as `variant`")
+            raise InputError("is under rules that are not built in", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
             raise InputError(
                 f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`"
@@ -200,7 +200,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
     name = tags.get("variant", _DEFAULT).lower()
     if name not in variant_names():
         hint = did_you_mean(name, variant_names(), "list them with `tablut variants`")
-        raise InputError(f"{excerpt(tags['variant'])} is not a shipped rule set", subject="tag 'variant'", remedy=hint)
+        raise InputError(f"{excerpt(tags['variant'])} is not a built-in rule set", subject="tag 'variant'", remedy=hint)
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
         raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="omit `variant`")
@@ -208,13 +208,15 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return the content of a puzzle file. This is the inverse of `parse_puzzles`."""
+    r"""Return the content of a puzzle file. This function is the inverse of `parse_puzzles`."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
 
 def judge(puzzle: Puzzle, solution: Solution) -> Literal["holds", "refuted", "unknown", "none"]:
-    """Compare a puzzle's claims with a solution. The result is ``none`` if the puzzle makes no claims.
+    """Compare a puzzle's claims with a solution, and return the verdict.
+
+    The verdict is ``none`` if the puzzle makes no claims.
 
     A claim is refuted if any proved fact contradicts it, even if the solution is incomplete.
     """
@@ -251,15 +253,15 @@ def _judge_stipulation(stipulation: Stipulation, solution: Solution) -> str:
     return "holds" if within == plies and bounds.no_win_within == plies - 1 else "unknown"
 
 
-# -- the shipped puzzles and their names -------------------------------------------------
+# -- the built-in puzzles and their names ------------------------------------------------
 
 
 COLLECTION: Final = "collection"
-"""Name that stands for all shipped puzzles together."""
+"""Name for all built-in puzzles together."""
 
 
 def collection_names() -> list[str]:
-    """Return the names of the shipped puzzle files."""
+    """Return the names of the built-in puzzle files."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -272,20 +274,20 @@ def _shipped_text(name: str) -> str:
 
 @cache
 def _lines() -> dict[str, str]:
-    """Return the lines of all shipped puzzles, by id."""
+    """Return the lines of all built-in puzzles, by id."""
     puzzles = parse_puzzles(COLLECTION, _shipped_text(COLLECTION))
     return {puzzle.id: f"{puzzle}\n" for puzzle in puzzles}
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the shipped puzzles."""
+    """Return the ids of the built-in puzzles."""
     return tuple(_lines())
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return puzzles as text, given the path of a file, the name of a shipped file, or the id of a shipped puzzle."""
+    """Return puzzles as text, given the path of a file, the name of a built-in file, or the id of a built-in puzzle."""
     if _is_file(source):
-        return read_text(Path(source), "puzzle file", MOST_BYTES)
+        return read_text(Path(source), "puzzle file", MOST_BYTES, pipes=True)
     name, names = source.lower(), [COLLECTION, *collection_names()]
     if name in names:
         return _shipped_text(name)
@@ -293,13 +295,13 @@ def read_puzzle_text(source: str) -> str:
     if name in lines:
         return lines[name]
     if _exists(source):  # a folder or a device: `read_text` raises a suitable error
-        return read_text(Path(source), "puzzle file", MOST_BYTES)
-    hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a shipped puzzle")
+        return read_text(Path(source), "puzzle file", MOST_BYTES, pipes=True)
+    hint = did_you_mean(name, [*names, *lines], f"use one of {', '.join(names)}, or the id of a built-in puzzle")
     raise InputError("does not exist", subject=f"puzzle file {excerpt(source)}", remedy=hint)
 
 
 def read_puzzles(source: str, variant: str | None = None) -> list[Puzzle]:
-    """Read the puzzles of a source, which `read_puzzle_text` explains, and parse them with `parse_puzzles`."""
+    """Read puzzles from a source that `read_puzzle_text` accepts, and parse them with `parse_puzzles`."""
     return parse_puzzles(source, read_puzzle_text(source), variant)
 
 
@@ -311,7 +313,7 @@ def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):
-        # The name is too long or has a character that a file name cannot contain, so there is no such file.
+        # The name is too long or contains a character that a file name cannot contain, so there is no such file.
         return False
 
 
@@ -322,7 +324,7 @@ _FEW_MEN: Final = 5
 
 
 class PuzzleFacts(Result):
-    """Data about a puzzle for use in a list. They contain no part of its solution."""
+    """Data about a puzzle for use in a list, without any part of its solution."""
 
     id: str
     variant: str

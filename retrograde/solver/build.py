@@ -1,8 +1,8 @@
-"""Building a tablebase: every tier up to a number of men, lower tiers first, each in a separate task.
+"""Building a tablebase. Every tier up to a number of men is built by a separate task, and lower tiers come first.
 
-A task reads from the store the tiers that captures lead to, solves its own tier, and writes it to the store atomically.
-A build that is killed therefore loses at most the tiers in progress, and a later build keeps the finished ones. The
-result does not depend on interruptions or on the number of threads or workers.
+A task reads from the store the tiers to which captures lead, solves its own tier, and writes it to the store
+atomically. If a build is killed, at most the tiers in progress are lost, and a later build keeps the finished tiers.
+The result does not depend on interruptions or on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -61,27 +61,27 @@ def build_tablebase(
     scheduler: str | Scheduler | None = None,
     observer: Observer | None = None,
 ) -> Store:
-    """Build the requested tiers that a store lacks, and rebuild those that are damaged.
+    """Build the requested tiers that a store lacks, and rebuild damaged tiers.
 
     Parameters
     ----------
     root : Path or str
-        Folder of the store; created if it is missing.
+        Folder of the store, which is created if it is missing.
     variant : Variant, str or path-like
         The game.
     men : int or None
-        Maximum number of men, the king included. None for no maximum, or, if ``materials`` is not empty, to
-        build only those tiers.
+        Maximum number of men, including the king. If ``men`` is None, only the tiers in ``materials`` are built, or all
+        tiers if ``materials`` is empty.
     materials : sequence of (attackers, defenders)
-        Additional tiers to build. All tiers that captures lead to from them are built as well.
+        Additional tiers to build. All tiers to which captures lead from these tiers are built as well.
     threads : int
         Number of threads. One tier is built at a time, by all threads.
     memory : int
-        Memory in bytes for the arrays of one tier and those below it. A larger tier is built in slices
+        Memory in bytes for the arrays of one tier and of the tiers below it. A larger tier is built in slices
         (`retrograde.solver.slices`), each of which is a task that stays within this limit.
     scheduler : str or Scheduler, optional
-        Address of a running Dask cluster whose workers have access to the store under the same path. They build
-        independent tiers in parallel, each with one thread. A `Scheduler` may be given instead, to run the tasks.
+        Address of a running Dask cluster whose workers have access to the store at the same path. The workers build
+        independent tiers in parallel, each with one thread. Alternatively, a `Scheduler` that runs the tasks.
     observer : Observer, optional
         Receives progress reports, as a lower bound on the number of classes solved.
 
@@ -93,8 +93,8 @@ def build_tablebase(
     Raises
     ------
     InputError
-        If no tier has as few men as requested, if the folder contains something else, or if not even a slice of a tier
-        fits into memory.
+        If no tier has as few men as requested, if the folder contains anything other than a store, or if even a slice
+        of a tier does not fit into memory.
     MachineError
         If the disk is full. Finished tiers are kept.
 
@@ -127,7 +127,7 @@ def build_tablebase(
             whole = [material for material in missing if material not in sliced]
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
-                # This is done in this process, so that every step of a tier can be reported.
+                # Run these tasks in this process, so that every step of a tier can be reported.
                 for task, material in zip(tasks, whole, strict=True):
                     build_tier(task, tell)
                     watcher.advance(classes[material])
@@ -143,7 +143,7 @@ def build_tablebase(
 def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> bool:
     """Return whether a tier does not fit into memory and must be built in slices.
 
-    Raise `InputError` if it does not fit and cannot be divided into slices, because it has no defenders.
+    Raise `InputError` if the tier does not fit and cannot be divided into slices, because it has no defenders.
     """
     if tier_bytes(variant, material) <= memory:
         return False
@@ -153,11 +153,11 @@ def _is_too_large(variant: Variant, material: tuple[int, int], memory: int) -> b
 
 
 def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None]) -> bool:
-    """Return whether a tier is in the store and undamaged. Damage is reported, and the caller builds the tier again."""
+    """Return whether a tier is in the store and undamaged. Damage is reported, and the caller rebuilds the tier."""
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
-        # An abandoned task moved its folder into place after the files in it had been removed.
+        # An abandoned task has moved its folder into place after the files in the folder had been removed.
         return False
     try:
         for damage in store.tier(*material).check_contents():
@@ -169,7 +169,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
 
 
 def build_tier(task: TierTask, advanced: Callable[[str], None] | None = None) -> dict[str, Any]:
-    """Build one tier from the stored tiers below it; return its name and the time that the build took."""
+    """Build one tier from the stored tiers below it. Return its name and the time that the build took."""
     tell = advanced or (lambda _: None)
     material = (task.attackers, task.defenders)
     name = tier_name(material)
@@ -199,7 +199,7 @@ def build_in_slices(
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from the stored tiers below it; return its name and cost."""
+    """Build one tier slice by slice from the stored tiers below it. Return its name and the cost of the build."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     spent: dict[str, Any] = {}
@@ -234,7 +234,7 @@ def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.ui
 def representatives(solver: TierSolver, material: tuple[int, int]) -> NDArray[np.bool_]:
     """Return which combinations of row soldiers represent their class, for each cell of the king.
 
-    They are read from the compiled index.
+    The result is read from the compiled index.
     """
     x, tier = solver.index, solver.materials.index(material)
     start, space = int(x.tier.rows_at[tier]), int(x.tier.row_space[tier])

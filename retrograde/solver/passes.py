@@ -1,4 +1,4 @@
-"""The passes that solve a tier, or a slice of one: they find which positions are won or lost, and in how many plies.
+"""The passes that solve a tier or a slice: they find which positions are won or lost, and in how many plies.
 
 ==============  ===================================  ===================================
 step            white to move                        black to move
@@ -10,20 +10,20 @@ step            white to move                        black to move
 later           parents of black's new values        parents of white's new values
 ==============  ===================================  ===================================
 
-The first pass examines only moves that escape or capture. The search for a loss ends at the first move that does not
-lose, and the search for a win at the first move that wins. All moves of the remaining positions are examined once.
-After that, new values are propagated to their parents: either backward, from each new value, or forward, by examining
-each parent whose value is not final. The direction with fewer positions is chosen.
+The first pass examines only moves with which the king escapes or a piece is captured. The search for a loss ends at the
+first move that does not lose, and the search for a win ends at the first move that wins. All moves of the remaining
+positions are examined once. After that, new values are propagated to parents, either backward, from each new value, or
+forward, by examining each parent whose value is not final. The direction with fewer positions is chosen.
 
-A tier that is solved as a whole is a single slice. If there are several slices, each keeps in memory only the
-white-to-move positions of its own rows. Black's new values are then sent to other slices as messages
-(`retrograde.solver.slices.tasks`) instead of being propagated to white's positions directly.
+A tier that is solved as a whole is a single slice. If there are several slices, each slice keeps in memory only the
+white-to-move positions of its own rows. New values of black-to-move positions are then sent to other slices as messages
+(`retrograde.solver.slices.tasks`), instead of being propagated directly to white-to-move positions.
 
 The terms *item*, *row* and *entry* are defined in `retrograde.solver.kernels`.
 
 References
 ----------
-K. Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9(3), 1986;
+K. Thompson, "Retrograde analysis of certain endgames", ICCA Journal 9(3), 1986.
 E. Bleicher and others describe the forward initialisation with counters.
 """
 
@@ -54,9 +54,9 @@ Worker = TypeVar("Worker")
 Part = TypeVar("Part")
 
 WHITE, BLACK = 0, 1
-"""Sides to move, in the order of the arrays of a tier."""
+"""The sides to move, in the order of a tier's arrays."""
 SEEN: Final = 3
-"""Distance in plies up to which white's wins are known when the passes examine all moves of black."""
+"""Distance, in plies, up to which white's wins are known when the passes examine all of black's moves."""
 START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
 """Numbers of the first steps. Each later step is a round, in which new values are propagated."""
 _TASKS: Final = 32
@@ -64,7 +64,7 @@ _TASKS: Final = 32
 
 
 class SolverError(RuntimeError):
-    """A contradiction between results of the solver. The cause is a defect of the program, never the input."""
+    """A contradiction between results of the solver. The cause is always a defect in the program, never the input."""
 
 
 def distance_of(step: int, stride: int) -> int:
@@ -73,11 +73,11 @@ def distance_of(step: int, stride: int) -> int:
 
 
 def values_of(step: int, stride: int, side: int) -> list[int]:
-    """Return the items of a side that a step propagates, by distance, and losses before wins of the same distance."""
+    """Return the items of a side that a step propagates, in order of distance. At equal distance, losses come first."""
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
-    # The passes over all moves have already used white's wins up to distance 3 and black's losses up to 4.
+    # The passes over all moves have already used white's wins up to distance 3 and black's losses up to distance 4.
     late = distance > SEEN
     if side == WHITE:
         values = [lost_in(distance + stride - 1), *([won_in(distance)] if late else [])]
@@ -87,7 +87,7 @@ def values_of(step: int, stride: int, side: int) -> list[int]:
 
 
 def is_last(step: int, stride: int, longest: int) -> bool:
-    """Return whether a step was the last one: no further value can follow from those known after it."""
+    """Return whether a step is the last step. If so, no new values can follow from the values found so far."""
     return step >= MOVES and distance_of(step, stride) + stride > longest
 
 
@@ -98,11 +98,11 @@ def describe_step(step: int, stride: int) -> str:
 
 
 class TierPasses:
-    """A tier, or a slice of one, while it is being solved.
+    """A tier or a slice of a tier while it is being solved.
 
-    The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of
-    rows to solve are kept without copying. Each `Context` serves one thread. Kernels receive only
-    addresses, so the contexts are stored here to keep their arrays alive.
+    The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of rows
+    to solve are stored without being copied. Each `Context` serves one thread. Kernels receive only addresses, so the
+    contexts are stored here to keep their arrays alive.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class TierPasses:
         self.sides, self.lower, self.rows = sides, lower, rows
         self.index = contexts[0].tiers
         self.size = len(sides[BLACK])
-        # Numbers of items that were given each code, by side. An item whose value was improved counts twice.
+        # The number of items that were given each code, by side. An item whose value was improved counts twice.
         self.found = np.zeros((2, CODES), dtype=np.int64)
         self._contexts = list(contexts)
         self.directories = [directory(context) for context in contexts]
@@ -127,7 +127,7 @@ class TierPasses:
     def run(self, step: int) -> None:
         """Run one step."""
         if step == START:
-            # Each kernel takes seconds to compile, once. Start compiling now, while the first pass runs.
+            # Each kernel has to be compiled once, which takes seconds. Start now, while the first pass is running.
             ahead(forward_pass, self.directories[0], self.pass_of(WHITE), 0, 0)
             ahead(backward_pass, self.directories[0], self.pass_of(WHITE), 0, 0, 0)
             self.immediate(WHITE)
@@ -144,7 +144,7 @@ class TierPasses:
         for item in values_of(step, self.stride, BLACK):
             self.pass_on(item)
         if self.stride > 1 and (self.found[:, 3:ALIAS:4].any() or self.found[:, 4:ALIAS:4].any()):
-            # The rounds would miss a win in an even number of plies or a loss in an odd one.
+            # The rounds would miss a win in an even number of plies, or a loss in an odd number of plies.
             self.check(1)
 
     def longest(self) -> int:
@@ -152,7 +152,7 @@ class TierPasses:
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Propagate one value of black-to-move positions to their parents. Slices override this to send messages."""
+        """Propagate black-to-move positions with one value. Slices override this method to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -188,14 +188,14 @@ class TierPasses:
         self._run(forward_pass, side, whole_kings=by_rows, mode=mode, limit=limit, by_rows=int(by_rows))
 
     def propagate(self, side: int, item: int) -> None:
-        """Propagate all positions of one value to their parents, in whichever direction takes less work."""
+        """Propagate all positions with one value to their parents, in whichever direction takes less work."""
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:
-            # Slower wins may become quicker, so they are examined too.
+            # Slower wins may become quicker, so the positions with such wins are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
-        # With a lower limit, a forward pass would count as open some moves to wins that have already been subtracted.
+        # With a lower limit, a forward pass would again count as open some moves that have already been subtracted.
         if limit >= SEEN and is_quicker(forward, int(self.found[side, code_of(item)])):
             self.forward(FULL, 1 - side, limit)
         elif self.found[side, code_of(item)]:
@@ -204,8 +204,8 @@ class TierPasses:
     def _parts(self, *, whole_kings: bool) -> list[tuple[int, int]]:
         """Divide the rows into ranges, one for each part of the work.
 
-        With ``whole_kings``, a tier without defenders is divided by the king's cell, since all its rows with the king
-        on one cell can be evaluated together.
+        With ``whole_kings``, a tier without defenders is divided by the king's cell, since all rows with the king on
+        the same cell can be evaluated together.
         """
         numbers, kings, (begin, end) = self.index.tier, self.index.square.kings, self.rows
         threads = len(self._contexts)
@@ -233,7 +233,7 @@ class TierPasses:
             self.found[side] += report
 
     def check(self, errors: int) -> None:
-        """Raise `SolverError` if a pass has found contradictions."""
+        """Raise `SolverError` if a pass has found any contradictions."""
         if errors:
             raise SolverError(f"{self.name}: {plural(errors, 'contradiction')}")
 
@@ -259,7 +259,7 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether a forward pass takes less work than a backward pass, given each one's number of positions.
+    """Return whether a forward pass takes less work than a backward pass, given the number of positions to examine.
 
     Both directions give the same values.
     """

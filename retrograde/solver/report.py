@@ -1,4 +1,4 @@
-"""Reports on the complete solution of a game, for terminal output, for ``--json`` and for the report pages."""
+"""Reports on the complete solution of a game, for the terminal, for ``--json`` and for the report pages."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class SideCounts(Result):
-    """Numbers of positions with one side to move, by their value for this side."""
+    """Numbers of positions with one side to move, by their value for that side."""
 
     win: int
     draw: int
@@ -38,7 +38,7 @@ class BothSides(Result):
 
 
 class DistanceCount(Result):
-    """Number of positions with one value for the side to move."""
+    """Number of positions with a certain value for the side to move."""
 
     side: str
     wdl: str
@@ -48,9 +48,9 @@ class DistanceCount(Result):
 
 
 class TierCounts(BothSides):
-    """Numbers of reachable positions with one material, next to the number of positions that the bound counts.
+    """Numbers of reachable positions with one material, and the number of positions that the bound counts.
 
-    The numbers by value count positions, not classes.
+    The numbers of wins, draws and losses count positions, not classes.
     """
 
     attackers: int
@@ -92,7 +92,7 @@ class SolveReport(BothSides):
 def solve_report(
     variant: VariantLike, *, threads: int = 1, store: Path | str | None = None, observer: Observer | None = None
 ) -> tuple[SolveReport, SolvedGame]:
-    """Solve a reduced board; return a report of the solution and the solution itself."""
+    """Solve a reduced board. Return a report on the solution, and the solution itself."""
     variant = as_variant(variant)
     solved = solve_game(variant, threads=threads, store=store, observer=observer)
     start = Position.parse(variant.start_position, variant.size)

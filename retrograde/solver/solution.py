@@ -2,12 +2,12 @@
 
 First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
 that captures only mark positions of tiers that are processed later. Classes are formed under the symmetries of the
-start, not of the board. An orbit is then reachable either as a whole or not at all, so the sizes of the reachable
-orbits add up to the number of reachable positions without symmetry.
+start, not those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the
+reachable orbits add up to the number of reachable positions without symmetry.
 
-Here too, a move limit is applied only when values are read. Every position counts as the first one of its game, so a
-win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can reach
-within the limit.
+A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
+a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
+reach within the limit.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ Sides: TypeAlias = "tuple[NDArray[np.uint16], NDArray[np.uint16]]"
 """Items of a tier, with white and with black to move."""
 _STEP = 1 << 20
 _BYTES = 6
-"""Bytes of memory per entry: two items and two marks."""
+"""Bytes of memory for each entry: two items and two marks."""
 
 
 @dataclass(frozen=True)
 class ValueCounts:
     """Numbers of positions by code, that is, by their value for the side to move.
 
-    ``classes`` counts positions up to symmetry, ``positions`` counts them without symmetry.
+    ``classes`` counts positions up to symmetry, and ``positions`` counts all positions.
     """
 
     classes: NDArray[np.int64]
@@ -89,7 +89,7 @@ class ValueCounts:
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
     def deepest(self) -> int:
-        """Return the greatest distance to the end of the game, in plies; 0 if no position is won or lost."""
+        """Return the greatest distance to the end of the game, in plies, or 0 if no position is won or lost."""
         found = np.flatnonzero(self.classes[1:])
         return int(found[-1] + 1) >> 1 if len(found) else 0
 
@@ -97,15 +97,15 @@ class ValueCounts:
 class SolvedGame:
     """A variant with the value of every position reachable from its start.
 
-    Each position is valued as the first one of its game. Under a move limit, a win or loss that takes longer is
-    therefore not forced.
+    Each position is valued as if the game began with this position. Under a move limit, a win or loss that takes longer
+    than the limit is therefore not forced.
 
     Parameters
     ----------
     solver : TierSolver
         A solver that has solved all its tiers.
     marks : dict
-        By material, marks on the entries that can be reached from the start, with white and with black to move.
+        Marks on the entries that can be reached from the start, for each material, with white and with black to move.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class SolvedGame:
     counts : dict of (attackers, defenders, side) to ValueCounts
         Numbers of reachable positions, by material and side to move.
     mutual_zugzwangs : dict of {'full', 'half'} to int
-        Numbers of mutual zugzwangs that are reachable with either side to move, up to symmetry. ``full``: whichever
-        side is to move loses. ``half``: one side loses if it is to move, and neither side can force a win if the other
-        side is to move.
+        Numbers of mutual zugzwangs, up to symmetry, that are reachable with either side to move. In a ``full`` mutual
+        zugzwang, whichever side is to move loses. In a ``half`` mutual zugzwang, one side loses if it is to move, and
+        neither side can force a win if the other side is to move.
     """
 
     def __init__(self, solver: TierSolver, marks: Marks) -> None:
@@ -140,16 +140,18 @@ class SolvedGame:
 
     @property
     def group(self) -> tuple[Symmetry, ...]:
-        """Symmetries under which classes are formed: those that preserve the start."""
+        """Symmetries that preserve the start. Classes are formed under these symmetries."""
         return self._solver.group
 
     @property
     def unforced(self) -> Wdl:
-        """Word for a position in which neither side can force a win: ``draw`` or ``unresolved``."""
+        """Value of a position in which neither side can force a win: ``draw`` or ``unresolved``."""
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the total counts for a side to move and a material. By default, include both sides and all materials.
+        """Return the total counts for a side to move and a material.
+
+        By default, the counts include both sides and all materials.
 
         Parameters
         ----------
@@ -172,7 +174,7 @@ class SolvedGame:
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position of the game, reachable or not.
+        """Return the value of an undecided position of the game, whether or not it is reachable.
 
         Parameters
         ----------
@@ -182,7 +184,7 @@ class SolvedGame:
         Returns
         -------
         Verdict
-            Its value.
+            The value of the position.
 
         Raises
         ------
@@ -220,7 +222,7 @@ class SolvedGame:
         return best_line(unlimited_board(self.variant, here), lambda board: self._value(board.position))
 
     def deepest(self) -> Position | None:
-        """Return the first reachable position, in the order of the tiers, whose win or loss takes the most plies.
+        """Return a reachable position whose win or loss takes the most plies. The first in tier order is chosen.
 
         Returns
         -------
@@ -275,12 +277,12 @@ def solve_game(
     Parameters
     ----------
     variant : Variant, str or path-like
-        The game, on a reduced board: see `memory_needed` for the memory that it takes.
+        The game, on a reduced board. `memory_needed` gives the memory that a solution takes.
     threads : int
         Number of threads.
     store : Path or str, optional
-        Tablebase in which each tier is saved once it is solved; created if it is missing. Tiers that it already
-        contains are not solved again.
+        Tablebase in which each tier is saved once it is solved. The tablebase is created if it is missing. Tiers that
+        it already contains are not solved again.
     observer : Observer, optional
         Receives progress reports, as a lower bound on the number of classes solved.
 
@@ -341,7 +343,7 @@ def solve_game(
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
     """Return the items of stored tiers in the order of a solver's index.
 
-    A store indexes its tiers under all symmetries of the rules. The solver may use fewer, namely those of the start.
+    A store indexes its tiers under all symmetries of the rules. The solver may use only the symmetries of the start.
     """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant
@@ -373,8 +375,8 @@ Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Mark every entry reachable from the start, and return the marks.
 
-    Tiers are processed downwards, so that captures only mark entries of tiers that come later.
-    Under a move limit, positions are marked ply by ply instead, up to the limit.
+    Tiers are processed downwards, so that captures only mark entries of tiers that come later. Under a move limit,
+    however, positions are marked ply by ply, up to the limit.
     """
     variant = solver.variant
     marks: Marks = {
@@ -390,7 +392,10 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     contexts = [solver.new_context(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
-        """Mark the successors of a tier's new marks with a side to move; return the number of new marks in the tier."""
+        """Mark the successors of a tier's newly marked positions with a side to move. Return the number of new marks.
+
+        Only the new marks in the same tier are counted.
+        """
         rows, both = solver.rows(tier), marks[solver.materials[tier]]
         parts = min(rows, 32 * solver.threads) if solver.threads > 1 else 1
         task = Marking(tier, side, both[side], both[1 - side], addresses)

@@ -1,11 +1,11 @@
-"""The tiers of a game in memory. They are solved one after the other, each after the tiers that captures lead to.
+"""A solver that keeps the tiers of a game in memory. Each tier is solved after the tiers to which captures lead.
 
 A game is solved under its own rules, or under simpler rules that give every position the same value. Under
-``either_after_ply`` a ply ends the game if it leaves either side without a legal move, so both sides must be checked
-after each move. But if every slide can be reversed, the side that has just moved always has a legal move: it can move
-back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without a
-legal move. Under ``side_to_move_loses`` that side also loses immediately and in the same number of plies, so the two
-rules give the same values.
+``either_after_ply``, a ply ends the game if it leaves either side without a legal move, so both sides must be checked
+after each move. If every slide can be reversed, however, the side that has just moved always has a legal move: it can
+move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without
+a legal move. Under ``side_to_move_loses``, that side also loses, and in the same number of plies, so the two rules give
+the same values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver for the tiers of a variant. It keeps their items in memory. Lower tiers must be solved first."""
+    """Solver that keeps the items of a variant's tiers in memory. Lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -70,8 +70,8 @@ class TierSolver:
     def stride(self) -> int:
         """Number of distances that a round of passes covers.
 
-        It is 2 if the side that makes the last ply always wins: then all wins take an odd number of plies and all
-        losses an even one.
+        The stride is 2 if the side that makes the last ply always wins. In this case, all wins take an odd number of
+        plies, and all losses take an even number.
         """
         return 1 if self._simpler.either_after_ply else 2
 
@@ -87,13 +87,13 @@ class TierSolver:
     def solve(
         self, material: tuple[int, int], advanced: Callable[[str], None] | None = None
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Solve one tier. All tiers that captures lead to must already be solved."""
+        """Solve one tier. All tiers to which captures lead must have been solved already."""
         missing = sorted(below for below in tier_graph(self.variant).successors(material) if below not in self.items)
         if missing:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
         tier, size = self.materials.index(material), self.size(material)
         sides = np.zeros(size, dtype=np.uint16), np.zeros(size, dtype=np.uint16)
-        # The kernels receive only addresses; `items` keeps the arrays alive.
+        # The kernels receive only addresses, and `items` keeps the arrays alive.
         lower = np.zeros(2 * len(self.materials), dtype=np.int64)
         for below, (white, black) in self.items.items():
             number = self.materials.index(below)
@@ -119,7 +119,7 @@ def rules_to_solve_by(variant: Variant) -> Variant:
 
     If the rules cannot be simplified, the result is the given variant.
     """
-    # An encirclement or a fort ends the game although both sides may have legal moves.
+    # An encirclement or a fort ends the game even though both sides may have legal moves.
     rules = variant.rules
     afar = rules.encirclement != "none" or rules.fort != "none"
     if rules.no_moves != "either_after_ply" or afar or not slides_can_be_taken_back(variant):
@@ -136,7 +136,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
         "king": regions.king_cells,
     }
     for mover, cells in standing.items():
-        # Most lines are equal, so each kind is checked once.
+        # Most lines are equal, so check each kind of line only once.
         lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
         if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
             return False

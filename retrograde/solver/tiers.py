@@ -1,4 +1,4 @@
-"""The tiers of a game, the captures that lead from one to another, and the memory, disk space and time of a build."""
+"""The graph of a game's tiers and captures, and estimates of the memory, disk space and time that a build takes."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Material = tuple[int, int]
 """Numbers of attackers and of defenders."""
 
 _MOST_CAPTURED = 3
-"""Maximum number of soldiers that one ply captures without a shieldwall: one on each side of the target, except on the
-side from which the piece came."""
+"""Maximum number of soldiers that one ply captures without a shieldwall: one on each side of the target cell, except
+the side from which the piece came."""
 
 
 def tier_graph(
@@ -35,8 +35,8 @@ def tier_graph(
 ) -> nx.DiGraph[Material]:
     """Return the graph of tiers, with an edge from each tier to every tier to which a capture can lead.
 
-    The graph contains the tiers with up to ``men`` men, the tiers ``materials``, and all tiers below these. If neither
-    argument is given, it contains all tiers.
+    The graph contains the tiers with up to ``men`` men, the tiers in ``materials``, and all tiers below these. If
+    neither argument is given, the graph contains all tiers.
     """
     variant = as_variant(variant)
     if not materials:
@@ -77,7 +77,7 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return lists of tiers, in an order in which they can be solved.
+    """Return lists of tiers, in an order in which the lists can be solved.
 
     The tiers in one list do not depend on each other.
     """
@@ -93,31 +93,34 @@ def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int
 
 
 CLASSES_A_SECOND: Final = 4_000_000
-"""Estimated number of classes that one processor solves per second. We measured 7 to 12 million in memory, and fewer
-in slices (docs/notes/solving.md)."""
+"""Estimated number of classes that one processor solves per second. Measurements gave 7 to 12 million for builds in
+memory, and fewer for builds in slices (docs/notes/solving.md)."""
 _STORED_BYTES: Final = 0.012
-"""Bytes per class on disk, as measured for the tiers of ashton with up to six men."""
+"""Bytes per class on disk, measured for the tiers of ashton with up to six men."""
 _ITEM_BYTES: Final = 2
 """Bytes per class while a tier is solved."""
 _INDEX_BYTES: Final = 10
-"""Maximum number of bytes of the index per combination of a king's cell and row soldiers."""
+"""Maximum size of the index, in bytes per combination of a king's cell and row soldiers."""
 _WINDOW_BYTES: Final = 6
-"""Maximum number of bytes of a window's tables per combination of a king's cell and row soldiers."""
+"""Maximum size of a window's tables, in bytes per combination of a king's cell and row soldiers."""
 _SLICE_BYTES: Final = 1.0
 """Bytes per class in the scratch files of slices.
 
-For tier 2v2 of brandubh in nine slices, all steps together wrote 4 bytes per class. The files of two or three steps are
-kept.
+When tier 2v2 of brandubh was built in nine slices, all steps together wrote 4 bytes per class. The files of only two or
+three steps are kept at a time.
 """
 _SHOWN: Final = 8
 """Maximum number of tiers that a description lists by name."""
 _INDEXED: Final = 1 << 31
-"""Limit on the combinations of a king's cell and row soldiers that the index can number."""
+"""Limit on the number of combinations of a king's cell and row soldiers that the index can number."""
 
 
 @lru_cache(maxsize=1024)
 def tier_bytes(variant: Variant, material: Material) -> int:
-    """Return the bytes needed to solve a tier in memory, for its arrays, those of the tiers below it, and the index."""
+    """Return the number of bytes needed to solve a tier in memory.
+
+    The memory holds the arrays of the tier, the arrays of the tiers below it, and the index.
+    """
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
     classes: int = sum(-(-graph.nodes[tier]["positions"] // len(variant.symmetries)) for tier in needed)
@@ -126,7 +129,10 @@ def tier_bytes(variant: Variant, material: Material) -> int:
 
 @lru_cache(maxsize=1024)
 def least_memory(variant: Variant, material: Material) -> int:
-    """Return a number of bytes of memory that suffices to build a tier, in the smallest slices if it has defenders."""
+    """Return an amount of memory, in bytes, that suffices to build a tier.
+
+    A tier with defenders is then built in the smallest slices.
+    """
     from retrograde.solver.kernels.context import row_array_sizes
 
     defenders = material[1]
@@ -137,7 +143,8 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # Count the rows to which white's moves lead, the rows to which black's captures lead, or all rows of a king.
+        # Count the rows to which white's moves or black's captures lead. In a tier without defenders, count all rows of
+        # a king.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
@@ -145,7 +152,7 @@ def least_memory(variant: Variant, material: Material) -> int:
 
 
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
-    """Return the error to raise when not even the smallest slices of a tier fit into memory."""
+    """Return the error to raise when even the smallest slices of a tier do not fit into memory."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {plural(workers, 'task')} in parallel" if workers > 1 else ""
     return InputError(
@@ -168,7 +175,7 @@ class BuildEstimate(NamedTuple):
 
     Sizes are in bytes. ``memory`` is the peak memory. ``least`` is an amount of memory that suffices for every tier
     that does not fit as a whole. ``scratch`` is the disk space for temporary files, and ``stored`` is the size of the
-    result. ``seconds`` is processor time.
+    result. ``seconds`` is the processor time in seconds.
     """
 
     tiers: int
@@ -201,7 +208,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of building some tiers, except those that are already ``built``."""
+    """Estimate the cost of building some tiers, without the tiers that are already ``built``."""
     graph = tier_graph(variant, men, materials)
     classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]
@@ -246,7 +253,7 @@ def check_build(
 
 
 def most_men(variant: Variant, men: int, memory: int, root: Path, built: Collection[Material] = ()) -> int:
-    """Return the greatest number of men, up to ``men``, whose tiers this machine can build; 1 if it can build none."""
+    """Return the greatest number of men, up to ``men``, whose tiers this machine can build, or 1 if there is none."""
     fewer = range(men, 1, -1)
     return next(
         (some for some in fewer if _problem(estimate_build(variant, some, memory, built), root, memory) is None), 1

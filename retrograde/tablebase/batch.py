@@ -1,7 +1,7 @@
 """Probing arrays of positions.
 
-If few positions of a tier are probed, they are looked up in plain Python, from single chunks. If many are probed,
-kernels look them up in the unpacked tier.
+If only a few positions of a tier are probed, they are looked up in single chunks, in plain Python. If many positions
+are probed, kernels look them up in the unpacked tier.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _STEP: Final = 1 << 20
 FEW: Final = 1 << 14
 """Number of positions of a tier, over all calls, that are looked up one by one.
 
-Looking up this many positions takes as long as unpacking the tier.
+Looking up this number of positions takes as long as unpacking the tier.
 """
 
 Material = tuple[int, int]
@@ -42,8 +42,8 @@ Material = tuple[int, int]
 class BatchProber:
     """Prober for arrays of positions that are packed as words.
 
-    As long as few positions of a tier have been probed, the tier is read chunk by chunk. After that, its index is built
-    and its codes are unpacked, and both stay in memory.
+    As long as only a few positions of a tier have been probed, the tier is read chunk by chunk. After that, its index
+    is built and its codes are unpacked, and both stay in memory.
     """
 
     def __init__(self, store: Store, code: Callable[[Material, str, SideName], int | None]) -> None:
@@ -55,7 +55,7 @@ class BatchProber:
         self._values = value_table(store.variant.rules.move_limit)
 
     def probe(self, words: NDArray[np.uint64], missing: int) -> NDArray[np.int16]:
-        """Return the values of n positions, given as W words each. The value is ``missing`` if none is stored."""
+        """Return the values of n positions of W words each. A value is ``missing`` if it is not in the store."""
         if words.dtype != np.uint64 or words.ndim != 2 or words.shape[1] != self._tables.words:
             raise InputError(
                 f"positions of {self._variant.name!r} must be uint64 of shape (n, {self._tables.words}), "
@@ -66,7 +66,7 @@ class BatchProber:
             part = np.ascontiguousarray(words[start:stop])
             cells = self._variant.size**2
             attackers, defenders = soldier_counts(part, cells)
-            # Combine attackers and defenders into one number.
+            # Combine the numbers of attackers and defenders into one number.
             kinds = attackers * (cells + 1) + defenders
             for kind in np.flatnonzero(np.bincount(kinds)):
                 material = divmod(int(kind), cells + 1)
@@ -100,7 +100,7 @@ class BatchProber:
 
 
 def value_table(move_limit: int | None) -> NDArray[np.int16]:
-    """Return the value of each code (`tablut.indexing.values`), under the move limit unless it is None."""
+    """Return the value of each code (`tablut.indexing.values`) under a move limit, which may be None."""
     codes = np.arange(ALIAS_CODE + 1)
     values: NDArray[np.int16] = value_of_code(codes).astype(np.int16)
     if move_limit is not None:
@@ -112,12 +112,12 @@ def value_table(move_limit: int | None) -> NDArray[np.int16]:
 
 
 _BITS = 62
-"""Number of cells of a wide board that are read together, as an int64. A narrow board fits into two words."""
+"""Number of cells of a wide board that are read together, into an int64. A narrow board fits into two words."""
 
 
 @inlined
 def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
-    """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
+    """Write the cells of a position's attackers or defenders, whose bits begin at ``start``."""
     count = I64(0)
     if is_wide(t.exposed):
         for first in range(0, t.cells, _BITS):
@@ -148,7 +148,7 @@ def look_up(
     results: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the value of each position of an index's first tier, or ``missing`` if the position has no entry."""
+    """Write the values of positions in the first tier of an index, or ``missing`` for positions without an entry."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
@@ -180,7 +180,7 @@ _INDEX_BYTES = 10
 
 
 class UnpackedTiers:
-    """Unpacked codes and compiled index of some tiers, for use by kernels."""
+    """The unpacked codes and the compiled index of some tiers, for use by kernels."""
 
     def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
         self.store, self.materials, self.scratch = store, list(materials), scratch
@@ -222,7 +222,7 @@ class UnpackedTiers:
 
 
 def tiers_within(store: Store, memory: int) -> TierValues | None:
-    """Load the values of the tiers that fit together into ``memory`` bytes, those with the fewest men first.
+    """Load the values of as many tiers as fit into ``memory`` bytes, beginning with the fewest men.
 
     Return None if no tier fits.
     """
@@ -250,9 +250,9 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
 
 
 # -- arrays in files of a scratch folder -------------------------------------------------
-# Disk space is reserved before an array is used: writing a page of a mapped file to a full disk
-# would kill the process without a message. Where the system allows it, the file is unlinked immediately,
-# so that no file is left behind, however the process ends.
+# Disk space is reserved before an array is used, because writing a page of a mapped file to a full disk would kill the
+# process without a message. Where the system allows it, the file is unlinked immediately, so that no file is left
+# behind, however the process ends.
 
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:

@@ -1,4 +1,4 @@
-"""Probing a tablebase: for one position, for the moves of a board, or for arrays of positions.
+"""Probing a tablebase for the value of one position, of all moves of a board, or of an array of positions.
 
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant
@@ -11,15 +11,15 @@
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
 [('c5-c1', 'win', 1)]
 
-Values are exact, and ignore history: each position is valued as the first one of its game. A position that is neither
-won nor lost is a draw, or unresolved under rules by which a repetition loses the game for the mover. A win or loss that
-takes more plies than a move limit leaves is reported in the same way. A `Board` records how many plies were made. A
-`Position`, and every position of an array, counts as the first one of its game, with all plies left. Only a board
-records earlier positions, so that repetitions can be recognised. The tables themselves store distances without the move
-limit, which this module applies.
+Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither
+won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. The same
+value is returned for a win or loss that takes more plies than a move limit leaves. A `Board` records the number of
+plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies left.
+Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances without
+the move limit, and this module applies the limit.
 
-A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply`` a
-position in which the other side has no legal move also counts as undecided, here and in the index: the side to move
+A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply``, a
+position in which the other side has no legal move also counts as undecided, here and in the index. The side to move
 still makes a ply, after which the rules decide the game.
 """
 
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 __all__ = ["RatedMove", "Tablebase", "open_tablebase", "prober_for", "shipped_store"]
 
 CACHE_BYTES: Final = 256 << 20
-"""Default limit of the memory for unpacked chunks, in bytes. All tiers of ashton up to five men take 170 MiB."""
+"""Default limit on the memory for unpacked chunks, in bytes. The ashton tiers of up to five men take 170 MiB."""
 
 Default = TypeVar("Default")
 Value = TypeVar("Value")
@@ -81,7 +81,7 @@ class RatedMove(NamedTuple):
     wdl : {'win', 'draw', 'loss', 'unresolved'}
         Value of the move for the mover.
     dtm : int or None
-        Plies to the end of the game, including the move itself; None unless a side can force a win.
+        Plies to the end of the game, including the move itself; None if neither side can force a win.
     """
 
     move: Move
@@ -97,14 +97,14 @@ class Tablebase:
     Parameters
     ----------
     store : Store
-        The files.
+        The files of the tablebase.
     cache_bytes : int
         Maximum memory for unpacked chunks, in bytes. A larger chunk is not cached.
 
     Attributes
     ----------
     store : Store
-        The files.
+        The files of the tablebase.
     variant : Variant
         The game.
     """
@@ -124,7 +124,7 @@ class Tablebase:
     # -- coverage ----------------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the tablebase contains the tier of a material.
+        """Return whether the tablebase contains the tier for a material.
 
         Parameters
         ----------
@@ -134,12 +134,12 @@ class Tablebase:
         Returns
         -------
         bool
-            Whether its tier is stored.
+            Whether the tier is stored.
 
         Raises
         ------
         DamagedTableError
-            If the tier has been deleted. This is recognised by a stored tier that was built from it.
+            If the tier has been deleted, and a tier that was built from it is still stored.
         """
         if self.store.has(attackers, defenders):
             return True
@@ -148,13 +148,13 @@ class Tablebase:
 
     @property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
+        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
         return self.store.max_men
 
     # -- one position ------------------------------------------------------------------
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the verdict on an undecided position.
+        """Return the value of an undecided position, with the distance to the end.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class Tablebase:
         return verdict_of(self.value(position), unforced=self._unforced)
 
     def probe_wdl(self, position: PositionLike) -> Wdl:
-        """Return ``win``, ``draw``, ``loss`` or ``unresolved`` for the side to move.
+        """Return the value of a position for the side to move: ``win``, ``draw``, ``loss`` or ``unresolved``.
 
         Raises the same errors as `probe`.
 
@@ -190,7 +190,7 @@ class Tablebase:
         Returns
         -------
         str
-            One of the four words.
+            The value.
         """
         return self.probe(position).wdl
 
@@ -207,7 +207,7 @@ class Tablebase:
         Returns
         -------
         int or None
-            The number of plies; None unless a side can force a win.
+            The number of plies, or None if neither side can force a win.
         """
         return self.probe(position).dtm
 
@@ -219,12 +219,12 @@ class Tablebase:
         position : Position, Board or str
             The position. Under a move limit, the plies already made on a board count.
         default : object
-            Result for a material that is not covered.
+            The result to return for a material that is not covered.
 
         Returns
         -------
         str or object
-            One of the four words, or the default.
+            The value, or the default.
         """
         return self._get(self.probe_wdl, position, default)
 
@@ -236,7 +236,7 @@ class Tablebase:
         position : Position, Board or str
             The position. Under a move limit, the plies already made on a board count.
         default : object
-            Result for a material that is not covered.
+            The result to return for a material that is not covered.
 
         Returns
         -------
@@ -270,7 +270,7 @@ class Tablebase:
         if isinstance(position, Board):
             if position.variant != self.variant and not position.variant.same_game(self.variant):
                 raise InputError(
-                    f"belongs to {position.variant.name}, but the tablebase to another game, {self.variant.name}",
+                    f"belongs to {position.variant.name}, but the tablebase is of another game, {self.variant.name}",
                     subject=f"position '{position.position}'",
                 )
             place, plies = position.position, position.ply
@@ -297,7 +297,7 @@ class Tablebase:
         position = as_position(position, self.variant)
         cells, side = position.cells, position.side
         if len(cells) != self._cells or cells.count("K") != 1:
-            raise InputError(f"is not one of {self.variant.name} with one king", subject=f"position '{position}'")
+            raise InputError(f"is not a {self.variant.name} position with one king", subject=f"position '{position}'")
         material = (cells.count("b"), cells.count("w"))
         if not material[0]:
             raise InputError("is decided: black has no soldier left", subject=f"position '{position}'")
@@ -334,11 +334,11 @@ class Tablebase:
     # -- moves -------------------------------------------------------------------------
 
     def best_moves(self, board: Board) -> list[RatedMove]:
-        """Return the legal moves of a board with their values for the mover, best first.
+        """Return the legal moves of a board with their values for the mover, from the best to the worst.
 
-        Wins come first, beginning with the quickest; among losses, the longest defence comes first. A move that ends
-        the game has the value that the rules give it. The same holds for a move that repeats a position of this board
-        or reaches its move limit.
+        Wins come first, beginning with the quickest win. Among losses, the longest defence comes first. A move that
+        ends the game has the value that the rules give it. The same applies to a move that repeats a position of this
+        board or reaches its move limit.
 
         Parameters
         ----------
@@ -348,14 +348,14 @@ class Tablebase:
         Returns
         -------
         list of RatedMove
-            All legal moves, best first.
+            All legal moves, from the best to the worst.
 
         Raises
         ------
         MissingTableError
             If a move leads to a material that is not covered.
         InputError
-            If the board is of another game.
+            If the board belongs to another game.
         """
         self.value(board)
         return sorted(rated_moves(board, self.value), key=_merit)
@@ -372,7 +372,7 @@ class Tablebase:
         """Return the values of packed undecided positions.
 
         Once many positions of a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
-        where it takes about one byte per entry. From other tiers only the required chunks are read.
+        where it takes about one byte per entry. For other tiers, only the required chunks are read.
 
         Parameters
         ----------
@@ -390,14 +390,15 @@ class Tablebase:
         return batch.probe(words, MISSING)
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Load the values of the tiers that fit into memory, for compiled code.
+        """Load the values of as many tiers as fit into memory, for use by compiled code.
 
-        Tiers with the fewest men come first. Each call loads new arrays, which are not shared with earlier results.
+        Tiers with the fewest men are loaded first. Each call loads new arrays, which are not shared with earlier
+        results.
 
         Parameters
         ----------
         memory : int
-            Memory in bytes for the codes and the index.
+            Maximum memory for the codes and the index, in bytes.
 
         Returns
         -------
@@ -407,7 +408,7 @@ class Tablebase:
         Raises
         ------
         TablebaseError
-            If a tier that fits is damaged.
+            If a tier to be loaded is damaged.
         """
         from retrograde.tablebase.batch import tiers_within
 
@@ -417,7 +418,7 @@ class Tablebase:
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
     """Return the legal moves of a board with their values for the mover.
 
-    ``value`` is a function that returns the value of an undecided board for the side to move.
+    ``value`` is a function that returns the value of an undecided board's position for the side to move.
     """
     board, word = board.copy(), unforced(board.variant)
     rated = []
@@ -437,7 +438,7 @@ def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
 
 
 def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
-    """Return best play by both sides from a board to the end of the game; empty if neither side can force a win."""
+    """Return the moves of best play by both sides to the end of the game, or no moves if neither can force a win."""
     board, line = board.copy(), []
     while board.outcome() is None and value(board):
         line.append(min(rated_moves(board, value), key=_merit).move)
@@ -446,7 +447,7 @@ def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
 
 
 def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for use with stored values, which ignore the limit."""
+    """Return a board without a move limit, for use with stored values, because these ignore the limit."""
     return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 
@@ -464,7 +465,7 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
     path : Path or str
         Folder of the tablebase.
     cache_bytes : int
-        Maximum memory for unpacked chunks of single probes, in bytes.
+        Maximum memory for the chunks that are unpacked for single probes, in bytes.
 
     Returns
     -------
@@ -481,7 +482,7 @@ def open_tablebase(path: Path | str, cache_bytes: int = CACHE_BYTES) -> Tablebas
 
 @cache
 def _shipped(data: Path) -> tuple[tuple[Path, Variant], ...]:
-    """Return the tablebases in a data folder, which must not change while the program is running."""
+    """Return the tablebases in a data folder. The folder must not change while the program is running."""
     folders = [path.parent for path in sorted(data.glob("*/zarr.json"))]
     return tuple((folder, open_store(folder).variant) for folder in folders)
 
@@ -510,10 +511,11 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant, from a given store or the built-in one; None if there is no built-in one.
+    """Return the tablebase of a variant from a given store, or the built-in one by default.
 
-    A later call returns the same object, with all data that it has read, unless the store has changed in the meantime.
-    The tablebase may be used from several threads.
+    The result is None if no store is given and no tablebase is built in for the variant. A later call returns the same
+    object, with all data that it has read, unless the store has changed in the meantime. The tablebase may be used from
+    several threads.
     """
     variant = as_variant(variant)
     folder = store if store is not None else shipped_store(variant)

@@ -1,8 +1,8 @@
-"""Finding positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
+"""Queries that find positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
 
 The records of a tablebase contain the number of classes with each value. The matches of most queries can therefore be
 counted without reading a table, and only tiers with positions to be listed are read, range by range. To find mutual
-zugzwangs, all entries are examined one by one. Each position is listed once and represents its symmetric images.
+zugzwangs, all entries are examined one by one. Each listed position also represents its symmetric images.
 """
 
 from __future__ import annotations
@@ -33,7 +33,9 @@ Order = Literal["index", "longest", "shortest"]
 
 
 class TableQuery(NamedTuple):
-    """Conditions on the positions to find, and their order. A condition that is None or empty does not apply.
+    """Conditions on the positions to find, and the order of these positions.
+
+    A condition that is None or empty does not apply.
 
     ``shortest`` and ``longest`` are distances in plies.
     """
@@ -57,7 +59,7 @@ class Listed(NamedTuple):
 
 @brief
 class QueryResult(NamedTuple):
-    """Result of a query: the number of positions found, and the first of them."""
+    """Result of a query: the number of positions found, and the positions to be listed."""
 
     found: int
     positions: list[Listed]
@@ -66,9 +68,10 @@ class QueryResult(NamedTuple):
 def list_positions(
     store: Store, query: TableQuery, most: int, advanced: Callable[[int], None] = lambda _: None, *, skip: int = 0
 ) -> QueryResult:
-    """Return the first ``most`` positions of a tablebase that match a query, after skipping the first ``skip`` ones.
+    """Return the number of positions that match a query, and a list of matches.
 
-    The time is O(entries) of the tiers that contain them.
+    The list contains the first ``most`` matches, but without the first ``skip``. The query takes time proportional to
+    the number of entries in the tiers that contain the positions returned.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -90,7 +93,7 @@ def list_positions(
 
 
 class _Match(NamedTuple):
-    """A position that was found: its sort key, value, tier, side to move and entry."""
+    """A matching position, given by its sort key, value, tier, side to move and entry."""
 
     key: int
     value: int
@@ -100,7 +103,7 @@ class _Match(NamedTuple):
 
 
 class _Reader:
-    """Reader of the tiers that a query needs. It reads them range by range."""
+    """Reader for the tiers that a query needs. The tiers are read range by range."""
 
     def __init__(self, store: Store, materials: list[tuple[int, int]], query: TableQuery) -> None:
         self._store, self._materials, self._query = store, materials, query
@@ -116,7 +119,10 @@ class _Reader:
             )
 
     def matches(self, most: int, advanced: Callable[[int], None]) -> tuple[int, list[_Match]]:
-        """Return the number of matching positions and the first of them. Tables are read only to find the latter."""
+        """Return the number of matching positions, and the first of them.
+
+        Tables are read only to find the positions to be listed.
+        """
         counts: dict[int, int] = {}
         for number in range(len(self._materials)):
             for side in self._sides():
@@ -196,11 +202,11 @@ class _Reader:
             yield number, tier
 
     def _sides(self) -> list[int]:
-        """Return the numbers of the sides to move that the query asks for."""
+        """Return the numbers of the sides to move that match the query."""
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values that occur in a tier with a side to move, with their numbers of classes."""
+        """Return the matching values in a tier with a side to move, with the number of classes that have each value."""
         record = self._store.tier(*self._materials[number]).record
         counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():
@@ -210,7 +216,7 @@ class _Reader:
         return counts
 
     def _key(self, value: int) -> int:
-        """Return the sort key for positions of a value; unforced positions come last."""
+        """Return the sort key for positions with a given value. Unforced positions come last."""
         if self._query.order == "index":
             return 0
         plies = value if value > 0 else -value - 1
@@ -231,7 +237,7 @@ class _Reader:
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a mask of the entries that are not aliases, that is, those to which a position is ranked."""
+        """Return a mask of the entries that are not aliases, that is, of the entries to which a position is ranked."""
         boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)

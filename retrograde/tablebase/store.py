@@ -1,4 +1,4 @@
-"""The files of a tablebase: a Zarr v3 hierarchy that is verified whenever it is read.
+"""The files of a tablebase, which form a Zarr v3 hierarchy and are verified whenever they are read.
 
 ::
 
@@ -8,19 +8,20 @@
     STORE/3v1/representatives/           which combinations of row soldiers have rows, as bits (an array)
     STORE/provenance/3v1.json            program version and cost of the build (not read by the program)
 
-Arrays are cut into chunks, each compressed with Zstandard and protected by a CRC-32C. Chunks are grouped into shards.
-Each shard is written once, by one writer. A tier is written under a temporary name and then renamed, so a tier folder
-is always complete. The same input always produces the same bytes. The files are written by
+Arrays are cut into chunks. Each chunk is compressed with Zstandard and protected by a CRC-32C checksum. Chunks are
+grouped into shards, and each shard is written once, by one writer. A tier is written under a temporary name and then
+renamed, so a tier folder is always complete. The same input always produces the same bytes. The files are written by
 `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.work.records`) as its attributes. Integrity has two layers: the record of a
-tier contains the length and the SHA-256 of each of its files, and a digest of the record itself reveals any change to
-the record. The digests of decoded values serve another purpose: they allow a table to be compared with the published
-one, no matter how its files were compressed.
+Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect the integrity of a store.
+The record of a tier contains the length and the SHA-256 of each of its files, and a digest of the record reveals any
+change to the record itself. The digests of decoded values serve another purpose: they allow a table to be compared with
+the published one, no matter how its files were compressed.
 
-Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs therefore
-follows from its length, never from a directory listing. Before a file is read, it must be present with the length given
-in the tier's record, and before it is read for the first time, its digest is compared. Links are not followed.
+Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
+derived from the length of the tier, never from a directory listing. Before a file is read, the program checks that the
+file exists with the length given in the tier's record. Before the first reading, the program also compares the digest.
+Links are not followed.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ PARTS: Final[tuple[TierPart, ...]] = ("white", "black", "representatives")
 """Names of the arrays of a tier."""
 
 _VERSION: Final = 4
-"""Version of the layout, increased whenever an older program would misread a store."""
+"""Version of the layout, which is increased whenever an older program would misread a store."""
 _SIZES: Final = range(3, WIDEST + 1, 2)
 _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
@@ -87,7 +88,7 @@ class RulesRecord(Part):
         for rows, letters in ((self.terrain, ".T*+X" + CAMP_LETTERS), (self.start, ".bwK")):
             size = len(self.terrain)
             if size not in _SIZES or len(rows) != size or any(len(row) != size for row in rows):
-                raise ValueError(f"a diagram is not a square with an odd side from 3 to {WIDEST}")
+                raise ValueError(f"a diagram is not a square with an odd side length from 3 to {WIDEST}")
             if unknown := {letter for row in rows for letter in row} - set(letters):
                 raise ValueError(f"a diagram contains the unknown letter {min(unknown)!r}")
         if "".join(self.start).count("K") != 1:
@@ -96,16 +97,16 @@ class RulesRecord(Part):
 
     @classmethod
     def of(cls, variant: Variant) -> RulesRecord:
-        """Return the record of a variant."""
+        """Return the record that describes a variant."""
         return cls.model_validate({name: getattr(variant, name) for name in cls.model_fields})
 
     def variant(self) -> Variant:
-        """Return the variant of the record."""
+        """Return the variant that the record describes."""
         return Variant(**{name: getattr(self, name) for name in type(self).model_fields})
 
 
 class RootRecord(Record):
-    """Record of the whole store: the game, and the tiers that are stored or planned."""
+    """The record of the whole store: the game, and the tiers that are stored or planned."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase"
     VERSION: ClassVar[int] = _VERSION
@@ -117,7 +118,7 @@ class RootRecord(Record):
     @model_validator(mode="after")
     def _tiers_of_the_game(self) -> RootRecord:
         if list(self.tiers) != sorted(set(self.tiers)):
-            raise ValueError("the tiers are not in ascending order without repetition")
+            raise ValueError("the tiers are not in strictly ascending order")
         soldiers = ["".join(self.variant.start).count(letter) for letter in "bw"]
         for attackers, defenders in self.tiers:
             if attackers > soldiers[0] or defenders > soldiers[1]:
@@ -126,14 +127,14 @@ class RootRecord(Record):
 
 
 class SideRecord(Part):
-    """Record of a tier's values with one side to move: their data type, and the number of classes with each code."""
+    """The record of a tier's codes with one side to move: their data type, and the number of classes with each code."""
 
     dtype: Literal["uint8", "uint16"]
     classes: dict[Annotated[int, Field(ge=0, lt=ALIAS_CODE)], Count]
 
 
 class TierRecord(Record):
-    """Record of one tier."""
+    """The record of one tier."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase-tier"
     VERSION: ClassVar[int] = _VERSION
@@ -172,16 +173,16 @@ class TierRecord(Record):
 
     @property
     def bytes(self) -> int:
-        """Size in bytes of all files, without the record itself."""
+        """Size of all files except the record itself, in bytes."""
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a win or loss within a move limit, in plies; 0 if there is no win or loss."""
+        """Return the longest distance of a win or loss within a move limit, in plies, or 0 if there is none."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return the numbers of classes by their value for the side to move, over both sides to move."""
+        """Return the numbers of classes with each value for the side to move, added up over both sides to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -191,7 +192,7 @@ class TierRecord(Record):
 
 
 def values_digest(values: Mapping[TierPart, str]) -> str:
-    """Combine the digests of a tier's arrays into one."""
+    """Combine the digests of a tier's arrays into one digest."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -221,7 +222,7 @@ class Store:
         self.root, self.record = root, record
         self.variant = record.variant.variant() if variant is None else variant
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # Take the stamps of the records before anything else is read, so that later changes are noticed.
+        # Note the stamps of the records before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     def __str__(self) -> str:
@@ -229,7 +230,7 @@ class Store:
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Numbers of attackers and defenders of all planned tiers, whether or not they are already stored."""
+        """Numbers of attackers and defenders of all planned tiers, whether or not these are already stored."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:
@@ -267,12 +268,12 @@ class Store:
             )
 
     def is_current(self) -> bool:
-        """Return whether the records on disk are unchanged since they were read. If not, the store must be reopened."""
+        """Return whether the records on disk are unchanged since they were read. A changed store must be reopened."""
         return all(_stamp(folder) == stamp for folder, stamp in self._stamps.items())
 
     @cached_property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which every tier is stored; 1 if no tier is."""
+        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
         men = 1
         while True:
             tiers = [
@@ -289,7 +290,7 @@ class Store:
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
     def check_complete(self) -> None:
-        """Raise `TablebaseError` if planned tiers are not stored."""
+        """Raise `TablebaseError` if any planned tiers are not stored."""
         missing = self.missing()
         if missing:
             lacks, remedy = ", ".join(missing), "finish it with the command that began it"
@@ -306,10 +307,10 @@ class Store:
 
 
 def _hint(named: Path) -> str:
-    """Return a hint for the name of a missing folder: a built-in tablebase, or one with a similar name."""
+    """Return a hint for a missing folder: the built-in tablebase of this name, or tablebases with similar names."""
     shipped = Path(str(resources.files("retrograde"))) / "data" / named.name
     if named.parent == Path() and shipped.is_dir():
-        return f"it is shipped: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
+        return f"it is built in: `tablut probe` uses it by default, and its folder is {str(shipped)!r}"
     stores = [entry.name for folder in (named, shipped) for entry in beside(folder) if is_store(entry)]
     return did_you_mean(named.name, stores)
 
@@ -321,13 +322,13 @@ def open_store(root: Path | str) -> Store:
         raise TablebaseError("no such folder", subject=f"tablebase {str(place)!r}", remedy=_hint(place))
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
-    # Keep the earlier stamp, so that files written from now on count as changed.
+    # Keep the earlier stamp, so that a record written in the meantime counts as changed.
     store._stamps[place] = stamp
     return store
 
 
 def _stamp(folder: Path) -> tuple[int, int, int] | None:
-    """Return the time, size and inode of a folder's record, which identify its version; None if it has no record."""
+    """Return the time, size and inode of a folder's record, which identify its version, or None if it has no record."""
     try:
         status = (folder / "zarr.json").stat()
     except OSError:
@@ -377,7 +378,8 @@ class StoredTier:
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
-            # One shard more than there are named files is enough to show an error, even if a forged record claims many.
+            # Expecting one shard more than there are named files is enough to show an error, even if a forged record
+            # claims many shards.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
         for wrong, what in ((needed - named, "does not name"), (named - needed, "names the foreign file")):
@@ -385,17 +387,17 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # The metadata files, which define how the data are read, are small: compare their contents now.
+            # Compare the contents of the metadata files now, because these define how data are read and are small.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:
-        """Raise an error if a file is missing, or if its length or digest differs from its record."""
+        """Raise an error if a file is missing, or if its length or digest differs from the record."""
         check_data(
             self.folder / name, self.record.files[name], "tablebase file", "build the tier again", content=content
         )
 
     def check_contents(self) -> Iterator[DamagedTableError]:
-        """Yield an error for every file whose content differs from what was written."""
+        """Yield an error for every file whose content differs from the content that was written."""
         for name in self.record.files:
             try:
                 self._check(name, content=True)
@@ -430,7 +432,7 @@ class StoredTier:
         """Read a range of an array, after verifying the shards and chunks that contain it."""
         array, shard = self._array(part), self.record.shard
         for number in range(start // shard, -(-stop // shard)):
-            # Zarr reads a missing file as zeros, and the checksums of chunks do not reveal swapped shards.
+            # Zarr reads a missing file as zeros, and the checksums of chunks do not reveal that shards were swapped.
             name = f"{part}/c/{number}"
             self._check(name, content=name not in self._compared)
             self._compared.add(name)
@@ -468,7 +470,7 @@ class StoredTier:
             raise _damaged(self.folder / part / "zarr.json", "is not the array in its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Read all codes with a side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
+        """Read all codes with a side to move, shard by shard, into ``out`` or into a new array of the stored dtype."""
         codes = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             codes[start:stop] = self.read(side, start, stop)
@@ -488,7 +490,7 @@ class StoredTier:
         return index
 
     def check_entries(self, size: int) -> None:
-        """Raise an error if a tier is not as long as its index. Kernels do not check ranks against the length."""
+        """Raise an error if a tier and its index differ in length. Kernels do not check ranks against the length."""
         if self.entries != size:
             raise _damaged(self.folder, f"has {self.entries:,} entries, but the index has {size:,}", "folder")
 
@@ -497,7 +499,7 @@ def _refuse_links(*folders: Path) -> None:
     for folder in folders:
         if folder.is_symlink():
             raise TablebaseError(
-                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="replace it by the folder itself"
+                "is a link", subject=f"tablebase folder {str(folder)!r}", remedy="replace it with the folder itself"
             )
 
 
@@ -507,7 +509,7 @@ def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of an array in little-endian order, on any machine."""
+    """Return the bytes of an array in little-endian order on any machine."""
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 

@@ -1,9 +1,9 @@
 """Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input gives equal bytes.
 
 Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If all codes of an array fit into one
-byte, each takes one byte. Other orders, differences between neighbours, and predicting one side to move from the other
-all compress worse (see ``docs/notes/tablebases.md``). An alias is an entry to which no position is ranked. It repeats
-the previous code, which takes almost no space.
+byte, each code takes one byte. The alternatives all compress worse: other orders, differences between neighbours, and
+predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``). An alias is an
+entry to which no position is ranked. Each alias repeats the previous code, which takes almost no space.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _LEVEL: Final = 15
 
 
 class Codes(Protocol):
-    """Codes by entry: an array, or an object that returns an array for each range of entries."""
+    """The code of each entry: an array, or an object that returns an array for each range of entries."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -70,7 +70,7 @@ class Codes(Protocol):
 
 
 def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]]) -> Store:
-    """Create a store for a game, or open the existing one and add tiers to its plan."""
+    """Create a store for a game, or open the existing store and add tiers to its plan."""
     root = store_path(root)
     if root.exists() and not root.is_dir():
         raise TablebaseError("is not a folder", subject=f"tablebase {str(root)!r}", remedy="choose another name")
@@ -92,7 +92,7 @@ def _other_game(stored: RootRecord, variant: Variant) -> str | None:
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Lock a store against other writers within the context, and remove the leftovers of a killed writer."""
+    """Lock a store against other writers within a context, and remove the files that a killed writer has left."""
     root = Path(root)
     with lock_folder(root, "tablebase"):
         sweep(root)
@@ -100,7 +100,7 @@ def writing(root: Path | str) -> Iterator[None]:
 
 
 def sweep(root: Path) -> None:
-    """Remove the leftovers of an interrupted writer from a store, which the caller must have locked."""
+    """Remove the files that an interrupted writer has left in a store. The caller must have locked the store."""
     for folder in (root, root / "provenance"):
         ledger.sweep(folder, "tablebase")
     with ledger.writing(f"tablebase {str(root)!r}"):
@@ -128,13 +128,13 @@ def write_tier(
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
     with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
-        # Drop what a killed writer left behind.
+        # Remove the folder that a killed writer may have left.
         ledger.drop(folder)
         folder.mkdir()
         try:
             record = _fill(folder, index, sides, min(threads, 2))
             if statistics is not None:
-                # Write this file before the tier, so that a build that is killed in between writes both again.
+                # Write this file before the tier. A build that is killed in between rewrites both files later.
                 write_text(place / "provenance" / f"{name}.json", json.dumps(dict(statistics), indent=1) + "\n")
             if target.exists():
                 shutil.rmtree(target)
@@ -179,7 +179,10 @@ def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threa
 
 
 def _sync(folder: Path) -> None:
-    """Flush the files in a folder to disk, then their names. A power failure then leaves a complete folder or none."""
+    """Flush the files in a folder to disk, and then their names.
+
+    After a power failure, either the complete folder exists or no folder does.
+    """
     for path in sorted(folder.rglob("*"), reverse=True):
         if path.is_dir():
             sync_names(path)
@@ -193,7 +196,7 @@ def _sync(folder: Path) -> None:
 
 
 def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str:
-    """Write an array, and return the digest of its items; see `retrograde.tablebase.store.TierRecord`."""
+    """Write an array, and return the digest of its items (see `retrograde.tablebase.store.TierRecord`)."""
     import zarr
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
@@ -222,7 +225,7 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
 
 
 def code_histogram(codes: Codes) -> dict[int, int]:
-    """Return the number of occurrences of each code, without aliases."""
+    """Return the number of occurrences of each code, excluding aliases."""
     counts = np.zeros(ALIAS_CODE + 1, dtype=np.int64)
     for start, stop in slices(len(codes), _COUNTED):
         part = np.bincount(codes[start:stop])
@@ -231,7 +234,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes with each alias replaced by the previous code. Aliases at the start get the first real code."""
+    """Return the codes, with the previous code in place of each alias. Aliases at the start get the first real code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes

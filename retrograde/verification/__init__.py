@@ -1,18 +1,18 @@
-"""Verification of tablebases: proving every stored value from the successors' values, and playing out positions.
+"""Verification of tablebases, by deriving every value from the values of the successors and playing out positions.
 
 `verify` is the public entry point. Verification shares only the following with the solver (`retrograde.solver`):
 
 * **The rules in compiled code** (`tablut.engine`): the legal moves, and the effect of a ply on a
-  board. Separate tests compare them with the naive rules.
+  board. Separate tests compare the compiled rules with the plain rules (`tablut.rules.naive`).
 * **The index** (`tablut.indexing`): the orbits of the king's cells, and the entry of a position.
   The proof tests the index as well: each image of each placement must have the same entry, and the
   orbits must add up to the number of placements.
-* **The meaning of codes** (`tablut.indexing.values`).
+* **The meaning of value codes** (`tablut.indexing.values`).
 
-It does not share passes, counters, un-moves or arrays with the solver, and it enumerates the placements of a tier
-independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the naive rules,
-which have nothing in common with the compiled ones. It looks up stored values with the plain Python index,
-and uses them only to decide which move to try first.
+Verification does not share passes, counters, reverse moves or arrays with the solver, and it enumerates the placements
+of a tier independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the plain
+rules, which have nothing in common with the compiled rules. Stored values are looked up with the plain Python index,
+and only decide which move is tried first.
 """
 
 import lazy_loader

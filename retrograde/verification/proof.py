@@ -1,11 +1,12 @@
 """The proof of a tier: that its index is correct, and that its values follow from the values of the successors.
 
-`retrograde.verification` lists what the proof shares with the solver. The index is shared, so it is proved as well:
-placements are enumerated from the stored representatives by an independent decoding, every image of every placement
-must be ranked to the placement's entry, and the sizes of the orbits must add up, so that no placement can be missing.
+`retrograde.verification` lists the code that the proof shares with the solver. The index is shared, so it is proved as
+well. The proof uses an independent decoding to enumerate the placements from the stored representatives. Every image of
+every placement must be ranked to the placement's entry, and the sizes of the orbits must add up to the number of
+placements, so that no placement can be missing.
 
 The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t stands for
-the rules, x for the index of the tiers, d for all data of a thread and w for its memory.
+the rules, x for the index of the tiers, d for all data of a thread, and w for the memory of the thread.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 CHECKED, ALIASES, ORBITS, FAILURES, COUNTERS = 0, 1, 2, 3, 4
-"""Indices of the counters: positions proved, aliases, sum of the sizes of orbits, failures.
+"""Indices of the counters: the positions proved, the aliases, the sum of the sizes of orbits, and the failures.
 
 The last value is the number of counters.
 """
@@ -52,21 +53,21 @@ class Listing(NamedTuple):
         The kind of the row soldiers (1 for defenders, 0 for attackers), their number, and the number of column
         soldiers.
     row_spots, column_spots : int
-        Number of cells on which row soldiers and column soldiers may stand.
+        Numbers of cells on which row soldiers and column soldiers may stand.
     most, order : int
-        Length of a row of ``binomial``, and G.
+        The length of a row of ``binomial``, and G.
     king_cell, base, width : ndarray of int64, shape (K,)
-        By king: its cell, its first entry, and the number of columns of its rows.
+        For each king orbit, the king's cell, the first entry, and the number of columns in each row.
     first_row : ndarray of int64, shape (K + 1,)
-        By king, the number of its first row.
+        For each king orbit, the number of the first row.
     combination : ndarray of int64, flat
-        By row, the combination of the row soldiers.
+        For each row, the combination of the row soldiers.
     row_cell, column_cell : ndarray of uint8
         Cells on which row soldiers and column soldiers may stand.
     binomial : ndarray of int64, flat
-        Number of k-combinations of n, at index ``n * most + k``.
+        At index ``n * most + k``, the number of k-combinations of n elements.
     image : ndarray of uint8, shape (G * C,)
-        Image of a cell, at index ``element * C + cell``.
+        At index ``element * C + cell``, the image of the cell.
     """
 
     row_kind: int
@@ -88,7 +89,7 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """Memory of one thread. C is the number of cells, and R is the number of row soldiers.
+    """The memory of one thread. C is the number of cells, and R is the number of row soldiers.
 
     Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
 
@@ -97,23 +98,23 @@ class ProofMemory(NamedTuple):
     board : ndarray of uint32, shape (2N + 4,)
         The position to prove.
     moves : ndarray of int32, shape (4 * C,)
-        Its moves.
+        The moves of this position.
     black, white : ndarray of uint8, shape (C,)
-        Cells of its attackers and of its defenders.
+        Cells of the position's attackers and defenders.
     spare_black, spare_white : ndarray of uint8, shape (C,)
-        Cells of the soldiers of another position: an image, or the successor by a capture.
+        Cells of the soldiers of another position, which is an image or the successor after a capture.
     left : ndarray of uint8, shape (C,)
-        Cells that the row leaves to column soldiers, ascending.
+        Cells that the row leaves to column soldiers, in ascending order.
     column : ndarray of int64, shape (C + 1,)
-        Indices into ``left`` of the column soldiers' cells, ascending.
+        Indices of the column soldiers' cells in ``left``, in ascending order.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     row_first : ndarray of int64, shape (1 + (R + 1) * C,)
-        For each change of the current row, the first entry of the row that it leads to, or one of `_UNSEEN`,
-        `_NOWHERE` and `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell;
-        r = R is the king.
+        For each change of the current row, the first entry of the row to which it leads, or `_UNSEEN`, `_NOWHERE` or
+        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell, where r = R
+        stands for the king.
     row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        For each change and cell, the number of the cell in the new row plus 1, or 0 if the cell has no number.
+        For each change and cell, 1 plus the number of the cell in the new row, or 0 if the cell has no number.
     """
 
     board: NDArray[np.uint32]
@@ -130,19 +131,19 @@ class ProofMemory(NamedTuple):
 
 
 class ProofTally(NamedTuple):
-    """Results of a proof.
+    """The results of a proof.
 
     Attributes
     ----------
     codes, capacity : int
-        Number of codes that are counted, beginning with code 0, and number of failures that can be recorded.
+        The number of codes that are counted, beginning with code 0, and the number of failures that can be recorded.
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
-        By side to move and stored code, the number of classes.
+        The number of classes for each side to move and stored code.
     failures : ndarray of int64, shape (4 * capacity,)
-        For each failure: kind, entry, side to move, and the proved code or, for `WRONG_ALIAS`, the entry to which the
-        placement is ranked.
+        For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the last number
+        is the entry to which the placement is ranked.
     """
 
     codes: int
@@ -199,7 +200,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Unrank a combination: write its ``men`` numbers below ``spots`` in ascending order."""
+    """Write the numbers of the combination with a given rank in ascending order. All numbers are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -211,7 +212,10 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofData, row: int, king: int) -> None:
-    """Make a row the current row: write its row soldiers' cells and the cells left to column soldiers; O(cells)."""
+    """Make a row the current row, by writing the cells of its row soldiers and the cells left to column soldiers.
+
+    The function takes O(cells * men) time.
+    """
     listing, w = d.listing, d.memory
     soldiers = w.white if listing.row_kind == 1 else w.black
     _write_combination(listing, listing.combination[row], listing.row_men, listing.row_spots, w.column)
@@ -244,7 +248,7 @@ def _next_column(d: ProofData) -> None:
     soldiers = w.black if d.listing.row_kind == 1 else w.white
     for k in range(men):
         soldiers[k] = w.left[w.column[k]]
-    # Increase the lowest number that can be increased, and reset all lower ones.
+    # Increase the lowest number that can be increased, and reset all lower numbers.
     k = I64(0)
     while k + 1 < men and w.column[k] + 1 == w.column[k + 1]:
         w.column[k] = k
@@ -252,15 +256,15 @@ def _next_column(d: ProofData) -> None:
     w.column[k] += 1
 
 
-# -- the rows that plies lead to -----------------------------------------------------------------
-# All placements of a row have the same king and row soldiers. When one of these pieces moves, the new row and its
-# numbers of cells are therefore the same for all placements, and are looked up once.
+# -- the rows to which plies lead ----------------------------------------------------------------
+# All placements of a row have the same king and row soldiers. When one of these pieces moves, the new row and the
+# numbers of its cells are therefore the same for all placements, and need to be looked up only once.
 
 
 _UNSEEN: Final = -1
 """A change that has not been looked up yet."""
 _NOWHERE: Final = -2
-"""A change that leads to no row, because the piece may not stand there."""
+"""A change that leads to no row, because the piece may not stand on the cell."""
 _SYMMETRIC: Final = -3
 """A change that leads to a row with symmetries."""
 
@@ -269,13 +273,13 @@ _SYMMETRIC: Final = -3
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position. This function calls `tablut.indexing.tier_kernels.entry_of` without inlining."""
+    """Return the entry of a position. The call of `tablut.indexing.tier_kernels.entry_of` is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and store it under a change number; O(cells * men)."""
+    """Look up the row of the current king and row soldiers, and store it for a change, in O(cells * men) time."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -291,7 +295,7 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the current men, or -1 if there is none. The given change has led to their row."""
+    """Return the entry of the current men, or -1 if there is none. The given change has led to the men's row."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
@@ -313,17 +317,18 @@ def _entry_after(d: ProofData, change: int, king: int) -> int:
 
 
 WRONG_VALUE: Final = 0
-"""Failure: the stored code differs from the one implied by the successors."""
+"""Failure: the stored code differs from the code implied by the successors."""
 NO_ENTRY: Final = 1
 """Failure: a successor has no entry."""
 WRONG_ALIAS: Final = 2
-"""Failure: an entry's placement is ranked to another entry, which is not an earlier one of the same row."""
+"""Failure: an entry's placement is ranked to another entry that is not an earlier entry of the same row."""
 WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values that replace the code of a successor: it has no entry; the ply wins the game; the ply loses the game; the ply
-neither captures nor ends the game, so the successor is in the same tier."""
+"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the ply
+wins the game, that the ply loses the game, and that the ply neither captures nor ends the game. In the last case, the
+successor is in the same tier."""
 _FAR: Final = 1 << 20
 
 
@@ -375,10 +380,10 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
-    """Return whether both sides certainly have a legal move after any ply of a side that captures nothing.
+    """Return whether both sides certainly have a legal move after any ply with which a side captures nothing.
 
-    A piece that arrives on a cell can block the rank or the file of another man, but not both. Leaving a cell blocks
-    nothing.
+    A piece that arrives on a cell can block the rank or the file of another man, but not both. A piece that leaves a
+    cell blocks nothing.
     """
     return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
 
@@ -387,8 +392,8 @@ def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
 def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    With ``certain``, both sides certainly have a legal move afterwards. Then only escapes and possible captures are
-    made on the board.
+    ``certain`` means that both sides are known to have a legal move afterwards. In this case, only escapes and possible
+    captures are made on the board.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)
@@ -411,7 +416,10 @@ def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool
 
 @inlined
 def _prove(d: ProofData, side: int, king: int) -> int:
-    """Return the code of the position implied by the codes of its successors, or `_UNPROVED` if one has no entry."""
+    """Derive the code of the current position from the codes of its successors.
+
+    The result is `_UNPROVED` if a successor has no entry.
+    """
     t, w = d.tables, d.memory
     put_side(t, w.board, side)
     count = generate(t, w.board, w.moves)
@@ -463,7 +471,7 @@ def _orbit(d: ProofData, entry: int, king: int) -> int:
 
 @inlined
 def _are_same(cells: NDArray[np.uint8], others: NDArray[np.uint8], count: int) -> bool:
-    """Return whether two lists of ``count`` distinct cells contain the same cells."""
+    """Return whether two lists, each of ``count`` distinct cells, contain the same cells."""
     for k in range(count):
         is_there = False
         for other in range(count):
@@ -487,7 +495,7 @@ def _report(tally: ProofTally, kind: int, entry: int, side: int, proved: int) ->
 
 @inlined
 def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) -> None:
-    """Count a proved value, and report a failure if it differs from the stored one."""
+    """Count a proved value, and report a failure if it differs from the stored value."""
     tally.counters[CHECKED] += 1
     if stored < tally.codes:
         tally.histogram[side * tally.codes + stored] += 1
@@ -497,7 +505,7 @@ def _settle(tally: ProofTally, entry: int, side: int, stored: int, proved: int) 
 
 @inlined
 def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> None:
-    """Prove all positions of a row; O(entries * moves)."""
+    """Prove all positions of a row, in O(entries * moves) time."""
     w = d.memory
     _open_row(d, row, king)
     _first_column(d)
@@ -522,7 +530,7 @@ def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> Non
 
 @kernel
 def prove_rows(data: NDArray[np.int64], first: int, last: int) -> None:
-    """Prove all positions in some rows of a tier; O(entries * moves)."""
+    """Prove all positions in some rows of a tier, in O(entries * moves) time."""
     d = record_at(data, ProofData)
     listing, orbit = d.listing, I64(0)
     for row in range(first, last):
@@ -540,7 +548,7 @@ _PART: Final = 1 << 18
 
 
 class RowRange(NamedTuple):
-    """A range of rows of a tier, and its number of entries."""
+    """A range of rows of a tier, with the number of entries in it."""
 
     first: int
     last: int
@@ -556,7 +564,7 @@ class TierProof:
         self.number = unpacked.number((index.attackers, index.defenders))
 
     def parts(self) -> Iterable[RowRange]:
-        """Yield ranges of rows of about `_PART` entries each, which together cover the tier."""
+        """Yield ranges of rows that together cover the tier, with about `_PART` entries each."""
         rows = self.rows
         for number in range(len(rows.king_cell)):
             first, last, width = int(rows.first_row[number]), int(rows.first_row[number + 1]), int(rows.width[number])
@@ -574,14 +582,17 @@ class TierProof:
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)
         tally = new_tally(self.codes, self.listed)
-        # Kernels receive only addresses; this record keeps the arrays alive.
+        # Kernels receive only addresses, and this record keeps the arrays alive.
         data = ProofData(tables, unpacked.tables, self.rows, memory, tally, unpacked.places, self.number)
         prove_rows(directory(data), part.first, part.last)
         return tally
 
 
 def listing(index: TierIndex) -> Listing:
-    """Return the data for enumerating a tier's placements, from its representatives. Binomials are computed afresh."""
+    """Return the data for enumerating a tier's placements, computed from its representatives.
+
+    The binomial coefficients are computed again, independently of the index.
+    """
     counts = np.count_nonzero(index.representatives, axis=1)
     most = 1 + max(index.row_men, index.column_men)
     cells, cell = index.variant.size**2, cells_dtype(index.variant.size)

@@ -1,16 +1,17 @@
 """Verification of a tablebase: proving every value, checking every file, and playing out some positions.
 
 **The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced. Suppose that
-every value follows from the values of the position's successors: a win takes one ply more than the shortest loss among
-them; if all of them are wins, the position is a loss that takes one ply more than the longest of these wins; otherwise
-it is not forced. Then, by induction on d, every stored win or loss is correct, and takes exactly d plies. In a
-position that is stored as not forced, the side to move always has a move to another such position, and no move to a
-position lost for the opponent. So it can avoid losing for ever, but cannot force a win. Hence all values are correct if
-each of them agrees with the values of its successors, which `retrograde.verification.proof` tests.
+every value follows from the values of the position's successors by three rules. If a successor is lost, the position is
+won in one ply more than the shortest such loss. If all successors are won, the position is lost in one ply more than
+the longest of these wins. Otherwise the position is not forced. Then, by induction on d, every stored win or loss is
+correct, and takes exactly d plies. In a position that is stored as not forced, the side to move always has a move to
+another such position, and no move to a position that is lost for the opponent. This side can therefore avoid losing
+forever, but cannot force a win. Hence all values are correct if each of them agrees with the values of the successors.
+`retrograde.verification.proof` tests this.
 
-**The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must
-be ranked to its entry, and the sizes of all orbits must add up to the number of
-placements of the material. This shows that every position of the tier has been visited.
+**The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must be ranked
+to its entry, and the sizes of all orbits must add up to the number of placements of the material. Then every position
+of the tier has been visited.
 """
 
 from __future__ import annotations
@@ -54,15 +55,15 @@ if TYPE_CHECKING:
 
 Standing = Literal["same", "unknown", "different"]
 STANDINGS: Final[tuple[Standing, ...]] = ("same", "unknown", "different")
-"""Results of comparing a tier with the published one."""
+"""Possible results of comparing a tier with the published tier."""
 MEMORY: Final = 4 << 30
-"""Default limit of the memory for unpacked tiers, in bytes."""
+"""Default limit on the memory for unpacked tiers, in bytes."""
 LISTED: Final = 20
 """Maximum number of failures that are listed."""
 
 
 class Wrong(Result):
-    """A failure: the tier or folder, what is wrong, and the position concerned, if any."""
+    """A failure, with the tier or folder, a description of the error, and the position concerned, if any."""
 
     where: str
     what: str
@@ -70,7 +71,7 @@ class Wrong(Result):
 
 
 class Verification(Result):
-    """Result of a verification, filled in while it runs.
+    """Result of a verification, which is filled in while the verification is running.
 
     Attributes
     ----------
@@ -81,17 +82,17 @@ class Verification(Result):
     positions_checked : int
         Number of values proved. Each value belongs to a class of positions with one side to move.
     verified_before : dict of str to int
-        Tiers that were not proved again because the record lists them and they are unchanged, with their numbers of
-        values.
+        Tiers that were not proved again, because the record lists them and they are unchanged. Each name maps to the
+        number of values in the tier.
     files_checked : int
         Number of files whose content was compared with its digest.
     published : dict of str to list of str
-        Tiers, by the result of comparing their values with the published ones: ``same``, ``unknown``
-        if none are published, or ``different``, which is a failure.
+        Tiers by the result of comparing their values with the published values: ``same``, ``unknown`` if no values are
+        published, or ``different``, which is a failure.
     samples : dict of str to int
-        Numbers of positions that were ``searched`` and that were ``followed``.
+        Numbers of positions that were ``searched`` and of positions that were ``followed``.
     played : dict of str to int
-        The same positions by stored value: ``wins``, ``losses``, and ``draws`` for all unforced positions.
+        Numbers of the same positions by stored value: ``wins``, ``losses``, and ``draws`` for all unforced positions.
     failures : int
         Number of failures.
     failed : list of Wrong
@@ -112,12 +113,12 @@ class Verification(Result):
     failed: list[Wrong] = Field(default_factory=list)
 
     def add(self, where: str, what: str, position: str | None = None) -> None:
-        """Count a failure, and list it if the list is not full.
+        """Count a failure, and add it to the list if the list is not full.
 
         Parameters
         ----------
         where, what : str
-            The tier or folder, and what is wrong with it.
+            The tier or folder, and a description of the error.
         position : str, optional
             The position concerned.
         """
@@ -127,7 +128,7 @@ class Verification(Result):
 
 
 def describe(code: int) -> str:
-    """Return a description of a code."""
+    """Return a description of the value that a code stands for."""
     if code == 0:
         return "not forced"
     verdict = verdict_of(value_of_code(code))
@@ -152,18 +153,18 @@ def verify(
     path : Path or str
         Folder of the tablebase.
     quick : bool
-        Only compare files and values with their digests, without a proof.
+        Whether to compare files and values only with their digests, without a proof.
     sample : int
-        Number of positions (wins, draws and losses) to play out with the naive rules as well.
+        Number of positions (wins, draws and losses) to play out with the plain rules after the proof.
     seed : int
-        Seed that selects these positions.
+        Seed for the random choice of these positions.
     threads : int
-        Number of threads of the proof.
+        Number of threads for the proof.
     memory : int
-        Maximum memory in bytes for unpacked tiers. If they take more, they are mapped from temporary files.
+        Maximum memory in bytes for unpacked tiers. If the tiers take more, they are mapped from temporary files.
     record : Path or str, optional
-        File to which each tier is added once it is proved. Tiers that it already lists and that have not changed are
-        not proved again, but their files and digests are still compared.
+        File to which each tier is added once it has been proved. Tiers that the file already lists and that have not
+        changed are not proved again, but their files and digests are still compared.
     observer : Observer, optional
         Receives progress reports, as the number of entries proved.
 
@@ -195,16 +196,16 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table could misguide the search without limit. So positions are played out only if the table is correct.
+    # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
     if sample and not report.failures:
         play_out(store, sample, seed, report)
     return report
 
 
 def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTier, str]]:
-    """Yield the tiers whose files are all undamaged, lower ones first, with the digests of their values.
+    """Yield the tiers whose files are all undamaged, with the digests of their values. Lower tiers come first.
 
-    Failures of the other tiers are added to the report.
+    Failures in the other tiers are added to the report.
     """
     for material in sorted(store.planned, key=lambda material: (sum(material), material)):
         name = tier_name(material)
@@ -231,7 +232,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
-    """Return the tiers that captures lead to. Without a shieldwall, a ply captures at most three soldiers."""
+    """Return the tiers to which captures lead. Without shieldwalls, a ply captures at most three soldiers."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
     most = 3 if tier.index.variant.rules.shieldwall is None else attackers + defenders
     fewer_attackers = [(left, defenders) for left in range(max(1, attackers - most), attackers)]
@@ -328,8 +329,9 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
 
 
 # -- published tables --------------------------------------------------------------------------
-# ``published.json`` contains, by the digest of each game, the game's name and a digest of the decoded values of each of
-# its tiers. It allows any tables to be compared with the published ones. `python -m reports.studies.sources` writes it.
+# For the digest of each game, ``published.json`` contains the game's name and a digest of the decoded values of each of
+# its tiers. With this file, any tables can be compared with the published ones. The file is written by
+# `python -m reports.studies.sources`.
 
 
 @cache
@@ -340,7 +342,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published one. Return ``unknown`` if none is published."""
+    """Compare the digest of a tier's values with the published digest. Return ``unknown`` if there is none."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
@@ -349,9 +351,9 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
 
 
 # -- the record of verified tiers ----------------------------------------------------------------
-# A tier is added to the record once all of its values are proved, so that an interrupted verification can resume. The
-# proof depends on the values of the tier, on those of the tiers that captures lead to, and on the program. The record
-# therefore stores a digest of all three. If any of them changes, the tier is verified again.
+# A tier is added to the record once all of its values have been proved, so that an interrupted verification can resume.
+# The proof depends on the values of the tier, on the values of the tiers to which captures lead, and on the program.
+# The record therefore stores a digest of all three. If any of them changes, the tier is verified again.
 
 
 class _ProvedTier(Part):
@@ -360,7 +362,7 @@ class _ProvedTier(Part):
 
 
 class _VerifiedRecord(Record):
-    """Record of all verified tiers, by the digest of the game and the name of the tier."""
+    """The record of all verified tiers, by the digest of the game and the name of the tier."""
 
     FORMAT = "tablut-verified-tiers"
 
@@ -368,17 +370,20 @@ class _VerifiedRecord(Record):
 
 
 def proof_digest(values: str, below: Iterable[str]) -> str:
-    """Return a digest of everything that a tier's proof depends on: its values, those below it, and the program."""
+    """Return a digest of everything on which a tier's proof depends.
+
+    The digest covers the values of the tier, the values of the tiers to which captures lead, and the program.
+    """
     from tablut.engine.kernel_cache import source_digest
 
-    # Different states of the program can have the same development version, so add a digest of the proof's source code.
+    # Different states of the program can have the same development version, so include a digest of the proof's source.
     here = Path(__file__).with_name("proof.py")
     program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
 
 
 class VerifiedTiers:
-    """The verified tiers that a record file lists. The file is written whenever a tier is added."""
+    """The verified tiers that a record file lists. The file is rewritten whenever a tier is added."""
 
     def __init__(self, path: Path, game: str) -> None:
         self.path, self.game = path, game
@@ -386,7 +391,7 @@ class VerifiedTiers:
         self._tiers = {} if record is None else record.tiers
 
     def positions(self, tier: str, proof: str) -> int | None:
-        """Return the number of values of a tier that were proved, or None if its present state was not verified."""
+        """Return the number of proved values of a tier, or None if its present state has not been verified."""
         note = self._tiers.get(self.game, {}).get(tier)
         return note.positions if note is not None and note.proof == proof else None
 
@@ -397,22 +402,22 @@ class VerifiedTiers:
 
 
 # -- playing out positions ---------------------------------------------------------------------
-# Positions are played out by forward search with the naive rules, without the compiled rules. A short win or loss is
-# verified by a search: it must exist, and there must be no shorter one. The stored values only decide which moves to
-# try first, so a wrong value costs time but cannot make a wrong result pass. A longer win or loss is followed along the
-# best moves of both sides: the right side must win after exactly the stored number of plies. From a position in which
-# neither side can force a win, a search must find neither a short win nor a short loss. The position is then followed
-# along moves that keep it unforced.
+# Positions are played out with the plain rules, independently of the compiled rules. A short win or loss is verified by
+# a search: it must exist, and there must be no shorter win or loss. The stored values only decide which moves are tried
+# first, so a wrong value costs time but cannot make a wrong result pass. For a longer win or loss, the best moves of
+# both sides are played: the winner must be the side that the stored value gives, after exactly the stored number of
+# plies. In a position in which neither side can force a win, a search must find neither a short win nor a short loss.
+# After that, moves are played that keep the position unforced.
 
 
 _Kind: TypeAlias = tuple[StoredTier, SideName, int]
 
 SEARCHED_PLIES: Final = 5
-"""Longest win or loss, in plies, that is verified by a search."""
+"""Length of the longest win or loss, in plies, that is verified by a search."""
 DRAW_PLIES: Final = 3
-"""Depth in plies of the search for a win or loss in a position that is stored as unforced."""
+"""Depth, in plies, of the search for a win or loss in a position that is stored as unforced."""
 FOLLOWED_PLIES: Final = 24
-"""Number of plies for which the game is followed from an unforced position."""
+"""Number of plies that are played from an unforced position."""
 _NODES: Final = 20_000
 """Maximum number of positions that a search visits before it is abandoned."""
 _FAR: Final = 1 << 20
@@ -423,7 +428,7 @@ class _GivenUpError(Exception):
 
 
 class ForwardCheck:
-    """Checker of stored values. It searches for short wins and losses, and plays out the other positions."""
+    """Checker for stored values that searches for short wins and losses, and plays out the other positions."""
 
     def __init__(self, tablebase: Tablebase) -> None:
         self.tablebase = tablebase
@@ -431,7 +436,7 @@ class ForwardCheck:
         self.nodes = 0
 
     def check(self, position: Position, value: int) -> str | None:
-        """Check the stored value of a position; return a description of what is wrong, or None."""
+        """Check the stored value of a position. Return a description of the error, or None if the value is correct."""
         start = self.game.read(str(position))
         if value == 0:
             return self._check_unforced(start)
@@ -450,7 +455,7 @@ class ForwardCheck:
         return None
 
     def wins(self, position: NaivePosition, plies: int, winner: str) -> bool:
-        """Return whether a side can force a win within ``plies`` plies; a side without a legal move has lost."""
+        """Return whether a side can force a win within ``plies`` plies. A side without a legal move has lost."""
         mine = _side(position) == winner
         if plies < 1:
             return not mine and not self.game.legal_moves(position)
@@ -460,7 +465,10 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, the resulting positions, and their tablebase values for the mover, best first."""
+        """Return the moves, the resulting positions, and their ratings for the mover, from the best to the worst.
+
+        The ratings come from the tablebase.
+        """
         self.nodes += 1
         if self.nodes > _NODES:
             raise _GivenUpError
@@ -475,7 +483,7 @@ class ForwardCheck:
         return sorted(successors, key=lambda successor: -successor[2])
 
     def _follow(self, position: NaivePosition, plies: int, winner: str) -> str | None:
-        """Play best moves until the game is over; return a description of what is wrong, or None."""
+        """Play best moves until the game is over. Return a description of the error, or None if there is none."""
         line, ended, _ = self._best_play(position, plies + 1)
         if ended is None:
             return f"best moves do not end the game in {plies} plies: {' '.join(line)}"
@@ -500,9 +508,9 @@ class ForwardCheck:
     def _best_play(
         self, position: NaivePosition, most: int, *, unforced: bool = False
     ) -> tuple[list[str], str | None, int]:
-        """Play at most ``most`` best moves; with ``unforced``, stop once a side can force a win.
+        """Play at most ``most`` best moves. With ``unforced``, stop once a side can force a win.
 
-        Return the moves, the winner if the game ends, and the value of the last move for its mover.
+        Return the moves, the winner if the game ends, and the rating of the last move for its mover.
         """
         line: list[str] = []
         merit = 0
@@ -522,7 +530,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return the merit of a successor for the side that moved. Quicker wins and slower losses rank higher."""
+    """Return the rating of a successor for the side that moved. Quicker wins and slower losses have higher ratings."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0
@@ -538,7 +546,7 @@ def _other(position: NaivePosition) -> SideName:
 
 
 def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[StoredTier, Position, int]]:
-    """Yield random positions with their values: wins, losses and unforced positions in turn, if they occur."""
+    """Yield random positions with their values, alternating between wins, losses and unforced positions."""
     random = np.random.default_rng(seed)
     wins: list[_Kind] = []
     losses: list[_Kind] = []
@@ -557,7 +565,10 @@ def sample_values(store: Store, number: int, seed: int) -> Iterator[tuple[Stored
 
 
 def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
-    """Return the first entry from ``start`` on that has a given code and is not an alias; wrap around at the end."""
+    """Return the first entry from ``start`` onwards that has a given code and is not an alias.
+
+    The search wraps around at the end of the tier.
+    """
     chunk = tier.record.chunk
     chunks = -(-tier.entries // chunk)
     for turn in range(chunks + 1):
@@ -568,11 +579,11 @@ def _find(tier: StoredTier, side: SideName, code: int, start: int) -> int:
         for entry in entries.tolist():
             if tier.index.entry(tier.index.unrank(entry, "w").cells) == entry:
                 return int(entry)
-    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, unlike in its record")
+    raise LookupError(f"tier {tier.record.name}: no entry with {side} to move has code {code}, which its record counts")
 
 
 def play_out(store: Store, number: int, seed: int, report: Verification) -> None:
-    """Check a sample of positions, and add counts and failures to a report."""
+    """Check a sample of positions, and add the counts and failures to a report."""
     check = ForwardCheck(Tablebase(store))
     for tier, position, value in sample_values(store, number, seed):
         wrong = check.check(position, value)

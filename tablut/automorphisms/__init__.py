@@ -1,4 +1,4 @@
-"""Tests of whether the symmetries of a rule set are automorphisms of its game, and the command that runs them."""
+"""Tests that the symmetries of a rule set are automorphisms of its game, and the ``tablut symmetry`` commands."""
 
 import lazy_loader
 

@@ -1,9 +1,9 @@
-"""Tests on samples of positions of whether the symmetries of a rule set act as automorphisms of the game.
+"""Tests, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the rules should map every position p to a position g·p whose moves, captures and outcomes are the
-images of the moves, captures and outcomes of p, with the same number of continuations. `verify` tests this on all
-positions near the start, on positions from random play and on random placements. It accepts any group, so it can also
-detect a wrong group. For a symmetry of the square that does not preserve the rules, `breaks` finds a counterexample.
+A symmetry g of the rules should map every position p to a position g·p with as many continuations as p. The moves,
+captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near the start, on
+positions from random play and on random placements. `verify` accepts any group, so it can also detect a wrong group.
+For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class SymmetryCheck:
     Attributes
     ----------
     name : str
-        The claim.
+        The claim that was tested.
     cases, failures : int
         Number of cases tested, and number of cases that failed.
     example : str
-        A case that failed, or an empty string.
+        A case that failed, or an empty string if there is none.
     """
 
     name: str
@@ -50,12 +50,15 @@ class SymmetryCheck:
 
 def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
     """Return the images of positions under one symmetry."""
-    # Under a single element, the canonical form is simply the image under this element.
+    # If the group consists of a single element, the canonical form is simply the image under that element.
     return engine.canonical(words, (symmetry,))[0]
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements with a random side to move. Every material is equally likely."""
+    """Return random undecided placements with a random side to move. All materials are equally likely.
+
+    The material is the number of attackers and the number of defenders.
+    """
     engine, index = engine_for(variant), PlacementIndex(variant)
     random = Random(int(rng.integers(1 << 62)))
     tiers = [tier for tier in index.tiers.values() if tier.size]
@@ -86,8 +89,8 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within a certain number of plies of the start.
 
-    The number of plies is the largest number that gives at most ``most`` positions. It is the second result. The third
-    result is true if there are no other undecided positions that are reachable from the start.
+    The second result is the number of plies: the largest for which there are at most ``most`` positions. The third
+    result is true if no other undecided position can be reached from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -103,10 +106,10 @@ def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
 
 
 def _sorted(words: Words) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the order that sorts the rows, and whether each sorted row differs from the row before it.
+    """Return the permutation that sorts the rows, and whether each sorted row differs from the row before it.
 
-    `numpy.unique` could do the same, but it holds the interpreter lock. With millions of rows, an interrupt would have
-    to wait for a minute.
+    `numpy.unique` could do the same, but it holds the interpreter lock. With millions of rows, an interrupt would take
+    effect only after a minute.
     """
     order = np.lexsort(words.T[::-1])
     ranked = words[order]
@@ -122,7 +125,7 @@ def _distinct(words: Words) -> Words:
 
 
 def _difference(words: Words, known: Words) -> Words:
-    """Return the rows of ``words`` that are not in ``known``, in sorted order. Each array must have distinct rows."""
+    """Return the rows of ``words`` that are not in ``known``, in sorted order. Each array's rows must be distinct."""
     order, new = _sorted(np.concatenate([known, words]))
     single = new & np.append(new[1:], True)
     rest: Words = words[order[single & (order >= len(known))] - len(known)]
@@ -130,7 +133,10 @@ def _difference(words: Words, known: Words) -> Words:
 
 
 def _rows(children_of: Words, engine: Engine, symmetry: Symmetry | None) -> NDArray[np.uint64]:
-    """Return all plies from positions as sorted rows (parent, move, outcome, child), or the images of these plies."""
+    """Return all plies from positions as sorted rows (parent, move, outcome, child).
+
+    If a symmetry is given, return the images of these plies under the symmetry.
+    """
     children = engine.expand(children_of)
     words, moves = children.words, children.moves
     if symmetry is not None and len(words):
@@ -146,7 +152,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
     ours, theirs = _rows(words, engine, symmetry), _rows(images(engine, words, symmetry), engine, None)
     counts = [np.bincount(rows[:, 0].astype(np.int64), minlength=len(words)) for rows in (ours, theirs)]
     wrong = counts[0] != counts[1]
-    # If a parent has as many plies as its image, their sorted rows must be equal one by one.
+    # If a parent has as many plies as its image, the sorted rows of the two must agree one by one.
     same = ~wrong
     ours, theirs = (rows[same[rows[:, 0].astype(np.int64)]] for rows in (ours, theirs))
     wrong[ours[(ours != theirs).any(axis=1), 0].astype(np.int64)] = True
@@ -154,7 +160,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position whose plies a symmetry does not map to the plies of its image, or None."""
+    """Return a position whose plies are not mapped by a symmetry to the plies of its image, or None."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None
@@ -173,7 +179,7 @@ def verify(
     most: int | None = None,
     group: Sequence[Symmetry] | None = None,
 ) -> list[SymmetryCheck]:
-    """Test on samples whether a group acts by automorphisms, and whether counting by classes is correct.
+    """Test on samples whether a group acts by automorphisms, and whether its classes are counted correctly.
 
     Parameters
     ----------
@@ -184,10 +190,11 @@ def verify(
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start. The test takes all positions within as many plies as this maximum
-        allows. The default is 250 000 on boards of up to 25 cells and 10 000 on larger boards.
+        Maximum number of positions near the start. The test uses all positions up to the last ply for which their
+        number does not exceed this maximum. The default is 250 000 on boards of up to 25 cells and 10 000 on larger
+        boards.
     group : sequence of Symmetry, optional
-        The claimed symmetries. The default is the symmetries of the variant.
+        The claimed symmetries, by default the symmetries of the variant.
 
     Returns
     -------
@@ -220,7 +227,7 @@ def checks(
     if most is None:
         most = 250_000 if variant.size <= 5 else 10_000
     played, placed = random_positions(variant, samples, rng), random_placements(variant, samples, rng)
-    yield _moves_check(engine, elements, played, "positions of random play")
+    yield _moves_check(engine, elements, played, "positions from random play")
     yield _moves_check(engine, elements, placed, "random placements")
     yield from _canonical_checks(engine, elements, np.concatenate([played, placed]))
     reached, plies, complete = near_start(variant, most)
@@ -232,7 +239,10 @@ def checks(
 
 
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
-    """Test whether all products are elements, and whether sympy finds the same order for the group they generate."""
+    """Test whether all products of elements are elements, and whether the group that they generate is a subgroup of D4.
+
+    The generated group is computed by sympy, and its order must be the number of elements.
+    """
     from sympy.combinatorics import Permutation, PermutationGroup
 
     tables = {element.table for element in elements}
@@ -256,7 +266,7 @@ def _keeps_cells(variant: Variant, elements: Sequence[Symmetry]) -> SymmetryChec
         if not kept or {frozenset(element.table[cell] for cell in camp) for camp in camps} != camps:
             failures, example = failures + 1, element.name
     return SymmetryCheck(
-        "they keep castle, camps, escapes and where each piece may stand", len(elements), failures, example
+        "they keep castle, camps, escapes and the cells where each piece may stand", len(elements), failures, example
     )
 
 
@@ -296,7 +306,7 @@ def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words
         "the canonical form is the least of all images", len(words), int((least != canonical).any(axis=1).sum())
     )
     again = sum(int((engine.canonical(image, elements)[0] != canonical).any(axis=1).sum()) for image in moved)
-    yield SymmetryCheck("it is the same for all of an orbit", len(words) * len(elements), again)
+    yield SymmetryCheck("it is the same for all positions of an orbit", len(words) * len(elements), again)
     fixing = sum((image == words).all(axis=1).astype(np.int64) for image in moved)
     size = np.array([len({row.tobytes() for row in rows}) for rows in np.stack(moved, axis=1)])
     yield SymmetryCheck(

@@ -37,7 +37,7 @@ class CheckResult(Result):
 class ElementResult(Result):
     """A symmetry of the square, and whether it preserves the rules and the start.
 
-    If it does not preserve the rules, there may be a counterexample.
+    If the symmetry does not preserve the rules, the result may contain a counterexample.
     """
 
     name: str
@@ -60,11 +60,11 @@ class _SymmetryReport(Result):
 @rules_option
 @whole("--samples", default=2000, least=10, help="Number of random placements, and of positions from random play.")
 @whole("--seed", default=1, least=0, help="Seed of the random positions.")
-@whole("--most", least=1, help="Maximum number of positions near the start, which are all tested.")
+@whole("--most", least=1, help="Maximum number of positions near the start. All of them are tested.")
 def verify_command(rules: Variant, samples: int, seed: int, most: int | None) -> Reply:
-    """Test on positions whether the symmetries of the rules act as automorphisms of the game.
+    """Test, on samples of positions, whether the symmetries of the rules act as automorphisms of the game.
 
-    The exit code is 1 if a claim failed.
+    The exit code is 1 if any claim fails.
     """
     from tablut.automorphisms.checks import checks
 
@@ -72,7 +72,7 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
     done: list[SymmetryCheck] = []
 
     def work() -> None:
-        """Test every symmetry and every claim. Store each result immediately, in case of an interrupt."""
+        """Test every symmetry and every claim, storing each result immediately in case of an interrupt."""
         elements.extend(_elements(rules, samples, seed))
         for check in checks(rules, samples=samples, seed=seed, most=most):
             done.append(check)  # noqa: PERF402 (it may be interrupted)
@@ -89,7 +89,10 @@ def verify_command(rules: Variant, samples: int, seed: int, most: int | None) ->
 
 
 def _elements(variant: Variant, samples: int, seed: int) -> list[ElementResult]:
-    """Return all symmetries of the square. If one does not preserve the rules, search for a counterexample."""
+    """Return one result for each symmetry of the square.
+
+    The result for a symmetry that does not preserve the rules contains a counterexample if one is found.
+    """
     import numpy as np
 
     from tablut.automorphisms.checks import breaks, random_placements
@@ -126,7 +129,7 @@ def _verified(variant: Variant, elements: list[ElementResult], done: list[Symmet
 
 
 def _difference(variant: Variant, element: Symmetry) -> str:
-    """Return a line of text that names a cell that a symmetry maps to a cell of another kind."""
+    """Return a line of text naming a cell that a symmetry maps to a cell of another kind."""
     terrain, size = diagram_cells(variant.terrain), variant.size
     kinds = ["camp" if letter in "ABCD" else "." if letter == "+" else letter for letter in terrain]
     for cell, image in enumerate(element.table):
@@ -137,8 +140,8 @@ def _difference(variant: Variant, element: Symmetry) -> str:
 
 def _show_verified(console: PeopleConsole, result: _SymmetryReport) -> None:
     what = (
-        f": {result.group_order} of the 8 symmetries of the square are symmetries of the rules, "
-        f"{result.start_group_order} keep the start; {result.orbits_of_cells} orbits of cells"
+        f": of the 8 symmetries of the square, {result.group_order} preserve the rules "
+        f"and {result.start_group_order} preserve the start; {result.orbits_of_cells} orbits of cells"
     )
     console.print(Text.assemble((result.variant, "bold"), what))
     for element in result.elements:
@@ -179,7 +182,10 @@ class _Orbit(Result):
 @board_options
 @file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all images.")
 def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw the images of a position under the symmetries of the rules, its orbit and its stabiliser."""
+    """Draw the images of a position under the symmetries of the rules.
+
+    The size of the orbit and the stabiliser of the position are printed too.
+    """
     rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]
     if svg is not None:

@@ -1,8 +1,8 @@
 """Command line program ``tablut``, whose sub-commands are contributed by the installed packages.
 
 `shell` lists and loads the commands, and reports errors. `command` declares commands and their parameters with click;
-`options` declares those that many commands share. `runtime` provides JSON output, provenance and exit codes for all of
-them; `people` and `streams` handle output.
+`options` declares the parameters that many commands share. `runtime` provides JSON output, provenance and exit codes
+for all commands; `people` and `streams` handle output.
 """
 
 __all__ = ["main"]

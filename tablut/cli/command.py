@@ -1,8 +1,8 @@
-"""Commands, their parameters and usage errors: click, adapted to the conventions of this program.
+"""Base classes and decorators for commands: click, adapted to the conventions of this program.
 
-A command is a function under `command` (or under a method of a `Group`) that returns a `Reply`. Its parameters are
-declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`; a `bundle` declares options that
-several commands share, and passes them as one object.
+A command is a function that returns a `Reply` and has the decorator `command`, or a method of a `Group`. Its parameters
+are declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`. A `bundle` declares options
+that several commands share, and passes them as one object.
 """
 
 from __future__ import annotations
@@ -28,7 +28,10 @@ MOVED: Final = {
     "tablut census --again": "use `tablut census count`",
     "tablut census --count-last": "use `tablut census count`",
     "tablut census --part": "use `tablut census count`",
+    "tablut census --resume": "leave it out: work in a folder is always resumed",
+    "tablut prove --resume": "leave it out: work in a folder is always resumed",
     "tablut puzzle make": "in a checkout, run python -m reports.studies.collection",
+    "tablut reachable estimate --resume": "leave it out: work in a folder is always resumed",
     "tablut replay --repetition": "use `tablut games`",
     "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
@@ -42,9 +45,9 @@ _NUMBERS: Final = {
     int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}"), 2**63 - 1),
     float: ("a number", re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?"), 1e9),
 }
-"""Names of the kinds of number, the permitted notations, and the largest values that kernels and clocks can handle.
+"""For each kind of number: its name, the permitted notation, and the largest value that kernels or clocks can handle.
 
-The notations are stricter than those of Python, which include ``1_0``, blanks and the digits of all scripts.
+The notation is stricter than that of Python, which allows ``1_0``, surrounding blanks and the digits of all scripts.
 """
 
 
@@ -57,7 +60,7 @@ class NumberType(click.ParamType[Any]):
         self.kind, self.least, self.most = kind, least, most
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the number that a word denotes; raise `InputError` if it is not a number within the limits."""
+        """Return the number that a word denotes, or raise `InputError` if it is not a number within the limits."""
         name, written, largest = _NUMBERS[self.kind]
         most = largest if self.most is None else self.most
         number = self.kind(value) if not isinstance(value, str) or written.fullmatch(value.lower()) else None
@@ -79,14 +82,14 @@ class WordType(click.ParamType[Any]):
         self.words = words
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the word; raise `InputError` if it is not one of the permitted words."""
+        """Return the word unchanged, or raise `InputError` if it is not one of the permitted words."""
         if value in self.words:
             return value
         problem = f"expected {', '.join(self.words[:-1])} or {self.words[-1]}, not {excerpt(value)}"
         raise InputError(problem, subject=name_of(param), remedy=did_you_mean(value, self.words))
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem[str]]:
-        """Return the words that begin with a text."""
+        """Return the permitted words that begin with the typed text."""
         return [CompletionItem(word) for word in self.words if word.startswith(incomplete)]
 
 
@@ -98,7 +101,7 @@ def name_of(param: click.Parameter | None) -> str:
 
 
 def beginning(names: Callable[[], Iterable[str]]) -> Callable[[click.Context, click.Parameter, str], list[str]]:
-    """Return a function for ``shell_complete=`` that returns the names that begin with the typed text."""
+    """Return a function for ``shell_complete=`` that completes the typed text to one of the given names."""
     return lambda _ctx, _param, incomplete: [name for name in names() if name.startswith(incomplete)]
 
 
@@ -127,7 +130,7 @@ def choice(*names: str, words: Sequence[str], **settings: Any) -> Decorator:
 
 
 def bundle(name: str, kind: Callable[..., Any], *options: Decorator) -> Decorator:
-    """Return a decorator that declares options and passes them, as an object of a kind, in one parameter."""
+    """Return a decorator that declares options and passes their values as one object in a single parameter."""
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         @wraps(function)
@@ -144,7 +147,7 @@ def bundle(name: str, kind: Callable[..., Any], *options: Decorator) -> Decorato
 
 
 def declared(*options: Decorator) -> list[click.Parameter]:
-    """Return the parameters that decorators declare, in this order."""
+    """Return the parameters that the given decorators declare, in the order of the decorators."""
 
     @click.command()
     def command() -> None:
@@ -159,10 +162,10 @@ def declared(*options: Decorator) -> list[click.Parameter]:
 
 
 class _Refusing(click.Command):
-    """Base class of commands that report usage errors as errors of the toolkit."""
+    """Base class of commands that report usage errors as `InputError`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words after the command."""
+        """Parse the words that follow the command."""
         try:
             return super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -185,7 +188,7 @@ class _Refusing(click.Command):
 
 
 def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
-    """Return the remedy for an unknown word: its replacement, the most similar known word, or the help to read."""
+    """Return a remedy for an unknown word: its replacement, the most similar known word, or the help command."""
     moved = MOVED.get(f"{ctx.command_path} {word}")
     return moved or did_you_mean(word, known, f"see `{ctx.command_path} --help`")
 
@@ -208,7 +211,7 @@ class Command(_Refusing):
         self.params.append(form)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the words after the command; refuse surplus words."""
+        """Parse the words that follow the command, and refuse surplus words."""
         rest = super().parse_args(ctx, args)
         if rest and not ctx.resilient_parsing:
             hint = f"see `{ctx.command_path} --help`"
@@ -219,7 +222,7 @@ class Command(_Refusing):
 
                 if rest[0] in variant_names():
                     hint = f"choose the rule set with -v {rest[0]}"
-            raise InputError("is one too many", subject=f"argument {excerpt(rest[0])}", remedy=hint)
+            raise InputError("is one argument too many", subject=f"argument {excerpt(rest[0])}", remedy=hint)
         return rest
 
     def invoke(self, ctx: click.Context) -> None:
@@ -234,7 +237,7 @@ class Command(_Refusing):
         write_examples(self.examples, formatter)
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
-        """Return the sub-commands and options that begin with a text."""
+        """Return the sub-commands and options that begin with the typed text."""
         names = [CompletionItem(name) for name in self.inner if name.startswith(incomplete)]
         return names + super().shell_complete(ctx, incomplete)
 
@@ -243,14 +246,14 @@ command = partial(click.command, cls=Command)
 
 
 class Group(_Refusing, click.Group):
-    """A group of commands, which are listed if none of them is named."""
+    """A group of commands. By default, it lists them if the user names none."""
 
     command_class = Command
     own: Command | None = None
-    """Command that runs if no other one of the group is named."""
+    """Command that runs if the user names no other command of the group."""
 
     def default(self, **settings: Any) -> Callable[[Callable[..., Reply]], Command]:
-        """Return a decorator for the command that runs if no other one of the group is named."""
+        """Return a decorator for the command that runs if the user names no other command of the group."""
 
         def decorate(function: Callable[..., Reply]) -> Command:
             self.own = command(**settings)(function)
@@ -260,7 +263,7 @@ class Group(_Refusing, click.Group):
         return decorate
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of the group; without any word, print its help."""
+        """Parse the options of the group, or print its help if the user typed nothing after its name."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -269,7 +272,7 @@ class Group(_Refusing, click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Return the command that the words name, with its name and the remaining words."""
+        """Return the typed name of a command, the command itself, and the remaining words."""
         name, *rest = args
         found = self.get_command(ctx, name)
         if isinstance(found, Group) and found.own is not None and (not rest or rest[0] not in found.commands):
@@ -297,7 +300,7 @@ def _summary(command: click.Command) -> str:
 
 
 def write_examples(lines: Sequence[str], formatter: click.HelpFormatter, title: str = "Examples") -> None:
-    """Write command lines; they are not wrapped, so that they can be copied."""
+    """Write command lines without wrapping them, so that they can be copied."""
     if lines:
         with formatter.section(title):
             formatter.write("".join(f"  {line}\n" for line in lines))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tablut.board import Board
-from tablut.cli.command import Decorator, argument, beginning, bundle, flag, option, whole
+from tablut.cli.command import Decorator, argument, beginning, bundle, option, whole
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
@@ -88,27 +88,25 @@ def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
 
 
 rules_option = bundle("rules", _rules, variant_option(default="ashton"))
-"""Option ``--variant``, passed as ``rules``, a `Variant`."""
+"""Option ``--variant``, whose value is passed as a `Variant` named ``rules``."""
 board_options = bundle("board", _board, variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as ``board``, a `Board` on which the game can be played."""
+"""Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` on which moves can be made."""
 drawn_board_options = bundle("board", partial(_board, judged=False), variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as ``board``, a `Board` that may be impossible."""
+"""Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` that may be impossible."""
 
 
 @dataclass(frozen=True)
 class LongWork:
-    """Settings of long work: the folder for its results, and the threads or the cluster that it uses."""
+    """Settings of a long computation: the folder for its results, and the threads or the cluster that it uses."""
 
     store: str | None
     threads: int
     scheduler: str | None
-    resume: bool = False
-    """Without effect, because work in a folder is always resumed; kept because published commands contain it."""
 
     def __post_init__(self) -> None:
         if self.scheduler is not None and self.store is None:
             raise InputError(
-                "needs a folder that the workers see under the same name",
+                "needs a folder that the workers can access at the same path",
                 subject="--scheduler",
                 remedy="add --store DIR",
             )
@@ -119,25 +117,24 @@ class LongWork:
         return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
 
     def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
-        """Return the exception that ends the work after an interrupt or an error, with the results so far."""
+        """Return the exception with which an interrupt or an error ends the work; it contains the results so far."""
         again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
         return Interrupted(reply, again, cause)
 
 
 def long_work(threads: str, store: str = "Folder for the results, from which a run resumes.") -> Decorator:
-    """Declare the options of work that is stored and distributed, passed as ``work``, a `LongWork`."""
+    """Declare the options of stored and distributed work, passed as a `LongWork` named ``work``."""
     return bundle(
         "work",
         LongWork,
         option("--store", metavar="DIR", help=store),
         threads_option(threads),
         scheduler_option,
-        flag("--resume", hidden=True),
     )
 
 
 _POSITION_BYTES: Final = 64 << 10
-"""Maximum size of a position file in bytes. The JSON of a board of side 11 needs about 2,000 bytes."""
+"""Maximum size of a position file in bytes. The JSON of an 11×11 board has about 2,000 bytes."""
 
 
 def warn(message: str) -> None:
@@ -146,9 +143,9 @@ def warn(message: str) -> None:
 
 
 def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
-    """Return the content of a file, or all of standard input for ``-``."""
+    """Return the content of a file, or of standard input for ``-``."""
     if source != "-":
-        return files.read_bytes(Path(source), what, most)
+        return files.read_bytes(Path(source), what, most, pipes=True)
     stream = getattr(sys.stdin, "buffer", None)
     try:
         content = sys.stdin.read(most + 1).encode() if stream is None else stream.read(most + 1)
@@ -160,9 +157,9 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 
 
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
-    """Return the text of a UTF-8 file, or all of standard input for ``-``."""
+    """Return the text of a UTF-8 file, or of standard input for ``-``."""
     if source != "-":
-        return files.read_text(Path(source), what, most)
+        return files.read_text(Path(source), what, most, pipes=True)
     try:
         text = read_bytes(source, what, most).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -195,7 +192,7 @@ def save_record(record: GameRecord, target: Path, source: str | None = None) -> 
 
 
 def position_text(source: str) -> str:
-    """Return the text of a position from an option: the value itself, a file's content, or standard input for ``-``."""
+    """Return the text of a position: the option's value itself, a file's content, or standard input for ``-``."""
     if source != "-" and not _exists(source):
         if reading.looks_like_position(source):
             return source
@@ -229,7 +226,7 @@ def check_range(shortest: int | None, longest: int | None) -> None:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if an output folder exists as a file. This is called before any work is done."""
+    """Raise `InputError` if an output folder's path is that of an existing file. Call this before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"
@@ -241,7 +238,7 @@ def read_position(
 ) -> Position | None:
     """Return the position given by an option, or None for the start.
 
-    With ``judged`` the position must be playable, and the user is warned if it is impossible.
+    If ``judged`` is set, the position must be playable, and the user is warned if it is impossible.
     """
     if side not in (None, "w", "b"):
         raise InputError("expected w or b", subject=f"side {excerpt(side or '')}")
@@ -257,7 +254,10 @@ def read_position(
 
 
 def warn_if_impossible(variant: Variant, position: Position, where: str | None = None) -> None:
-    """Warn on standard error if a position is impossible, with the reasons; ``where`` replaces the position's text."""
+    """Warn on standard error if a position is impossible, and give the reasons.
+
+    The warning quotes ``where`` if it is given, otherwise the position.
+    """
     if status := position_status(variant, position):
         shown = f"position '{position}'" if where is None else where
         warn(f"{shown}: is impossible in {variant.name}: {reasons(status)}")

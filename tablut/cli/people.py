@@ -2,7 +2,7 @@
 
 Every command prints through `PeopleConsole`. Text from outside (the name of a variant, the tag of a record) can be
 passed to it unchanged: square brackets are not markup, and control characters are shown as escapes. Words, and above
-all integers, are never broken: a word that is longer than a line makes that line longer. The toolkit's own styling uses
+all integers, are never broken: a word that is longer than a line extends beyond it. The toolkit's own styling uses
 `rich.text.Text` and ``style=``, never tags within strings.
 """
 
@@ -34,13 +34,13 @@ NARROWEST: Final = 40
 """Minimum width of a layout in columns. A narrower terminal wraps the lines itself."""
 
 UNLIMITED: Final = 100_000
-"""Width for files and pipes, for which lines are not wrapped."""
+"""Width used for files and pipes, where lines are not wrapped."""
 
 _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return a text without markup, in which control characters are replaced by escapes."""
+    r"""Return a text without markup, with control characters replaced by escapes."""
     if isinstance(content, str):
         return Text(printable(content))
     plain = printable(content.plain)
@@ -108,7 +108,7 @@ class PeopleConsole(Console):
         super().print(text, end=end, **{"no_wrap": True, "overflow": "ignore", "crop": False, **settings})
 
     def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """Render an object; control characters in its text become escapes, but not those that rich adds."""
+        """Render an object. Control characters in its text become escapes; those that rich adds are kept."""
         for segment in super().render(renderable, options):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
@@ -116,7 +116,7 @@ class PeopleConsole(Console):
 # -- tables in which numbers and labels are never broken, at any width ---------------------
 
 
-# Three layouts are tried in turn: all columns side by side; the text columns below each row; one line for each field.
+# The first layout that fits is used: all columns side by side; the text columns below each row; one line per field.
 
 
 _GAP = 2
@@ -134,17 +134,17 @@ class Column(NamedTuple):
 
 
 def number(name: str, field: str = "", style: str = "") -> Column:
-    """Return a column of right-aligned numbers, which are never broken."""
+    """Return a column of right-aligned numbers, which are never split across lines."""
     return Column(name, field or name, "number", style)
 
 
 def label(name: str = "", field: str = "", style: str = "") -> Column:
-    """Return a column of short texts, which are never broken."""
+    """Return a column of short texts, which are never split across lines."""
     return Column(name, field or name, "label", style)
 
 
 def prose(name: str = "", field: str = "", style: str = "", least: int = 24) -> Column:
-    """Return a column of text, which may be broken between words."""
+    """Return a column of text, which may be split between words."""
     return Column(name, field or name, "prose", style, least)
 
 
@@ -157,7 +157,7 @@ class Table:
         self._rows: list[tuple[list[Text], str]] = []
 
     def add(self, *cells: str | Text, style: str = "") -> None:
-        """Add a row; missing cells at the end become empty."""
+        """Add a row. Cells that are missing at its end become empty."""
         texts = [safe_text(cell) for cell in cells]
         self._rows.append((texts + [Text()] * (len(self.columns) - len(texts)), style))
 
@@ -297,7 +297,7 @@ def legend(variant: Variant) -> Text:
 
 
 def side_by_side(boards: Mapping[str, Text]) -> Columns:
-    """Return drawings of boards in frames with titles, with as many in a row as fit."""
+    """Return drawings of boards in titled frames, as many side by side as fit."""
     from rich.columns import Columns
     from rich.panel import Panel
 
@@ -313,7 +313,7 @@ def side_by_side(boards: Mapping[str, Text]) -> Columns:
 
 
 class Page(io.StringIO):
-    """A buffer for output that reports the encoding of its target stream, and whether that is a terminal."""
+    """A buffer for output that reports the encoding of its target stream, and whether the target is a terminal."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()

@@ -52,7 +52,7 @@ _LONG = 60
 
 @dataclass(frozen=True)
 class Reply:
-    """The answer of a command."""
+    """The reply of a command: its result, its output for people, and its exit code."""
 
     result: Result
     show: Callable[[PeopleConsole], None]
@@ -65,11 +65,11 @@ class Reply:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """End of a command by an interrupt or an error, with a reply that contains the results so far.
+    """Exception that ends a command after an interrupt or an error, with a reply that contains the results so far.
 
-    It is raised where a command catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
-    ``interrupted`` set to true, and a line on standard error says how to continue. The exit code is 130, or that of the
-    error.
+    A command raises it when it catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
+    ``interrupted`` set to true, and a line on standard error explains how to continue. The exit code is 130 after an
+    interrupt, otherwise that of the error.
     """
 
     def __init__(self, reply: Reply, go_on: str = "", cause: BaseException | None = None) -> None:
@@ -113,7 +113,7 @@ def respond(ctx: click.Context) -> int:
             body["interrupted"] = True
         if line:
             body["error"] = one_line(line)
-        # TOML is only a form of output, like CSV. A repeatable option that was not given is null, like any other.
+        # TOML is only an output format, like CSV. A repeatable option that was not given is null, like other options.
         parameters = {name: None if value == () else value for name, value in asked.items() if name != "as_toml"}
         seconds = time.perf_counter() - started
         # Loaded only here, because pydantic would slow down `tablut --help`.
@@ -125,7 +125,7 @@ def respond(ctx: click.Context) -> int:
         text = csv_of(reply, whole=stopped is None) if as_csv else text_of(reply)
     write_output(text)
     if announced() and not told:
-        complain(f"compiling took {compile_seconds():.1f} s (only once); reported times exclude it")
+        complain(f"compiling took {compile_seconds():.1f} s; reported times exclude it")
     if line:
         complain(line)
     return code
@@ -165,7 +165,7 @@ def source(variant: str | None) -> str:
 
 
 def _cell(value: Any) -> Any:
-    """Return a value as a CSV cell. None becomes empty, and the parts of lists and objects are separated by spaces."""
+    """Return a value as a CSV cell: None becomes empty, and the parts of lists and objects are separated by spaces."""
     match value:
         case None | bool():
             return {None: "", True: "yes", False: "no"}[value]
@@ -177,7 +177,7 @@ def _cell(value: Any) -> Any:
 
 
 def text_of(reply: Reply) -> str:
-    """Return the output of a reply for people, laid out for the current standard output."""
+    """Return the output of a reply for people, formatted for the current standard output."""
     from tablut.cli.people import Page, PeopleConsole
 
     page = Page(sys.stdout)
@@ -199,7 +199,7 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
     ended: Future[Answer] = Future()
 
     def run() -> None:
-        """Do the work, and store its result or exception."""
+        """Run the function, and store its result or exception."""
         try:
             ended.set_result(work())
         except BaseException as error:
@@ -213,7 +213,7 @@ def interruptible(work: Callable[[], Answer]) -> Answer:
 
 @contextmanager
 def progress(name: str) -> Iterator[Observer]:
-    """Yield an observer that shows progress on standard error: a bar on a terminal, or otherwise occasional lines."""
+    """Yield an observer that shows progress on standard error: a bar on a terminal, otherwise occasional lines."""
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
     from tablut.cli.people import PeopleConsole
@@ -246,7 +246,7 @@ def progress(name: str) -> Iterator[Observer]:
 
 
 class _Shown(Observer):
-    """Observer that shows the progress of a command; rates and forecasts exclude the time spent on compiling."""
+    """Observer that shows the progress of a command. Rates and forecasts exclude the time spent on compiling."""
 
     def __init__(self, name: str, display: Progress) -> None:
         self.name, self.display, self.watched = name, display, display.console.is_terminal
@@ -276,7 +276,7 @@ class _Shown(Observer):
             self.display.console.print(text, soft_wrap=True)
 
     def announce(self, text: str, seconds: float) -> None:
-        """Print what is about to begin. Without a terminal, print this only for work that takes long."""
+        """Announce work that is about to begin. Without a terminal, announce it only if it will take a long time."""
         self.say(text)
         if not self.watched and seconds >= _LONG:
             complain(f"{self.name}: {text}")

@@ -1,4 +1,4 @@
-"""Main program of the command line: it lists sub-commands, loads the requested one, and reports errors."""
+"""Main program of the command line, which lists sub-commands, loads the requested one, and reports errors."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ GROUPS = {
     "look": "Look at games",
     "check": "This installation",
 }
-"""Headings of the groups of commands, in the order of ``tablut --help``; groups of other packages follow."""
+"""Headings of the groups of commands, in the order of ``tablut --help``. Groups of other packages follow."""
 
 
 class CommandSpec(NamedTuple):
@@ -72,7 +72,7 @@ class CommandSpec(NamedTuple):
 
     @property
     def home(self) -> tuple[str, str]:
-        """Module that defines the command, and the name of the command's function in it."""
+        """Name of the module that defines the command, and the name of the command's function in this module."""
         module, _, attribute = self.target.partition(":")
         return module, attribute or f"{self.name}_command"
 
@@ -145,7 +145,7 @@ class _Program(Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
         found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        # Only the completion of options is inherited; that of a group would load all commands.
+        # Inherit only the completion of options, because the completion of a group would load all commands.
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -156,7 +156,7 @@ class _Program(Group):
 
 
 def _give_examples(command: click.Command, path: str, examples: Sequence[str]) -> None:
-    """Give a command and its sub-commands the examples that begin with their names."""
+    """Assign to a command and its sub-commands the examples that begin with their names."""
     if isinstance(command, Command):
         words = path.split()
         others = [[*words, name] for name in command.inner]
@@ -231,7 +231,7 @@ def run(args: Sequence[str], program: click.Command = program, name: str = "tabl
 
 
 def _reported(error: Exception) -> TablutError:
-    """Convert an exception of any kind to the error of the toolkit that reports it."""
+    """Convert any exception to an error of the toolkit."""
     match error:
         case TablutError():
             return error
@@ -258,7 +258,7 @@ class _DefectError(TablutError):
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and then, one by one, the errors that caused it."""
+    """Yield an error, then the error that caused it, and so on."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
@@ -280,7 +280,7 @@ _MACHINE = frozenset(
 
 
 def _completion(option: str, shell: str) -> ShellComplete:
-    """Return click's completion support for a shell; if there is none, raise an `InputError` that names the option."""
+    """Return click's completion support for a shell, or raise an `InputError` about the option if there is none."""
     name = {"pwsh": "powershell"}.get(shell, shell) if shell != _CALLING else Path(os.environ.get("SHELL", "")).stem
     known = get_completion_class(name)
     if known is None:
@@ -290,7 +290,7 @@ def _completion(option: str, shell: str) -> ShellComplete:
 
 
 def _install_completion(shell: str) -> str:
-    """Write the completion script where the shell reads it, and return a message about that."""
+    """Install the completion script for a shell, and return a message that names the script's file."""
     script = _completion("--install-completion", shell)
     place, start, line = _SCRIPTS[script.name]
     target = Path(place).expanduser()
@@ -316,14 +316,14 @@ _SCRIPTS = {
     "fish": ("~/.config/fish/completions/tablut.fish", "", ""),
     "powershell": ("~/.config/tablut/completion.ps1", "", ". ~/.config/tablut/completion.ps1"),
 }
-"""For each shell, the file for its script, and the start file with the line that reads it.
+"""For each shell: the file of its completion script, its start-up file, and the line to add there.
 
-Fish reads the script without a start file. PowerShell reports the path of its own start file when asked.
+Fish needs no such line. The path of PowerShell's start-up file is obtained from PowerShell itself.
 """
 
 
 def _complete(group: click.Command) -> NoReturn:
-    """Print the completions that a shell requests, and exit; nothing else is printed."""
+    """Print the completions that a shell requests, print nothing else, and exit."""
     try:
         group.main([], "tablut", complete_var=_COMPLETE)
     except Exception:
@@ -355,6 +355,6 @@ def main(program: click.Command = program, name: str = "tablut") -> NoReturn:
         leave("interrupted")
     if code == EXIT_INTERRUPTED:
         leave()
-    # Without this, a last garbage collection among millions of objects would delay the exit by half a second.
+    # Without this, a final garbage collection of millions of objects would delay the exit by half a second.
     gc.freeze()
     sys.exit(code)

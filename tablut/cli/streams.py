@@ -35,7 +35,7 @@ _PLAIN = {
 
 
 def printable(text: str) -> str:
-    r"""Return a text in which all control characters except line feeds are replaced by escapes."""
+    r"""Return a text with all control characters except line feeds replaced by escapes."""
     if text.isprintable():
         return text
     return "".join(
@@ -59,7 +59,7 @@ def one_line(text: str, most: int = _LINE) -> str:
 def plain_signs() -> str:
     r"""Register an error handler for characters that an encoding lacks, and return its name for ``errors=``.
 
-    The handler replaces the signs of boards and tables by ASCII characters, and all others by escapes.
+    The handler replaces the signs of boards and tables with ASCII characters, and all others with escapes.
     """
 
     def _replace(error: UnicodeError) -> tuple[str | bytes, int]:
@@ -76,9 +76,9 @@ def plain_signs() -> str:
 # -- standard input, output and error of the command ---------------------------------------
 
 
-# Redirected output is UTF-8; a terminal with another encoding gets ASCII replacements for signs that it lacks. A closed
-# or full standard output is a failure of the machine (exit code 74); it is no failure if the reading process has ended,
-# as in a pipe to `head`.
+# Redirected output is UTF-8. On a terminal with another encoding, missing signs are replaced with ASCII characters. A
+# closed or full standard output is a failure of the machine (exit code 74). It is not a failure if the process that
+# reads the output has ended, as in a pipe to `head`.
 
 
 AS_JSON: ContextVar[bool] = ContextVar("as_json", default=False)
@@ -109,7 +109,7 @@ def prepare_streams() -> None:
         try:
             os.fstat(descriptor)
         except OSError:
-            # Otherwise the next opened file would get this descriptor, and with it the output for the terminal.
+            # Otherwise the next file to be opened would get this descriptor and receive the command's output.
             os.open(os.devnull, os.O_RDWR)
     if sys.stdin is None:
         sys.stdin = _Closed()
@@ -129,7 +129,7 @@ def is_utf8(stream: IO[str] | None) -> bool:
 
 
 def read_line(most: int) -> str:
-    """Return a line of standard input, cut after ``most + 1`` characters, or an empty string at the end of input."""
+    """Return a line of standard input, truncated to ``most + 1`` characters, or an empty string at the end of input."""
     try:
         return sys.stdin.readline(most + 1)
     except UnicodeDecodeError as error:
@@ -139,7 +139,7 @@ def read_line(most: int) -> str:
 
 
 def write_output(text: str) -> None:
-    """Write to standard output and flush it."""
+    """Write a text to standard output, and flush the stream."""
     try:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -165,7 +165,7 @@ def complain(message: str) -> None:
 def failure(error: TablutError, status: int) -> dict[str, Any]:
     """Return the JSON object that describes a failure: the message, the exit code, and the parts of the error.
 
-    ``input`` is an older name of ``subject``.
+    The field ``input`` is an older name for ``subject``.
     """
     subject, problem, remedy = (one_line(part) or None for part in (error.subject, error.problem, error.remedy))
     parts = {"input": subject, "subject": subject, "problem": problem, "remedy": remedy}
@@ -193,7 +193,7 @@ def json_text(body: dict[str, Any]) -> str:
 
 
 def _abandon(stream: Any) -> None:
-    """Discard the buffer of a stream; otherwise the interpreter would try to write it at exit, which would fail."""
+    """Discard the buffer of a stream, because the interpreter would try to write it at exit, which would fail."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -209,12 +209,12 @@ def _abandon(stream: Any) -> None:
 # Python handles signals only between its own instructions. Compiling, or sorting a large
 # array, can delay that for many seconds. In this case a thread that watches for interrupts
 # ends the process; stored results are kept. The process also ends if an interrupt arrives
-# where Python could only print the exception and continue: in a callback from a compiler, or
-# in a finaliser.
+# where Python could only print the exception and continue, as in a compiler's callback or in a
+# finaliser.
 
 
 _PATIENCE: Final = 0.7
-"""Seconds that Python is given to handle an interrupt itself and clean up."""
+"""Time in seconds that Python has to handle an interrupt itself and clean up."""
 
 
 def watch_interrupts() -> None:

@@ -56,7 +56,7 @@ class _Corpus(Result):
 @variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]")
 @position_option
 @flag("--divide", help="Also count separately for each first move.")
-@flag("--applied", help="Make every last move and count the outcomes, instead of only counting moves.")
+@flag("--applied", help="Make every last move and count the outcomes, instead of only counting the moves.")
 @threads_option("Number of threads.")
 @option("--corpus", metavar="FILE", help="File of positions with known counts to check instead.")
 def perft_command(
@@ -127,7 +127,7 @@ def _reply(found: PerftCount) -> Reply:
 
 
 def _by_ply(result: PerftResult) -> list[tuple[int, int]]:
-    """Return pairs of ply and count. The empty sequence is listed only if nothing longer was counted."""
+    """Return pairs of ply and count. The empty sequence is listed only if no longer sequence was counted."""
     return [*enumerate(result.perft, 1)] or [(0, 1)]
 
 
@@ -159,7 +159,7 @@ class _Entry(NamedTuple):
 
 
 def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
-    """Check every count of a corpus file; each mismatch is reported with its position and its divide counts."""
+    """Check every count of a corpus file. Report each mismatch with its position and its counts by first move."""
     from tablut.engine import engine_for
 
     rules, entries = _read_corpus(file, variant)
@@ -198,7 +198,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, named on a line before its positions, and its entries."""
+    """Return the rules of a corpus, which a line before its positions names, and its entries."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []

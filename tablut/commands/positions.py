@@ -1,4 +1,4 @@
-"""Commands about a position: ``tablut position``, with show, status, rank and unrank; ``moves`` and ``apply``."""
+"""The commands about positions: ``tablut position`` (show, status, rank, unrank), ``moves`` and ``apply``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class _Drawn(_Position):
 
 
 class TierRank(Result):
-    """Rank of a placement within its tier, with the size of the tier and the offset of its ranks."""
+    """Rank of a placement within its tier, with the size of the tier and the number of placements in earlier tiers."""
 
     attackers: int
     defenders: int
@@ -117,7 +117,7 @@ def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
 @command(table=True)
 @board_options
 def moves_command(board: Board) -> Reply:
-    """List the legal moves, with their captures and the ends of the game that they bring about."""
+    """List the legal moves, with the pieces that they capture and the outcome if they end the game."""
     result = moves_result(board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 
@@ -144,7 +144,7 @@ def _show_moves(console: PeopleConsole, result: MovesResult) -> None:
 )
 @board_options
 def apply_command(moves: tuple[str, ...], board: Board) -> Reply:
-    """Make moves from a position, and show the position after them."""
+    """Make moves from a position, and show the resulting position."""
     told = [push_result(board, text) for text in moves]
     applied = _Applied(
         variant=board.variant.name,
@@ -180,7 +180,7 @@ def status_command(board: Board) -> Reply:
         for name, meaning in result.meanings.items():
             console.print(Text.assemble((name, "bold"), "  ", meaning))
         if not result.status:
-            console.print("no reason found why this position would be impossible")
+            console.print("no reason was found why this position should be impossible")
 
     return Reply(result, _show_status)
 

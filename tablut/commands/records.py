@@ -1,4 +1,4 @@
-"""``tablut convert``, ``replay`` and ``games``: convert positions and moves, and check records and archives."""
+"""The commands ``convert``, ``replay`` and ``games``: convert positions and moves, check records and archives."""
 
 from __future__ import annotations
 
@@ -96,8 +96,8 @@ class _Converted(Result):
 def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: str | None, side: Side | None) -> Reply:
     """Convert a position, or moves made from it, to the format of another program.
 
-    The position may be given in any of the formats. With MOVES, a format of moves writes them one
-    on each line; a format of positions writes the position after them.
+    The position may be given in any of the formats. If MOVES are given, a format for moves writes
+    one move on each line, and a format for positions writes the position after the moves.
     """
     for file in (text for text in moves if "." in text and Path(text).is_file()):
         raise InputError(
@@ -160,8 +160,8 @@ def replay_command(
 ) -> Reply:
     """Check a game record against the rules, move by move.
 
-    Supported are the toolkit's own records, PGN, OpenTafl's records, the logs of the Bologna
-    server, and single games of an archive. Exit code 1: the record is wrong, because a move is
+    The file may be a record in the toolkit's own format, a PGN, a record of OpenTafl, a log of the
+    Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
     illegal, or a capture, a position or the result contradicts the rules.
     """
     if svg is not None:
@@ -237,9 +237,9 @@ def _game_of(text: str, file: str, variant: str | None, number: int) -> GameReco
 def games_command(file: str, variant: str | None, repetition: Literal["judge", "ignore"]) -> Reply:
     """Check all games of an archive against the rules.
 
-    Each line of an archive has a game: its moves, the captures by attackers and by defenders, the
-    result. `tablut replay --game N` steps through one of them. Exit code 1: a game is wrong, because
-    a move is illegal, or the captures or the result contradict the rules.
+    Each line of an archive contains one game: its moves, the number of captures by each side, and
+    the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game is
+    wrong, because a move is illegal, or the captures or the result contradict the rules.
     """
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
     games, unread, rules = _games_of(text, file, variant)

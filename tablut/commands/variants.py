@@ -58,7 +58,7 @@ class _Field(Result):
 @_rules_argument("name", "[NAME|FILE]", required=False)
 @flag("--toml", "as_toml", help="Print the rule set NAME as a TOML rule file instead.")
 def variants_command(name: str | None, as_toml: bool) -> Reply:
-    """List the shipped rule sets, or show the board and all rules of one."""
+    """List the shipped rule sets, or show the board and all rules of one of them."""
     if as_toml and name is None:
         raise InputError(
             "prints a single rule set", subject="--toml", remedy="name it, such as `tablut variants copenhagen --toml`"
@@ -86,7 +86,7 @@ def _show_listing(console: PeopleConsole, listing: _Listing) -> None:
         told = Text.assemble(variant.title, "\n", (variant.source, "dim"))
         table.add(variant.name, board, material, told)
     console.print(table)
-    hint = "`tablut variants NAME` shows one. Wherever a name is expected, you can give your own TOML file instead."
+    hint = "`tablut variants NAME` describes one of them. You can give your own TOML file wherever a name is expected."
     console.print(f"\n{hint}", style="dim")
 
 
@@ -113,7 +113,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
 
 
 def _shown(value: Any) -> str:
-    """Return the value of a field as in a variant file; "none" if it is empty."""
+    """Return the value of a field as in a variant file, or "none" if the value is empty."""
     match value:
         case bool():
             return str(value).lower()
@@ -163,7 +163,7 @@ class _Diff(Result):
 @_rules_argument("a", "A")
 @_rules_argument("b", "B")
 @whole("--plies", default=3, least=0, most=99, help="Maximum number of plies to search from the start.")
-@whole("--positions", "most", default=100_000, least=1, help="Maximum number of positions of a ply, up to symmetry.")
+@whole("--positions", "most", default=100_000, least=1, help="Maximum number of positions per ply, up to symmetry.")
 @whole("--samples", default=20_000, least=0, most=10000000, help="Number of random placements with few men.")
 @seed_option("Seed of the random placements.")
 @file_option("--svg", metavar="DIR", help="Folder for SVG drawings of the positions.")

@@ -1,9 +1,12 @@
-"""``tablut warmup``: compile all kernels in advance by running small cases of every command that needs kernels."""
+"""The command ``tablut warmup``, which compiles all kernels in advance by running every command that needs them."""
 
 from __future__ import annotations
 
 import io
+import os
 import shlex
+import subprocess
+import sys
 import tempfile
 import time
 from contextlib import redirect_stderr, redirect_stdout
@@ -11,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablut.cli.command import command
+from tablut.cli.options import file_option
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
 from tablut.errors import TablutError
 from tablut.results import Result
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
 
 _CASES = Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines()
-"""Command lines that together use all kernels, for boards of one word and of several.
+"""Command lines that together use all kernels, for small boards (one machine word) and for large ones.
 
 ``{folder}`` stands for a temporary folder that all cases share.
 """
@@ -34,22 +38,54 @@ class _Warmup(Result):
 
 
 @command()
-def warmup_command() -> Reply:
-    """Compile all kernels for this machine in advance, so that no later command has to wait.
+@file_option(
+    "--into",
+    metavar="FOLDER",
+    help="Folder for kernels that a wheel can contain: they are compiled for the baseline processor, not this one.",
+)
+def warmup_command(into: Path | None) -> Reply:
+    """Compile all kernels for this machine in advance, so that later commands start faster.
 
     Kernels that are already compiled are only loaded. The command runs small cases of every command
     that needs kernels.
     """
     started = time.perf_counter()
-    before = compiled_kernels()
+    if into is not None:
+        kernels = compiled = _compile_for_wheels(into)
+    else:
+        before = compiled_kernels()
+        with quiet():
+            run_cases()
+        kernels, compiled = len(prepared_kernels()), compiled_kernels() - before
+    result = _Warmup(kernels=kernels, compiled=compiled, seconds=round(time.perf_counter() - started, 3))
+    return Reply(result, lambda console: _show(console, result))
+
+
+def _compile_for_wheels(folder: Path) -> int:
+    """Compile all kernels for the baseline processor in another process, and return their number."""
+    from tablut.engine.kernel_cache import baseline
+
+    name = baseline()
+    if name is None:
+        raise TablutError("this processor lacks features that the kernels of a wheel use", subject="warmup")
+    folder.mkdir(parents=True, exist_ok=True)
+    program = "from tablut.commands.warmup import ship; ship()"
+    with tempfile.TemporaryDirectory(prefix="tablut-kernels-") as cache:
+        settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": cache}
+        command = [sys.executable, "-P", "-c", program, str(folder.absolute())]
+        subprocess.run(command, env=os.environ | settings, check=True)
+    return len(list(folder.glob("*.kernel")))
+
+
+def ship() -> None:
+    """Run all cases, and copy the kernels that they need to the folder named on the command line."""
+    from tablut.engine.jit import KERNELS
+
     with quiet():
         run_cases()
-    result = _Warmup(
-        kernels=len(prepared_kernels()),
-        compiled=compiled_kernels() - before,
-        seconds=round(time.perf_counter() - started, 3),
-    )
-    return Reply(result, lambda console: _show(console, result))
+    for kernel in KERNELS:
+        for arguments in kernel.overloads:
+            kernel._cache.ship(arguments, kernel.targetctx.codegen(), Path(sys.argv[1]))
 
 
 def run_cases() -> None:

@@ -1,12 +1,13 @@
 """Compiled rules for slides, captures, the capture of the king, and the king's escapes.
 
 This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
-Move generation and whole plies are in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
+Move generation and whole plies are implemented in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
 `counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
-otherwise. A *line* is a row or a column, and a *place* is the index of a cell on its line. A *pair of masks* is a mask
-of places on the row of a cell and a mask of places on its column. Directions are bits, as in `tablut.engine.tables`.
+otherwise. A *line* is a row or a column, and a *place* is the index of a cell on its line. A *pair of masks* consists
+of a mask of places on the row of a cell and a mask of places on its column. Each direction is one bit, as in
+`tablut.engine.tables`.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return the offsets of the slide masks of each line, for the piece of a side on a cell.
+    """Return the offset of each line's slide masks, for the kind of piece that a side has on a cell.
 
     The piece is the king if the side is white and ``start`` is the king's cell.
     """
@@ -71,7 +72,7 @@ def slides_along(rules: Tables, slides_at: NDArray[np.uint32], line: int, place:
 
 @inlined
 def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
-    """Return the pair of masks to which a piece on a cell may slide."""
+    """Return the places to which a piece on a cell may slide, as a pair of masks."""
     rank, file = coordinates(rules, cell)
     return (
         slides_along(rules, slides_at, rank, file, occupied(line_of(board, rank))),
@@ -81,13 +82,13 @@ def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32],
 
 @inlined
 def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
-    """Return the pair of masks to which the king may slide."""
+    """Return the places to which the king may slide, as a pair of masks."""
     return slides_from(rules, board, rules.king_slides, king)
 
 
 @inlined
 def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
-    """Return whether a move is legal for the side to move. Any 14-bit number is accepted as a move.
+    """Return whether a move is legal for the side to move. Any 14-bit number may be passed as a move.
 
     Notes
     -----
@@ -116,7 +117,7 @@ def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
 
 @inlined
 def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
-    """Return the cell of an attacker that can slide to an empty cell, or `NO_MOVE`.
+    """Return the cell of an attacker that can slide to a given empty cell, or `NO_MOVE` if there is none.
 
     Notes
     -----
@@ -158,8 +159,8 @@ def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
     """Return the places of a line that have a neighbouring piece of the given side."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
-    # Rows are numbered before columns. The first and last row and the first and last column have one parallel
-    # neighbour.
+    # Rows are numbered before columns. The first and last row and the first and last column have only one neighbouring
+    # parallel line.
     if line != 0 and line != rules.size:
         found |= own_pieces(line_of(board, line - 1), side)
     if line != rules.size - 1 and line != 2 * rules.size - 1:
@@ -171,7 +172,8 @@ def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
 def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> int:
     """Return the captures made by a piece that has just arrived on a cell, in the encoding of `tablut.engine.layout`.
 
-    ``side`` is the mover and ``king`` the king's cell after the move. The piece already stands on its target cell.
+    ``side`` is the side that moved, and ``king`` is the king's cell after the move. The piece already stands on its
+    target cell.
 
     Notes
     -----
@@ -215,11 +217,11 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
 @inlined
 def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int) -> bool:
-    """Return whether a piece that moves to an empty cell may capture something there.
+    """Return whether a piece that moves to an empty cell may capture something with this move.
 
-    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. There are two
-    exceptions: for an attacker that arrives next to the king, and for any attacker while the king is on the castle, the
-    result is always true. ``king`` is the king's cell after the move.
+    The piece need not have moved yet, because its captures do not depend on the cell that it leaves. In two cases the
+    result is always true, even if nothing is captured: for an attacker that arrives next to the king, and for any
+    attacker while the king is on the castle. ``king`` is the king's cell after the move.
     """
     if side == 1 and (king == rules.castle or rules.facing[king * rules.cells + target] != 0):
         return True
@@ -231,21 +233,24 @@ def may_capture(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
 @inlined
 def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> bool:
-    """Return whether an attacker that has just arrived on a cell, and already stands there, captures the king."""
+    """Return whether an attacker that has just arrived on a cell captures the king.
+
+    The attacker must already be on the board.
+    """
     facing = I64(rules.facing[king * rules.cells + cell])
     return facing != 0 and (I64(rules.king_falls[king * 16 + attackers_beside(rules, board, king)]) & facing) != 0
 
 
 @inlined
 def king_capture(rules: Tables, board: BoardArray) -> int:
-    """Return a move by which black, if it were to move, would capture the king, or `NO_MOVE`.
+    """Return a move with which black would capture the king if it were black's turn, or `NO_MOVE`.
 
-    The result is exact. No slide leads from one neighbour of the king to another, so the attackers already beside the
-    king stay there.
+    The result is exact. No slide leads from one cell next to the king to another such cell, so the attackers that are
+    already beside the king remain there when another attacker arrives.
 
     Notes
     -----
-    O(N): at most four calls of `slides_onto`.
+    O(N): at most four calls to `slides_onto`.
     """
     king = king_of(rules, board)
     sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])
@@ -262,7 +267,7 @@ def king_capture(rules: Tables, board: BoardArray) -> int:
 
 @inlined
 def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
-    """Return the pair of masks of the escape cells to which the king could slide."""
+    """Return the escape cells to which the king could slide, as a pair of masks."""
     row, column = king_slides(rules, board, king)
     rank, file = coordinates(rules, king)
     return row & I64(rules.escapes_on[rank]), column & I64(rules.escapes_on[rules.size + file])
@@ -285,10 +290,10 @@ def _nearest(targets: int, place: int) -> tuple[int, int]:
 
 @inlined
 def escape_ways(rules: Tables, board: BoardArray, king: int) -> tuple[int, int, int, int]:
-    """Return the king's paths to the nearest escapes in the west, east, south and north.
+    """Return the king's paths to the nearest escapes to the west, east, south and north.
 
-    Each path is a mask of places on the king's row or column, including the escape. The mask is 0 if there is no
-    escape in that direction.
+    Each path is a mask of places on the king's row or column, including the escape. The mask is 0 if the king can reach
+    no escape in that direction.
     """
     rank, file = coordinates(rules, king)
     row, column = escape_targets(rules, board, king)
@@ -343,5 +348,5 @@ def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
 
 @inlined
 def winner_of(outcome: int) -> int:
-    """Return the winner for the outcome code of a decided position: 0 for white, 1 for black."""
+    """Return the winner of a decided position, given its outcome code: 0 for white, 1 for black."""
     return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, EXIT_FORT) else I64(1)

@@ -1,11 +1,11 @@
-"""Canonical form of a position: the image under a symmetry group that has the least packing.
+"""The canonical form of a position: its image with the least packing under a symmetry group.
 
 Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
-first. For each cell of the king, a table lists the images that remain to be compared. For most positions only one
-remains. Otherwise the defenders are compared next, and then the attackers.
+first. For each cell of the king, a table lists the images that remain to be compared. For most positions, only one
+image remains. Otherwise the defenders are compared next, and then the attackers.
 
-For each content of a row, a table stores its images under all elements of the group side by side,
-so that a few wide loads compute all images of a board together.
+For each possible content of a row, a table stores the images of the row under all elements of the group side by side. A
+few wide loads are therefore enough to compute all images of a board together.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ class ImageTables(NamedTuple):
     Attributes
     ----------
     rows : ndarray of uint64, shape (N, 2**N, 2, 8)
-        Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the board:
-        one word for the low 64 cells and one for the remaining cells. On wide boards the second axis has length 1 and
-        the table is unused, because their images are computed cell by cell.
+        Image of a row under each element, indexed by the row's rank and content. Each image is a mask of the board: one
+        word for the low 64 cells and one for the remaining cells. On wide boards, the second axis has length 1 and the
+        table is unused, because images are computed cell by cell.
     kings : ndarray of uint8, on wide boards uint16, shape (C, 8)
         Image of each cell under each element.
     candidates : ndarray of uint8, shape (C,)
-        Mask, for each cell, of the elements that map the cell to its least image.
+        For each cell, the mask of the elements that map the cell to its least image.
     """
 
     rows: NDArray[np.uint64]
@@ -76,9 +76,9 @@ def image_tables(group: tuple[Symmetry, ...], size: int) -> ImageTables:
 
 @inlined
 def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint64) -> None:
-    """Write a value into a position from bit ``start`` on.
+    """Write a value into a packed position, starting at bit ``start``.
 
-    The bits must be clear before, and no bit of the value may lie beyond the last word.
+    These bits must be clear before the call, and no bit of the value may lie beyond the last word.
     """
     word, shift = start >> 6, start & 63
     words[word] |= value << U64(shift)
@@ -88,7 +88,7 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the table entries of the non-empty rows of a board, and return their number.
+    """Write the indices of the table entries for the non-empty rows of a board, and return their number.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 def _one_image(
     rows: NDArray[np.uint64], entries: NDArray[np.int64], count: int, number: int, out: NDArray[np.uint64]
 ) -> None:
-    """Return one of the eight images of a board, combined from its table entries."""
+    """Write one of the eight images of a board, combined from the table entries of its rows."""
     low, high = U64(0), U64(0)
     for index in range(count):
         low |= rows[(entries[index] << 4) + number]
@@ -172,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position. If the king's cell leaves a single element of the group, only one image is computed.
-    Otherwise all eight images are computed together.
+    O(N) for each position. If the king's cell leaves only one candidate among the elements of the group, only one image
+    is computed. Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

@@ -1,7 +1,7 @@
-"""Sets of cells in kernels: pairs of 64-bit words, the first for the cells below 64 and the second for the rest.
+"""Sets of cells for kernels. A set is a pair of 64-bit words: one for the cells below 64 and one for the rest.
 
-A set holds up to 128 cells, enough for every board except the wide ones (`tablut.engine.layout`). All functions are
-inlined and take a few instructions each.
+A set can hold 128 cells, which is enough for all boards except the wide boards (`tablut.engine.layout`). All functions
+are inlined and take a few instructions each.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def shifted_down(cells: Cells, count: int) -> Cells:
 
 @inlined
 def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: Cells) -> tuple[np.uint64, int]:
-    """Return the rank of a set of cells among the cells that are not taken, and the number of its cells."""
+    """Return the rank of a set of cells among the cells that are not taken, and the number of cells in the set."""
     rank, count = U64(0), I64(0)
     bits = cells[0]
     while bits != U64(0):

@@ -39,7 +39,7 @@ FEWEST_AROUND = 4
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
-"""Whether a rule set has shieldwalls, encirclement or exit forts. Kernels decide this at compile time."""
+"""Whether a rule set has shieldwalls, encirclement or exit forts. This is decided when a kernel is compiled."""
 
 
 # -- shieldwalls -----------------------------------------------------------------------------
@@ -83,10 +83,10 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places of an edge line on which an arriving piece captures soldiers in a shieldwall.
+    """Return the places on an edge line where an arriving piece captures soldiers by a shieldwall.
 
-    If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise
-    it arrives on the line in front of it and completes the covering pieces.
+    If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise the piece
+    arrives on the line in front of the edge line, where it is the last of the covering pieces.
     """
     own, front = _wall_pieces(distant, board, line, side, king), _front_line(distant, line)
     enemy = own_pieces(line_of(board, line), side ^ 1)
@@ -147,7 +147,7 @@ def with_shieldwalls(
         else:
             column = taken
         if bracket:
-            # A neighbour captured in both ways is recorded once, among the shieldwall captures.
+            # A neighbour captured in both ways is recorded only once, among the shieldwall captures.
             beside = ((taken << 1) >> place) & 5
             captures &= ~(beside if along == 0 else beside << 1)
     return captures | edge_captures(row, column)
@@ -155,7 +155,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Add to the mask of each line the places on which an arriving piece of a side may capture a shieldwall."""
+    """Add to each line's mask the places on which an arriving piece of a side may complete a shieldwall capture."""
     if not is_far(distant):
         return
     size = distant.size
@@ -167,7 +167,7 @@ def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threa
         place = I64(1)
         while place < size - 1:
             count = _run_up(enemy, place)
-            # A row of pieces that begins in the corner cannot be bracketed on that side.
+            # A row of pieces that begins in the corner cannot be bracketed at that end.
             if count >= 2 and (enemy >> (place - 1)) & 1 == 0:
                 low, high = place - 1, place + count
                 lacks = ((1 << high) - (2 << low)) & ~covering
@@ -203,7 +203,7 @@ def _beside_row(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
 def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
     """Return a set shifted one cell north, and the same set shifted one cell south.
 
-    Cells of the set that is shifted north may lie beyond the board.
+    Some cells of the set that is shifted north may lie beyond the board.
     """
     return shifted_up(cells, distant.size), shifted_down(cells, distant.size)
 
@@ -228,7 +228,10 @@ def _flooded(distant: DistantTables, cells: Cells, within: Cells) -> Cells:
 
 @inlined
 def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
-    """Return whether white is encircled: no path through empty and white cells leads from a white piece to the edge."""
+    """Return whether white is encircled.
+
+    White is encircled if no path through empty cells and white pieces leads from a white piece to the edge.
+    """
     if count_of(distant, board, 1) < FEWEST_AROUND:
         return False
     free = without(set_at(distant.sets, ALL), _cells_of(distant, board, I64(1)))
@@ -246,7 +249,7 @@ def _is_encircled(distant: DistantTables, board: BoardArray) -> bool:
 def _is_shut_in(distant: DistantTables, board: BoardArray) -> bool:
     """Return whether white is encircled on a wide board.
 
-    Unlike the flood fill of `_is_encircled`, this one sweeps up and down the board row by row.
+    Unlike the flood fill in `_is_encircled`, the flood fill in this function sweeps up and down the board row by row.
     """
     last = distant.size - 1
     within = np.zeros(distant.size, dtype=np.int64)
@@ -291,7 +294,7 @@ def may_part(distant: DistantTables, board: BoardArray, cell: int) -> bool:
 
 @inlined
 def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
-    """Return the cells between two opposite neighbours, one in the first set and the other in the second."""
+    """Return the cells that have two opposite neighbours, one in the first set and the other in the second."""
     east, west = _beside_row(distant, cells)
     other_east, other_west = _beside_row(distant, others)
     north, south = _beside_column(distant, cells)
@@ -302,9 +305,9 @@ def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
 
 @apart
 def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men`` if the last one arrives on ``closing``.
+    """Return whether black has enough attackers to occupy the cells ``men``, with the last one arriving in ``closing``.
 
-    Each connected part of the cells that attackers can reach is counted separately.
+    The attackers are counted separately for each connected part of the cells that they can reach.
     """
     attackers = _cells_of(distant, board, I64(1))
     stand = meet(reach, set_at(distant.sets, STAND))
@@ -324,7 +327,7 @@ def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cel
 
 @apart
 def _flanked_by_count(distant: DistantTables, board: BoardArray, reach: Cells, alive: Cells) -> Cells:
-    """Return the soldiers that the attackers can flank, considering their number and the cells that they can reach."""
+    """Return the soldiers that black can flank, given the number of attackers and the cells that they can reach."""
     found, anvils = (U64(0), U64(0)), set_at(distant.sets, ANVIL)
     for cell in range(distant.size * distant.size):
         if not has_cell(alive, cell):
@@ -347,7 +350,7 @@ def _flanked_by_count(distant: DistantTables, board: BoardArray, reach: Cells, a
 
 @inlined
 def _can_wall(distant: DistantTables, board: BoardArray, reach: Cells, fronts: Cells, near: int, far: int) -> bool:
-    """Return whether there are enough attackers on the board to bracket an edge row between two of its cells."""
+    """Return whether black has enough attackers to capture a row on the edge between the cells ``near`` and ``far``."""
     ends = set_at(distant.sets, ENDS)
     for held in range(3):
         # The attackers occupy both ends, or only one end if the other is a corner.
@@ -368,7 +371,7 @@ def _can_wall(distant: DistantTables, board: BoardArray, reach: Cells, fronts: C
 
 @apart
 def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells) -> Cells:
-    """Return the wall cells of a fort that attackers could capture by shieldwalls, given the cells that they reach."""
+    """Return the cells of a fort's wall that attackers could capture by shieldwalls, given the cells in their reach."""
     stand = meet(reach, set_at(distant.sets, STAND))
     ends = join(stand, set_at(distant.sets, ENDS))
     size, last = distant.size, distant.size - 1
@@ -401,7 +404,7 @@ def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells
 
 @inlined
 def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
-    """Return whether the king stands in an exit fort, by the definition in docs/rules.md."""
+    """Return whether the king stands in an exit fort, as defined in docs/rules.md."""
     reach, white = _cells_of(distant, board, I64(1)), _cells_of(distant, board, I64(0))
     wall = without(white, bit_of(king))
     free = without(set_at(distant.sets, ALL), join(reach, white))
@@ -432,7 +435,7 @@ def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
 
 @apart
 def ends_afar(distant: DistantTables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether black has encircled white, if ``side`` is 1, or whether the king stands in a fort, otherwise.
+    """Return whether black has encircled white (for ``side`` 1) or the king stands in an exit fort (for ``side`` 0).
 
     `tablut.engine.attacks.wins_afar` checks the other conditions of these wins.
     """

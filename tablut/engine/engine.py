@@ -82,28 +82,28 @@ def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
 # -- `Engine`: methods that allocate memory and validate arguments before they call the kernels of one variant
 
 
-# A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards over 11×11 (see `tablut.engine.layout`).
+# A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards larger than 11×11 (see `tablut.engine.layout`).
 # Bulk operations take and return arrays of words.
 
 
 _LETTERS = ".bwK"
 _ROW = 64
-"""Items reserved for the board of each thread: at least 256 bytes, so that no two boards share a cache line."""
+"""Number of array items reserved for a thread's board: at least 256 bytes, so no two boards share a cache line."""
 
 
 class LeafStatistics(NamedTuple):
-    """Statistics of the last plies of an applied perft.
+    """Statistics of the last plies of a perft that makes every move (an *applied* perft).
 
     Attributes
     ----------
     nodes : int
         Number of move sequences.
     captured : int
-        Soldiers captured by the last plies.
+        Number of soldiers captured by the last plies.
     key_sum : int
-        Sum modulo 2**64 of the Zobrist keys after the last plies.
+        Sum of the Zobrist keys after the last plies, modulo 2**64.
     outcomes : dict
-        Number of sequences, keyed by the outcome of the last ply. Outcomes that did not occur are omitted.
+        Number of sequences, keyed by the outcome of the last ply. Outcomes that do not occur are omitted.
     """
 
     nodes: int
@@ -136,7 +136,7 @@ class BoardEngine:
         return board
 
     def cells(self, board: BoardArray) -> tuple[str, str]:
-        """Return the letters of the cells and the side to move of a board array; the inverse of `board`."""
+        """Return the letters of the cells and the side to move of a board array. This is the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
@@ -151,7 +151,7 @@ class BoardEngine:
         return moves[: legal_moves(self.tables, board, moves)]
 
     def count_moves(self, board: BoardArray, side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is to move."""
+        """Return the number of legal moves of a side, whether or not it is that side's turn."""
         return int(mobility(self.tables, board, side))
 
     def make(self, board: BoardArray, move: int) -> tuple[int, int]:
@@ -160,7 +160,7 @@ class BoardEngine:
         return int(undo), int(outcome)
 
     def unmake(self, board: BoardArray, undo: int) -> None:
-        """Take back the last move made on a board array in place, given its undo record."""
+        """Take back the last move made on a board array, in place, given its undo record."""
         unmake_move(self.tables, board, undo)
 
     def captured(self, undo: int) -> tuple[int, ...]:
@@ -171,7 +171,7 @@ class BoardEngine:
         """Return the Zobrist key of a board array."""
         return int(position_key(self.tables, board))
 
-    # -- perft: the number of move sequences from a board, counted or applied, with one or more threads ---
+    # -- perft: counting the move sequences from a board, with one or more threads ---
 
     def perft(self, board: BoardArray, depth: int, *, threads: int = 1) -> int:
         """Return the number of sequences of exactly ``depth`` plies from an undecided position.
@@ -183,7 +183,7 @@ class BoardEngine:
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: BoardArray, depth: int, *, threads: int = 1) -> LeafStatistics:
-        """Count the same sequences as `perft`, but make every last move, and return statistics of the last moves."""
+        """Count the same sequences as `perft`, but make the last moves too, and return statistics about them."""
         if depth < 1:
             raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
         roots = [board.copy()]
@@ -203,7 +203,10 @@ class BoardEngine:
         return LeafStatistics(sum(nodes for nodes, _ in results), int(counters[0]), int(counters[1]), outcomes)
 
     def divide(self, board: BoardArray, depth: int, *, threads: int = 1) -> dict[int, int]:
-        """Return, for each legal move, the number of sequences that begin with it. The sum is the result of `perft`."""
+        """Return, for each legal move, the number of sequences that begin with it.
+
+        The sum of these numbers is the result of `perft`.
+        """
         moves = self.legal_moves(board)
         children = self._children(board)
 
@@ -238,7 +241,7 @@ class Children(NamedTuple):
     parents : ndarray of int64, shape (m,)
         Index of each child's parent, in ascending order.
     moves : ndarray of int32, shape (m,)
-        Moves as ``from | to << 7``; for boards over 11×11 see `tablut.engine.layout`.
+        Moves as ``from | to << 7``; for boards larger than 11×11 see `tablut.engine.layout`.
     outcomes : ndarray of uint8, shape (m,)
         Outcome codes, see `tablut.rules.OUTCOMES`; 0 if the child is undecided.
     """
@@ -288,7 +291,7 @@ class Engine(BoardEngine):
         Raises
         ------
         InputError
-            If ``boards`` is of another type, dtype or shape, or if a board belongs to another game.
+            If the type, dtype or shape of ``boards`` is wrong, or if a board belongs to another game.
 
         Examples
         --------
@@ -310,7 +313,7 @@ class Engine(BoardEngine):
         return words
 
     def boards(self, words: NDArray[np.uint64]) -> NDArray[np.uint32]:
-        """Unpack words into board arrays; the inverse of `words`.
+        """Unpack words into board arrays. This is the inverse of `words`.
 
         Parameters
         ----------
@@ -352,7 +355,7 @@ class Engine(BoardEngine):
 
         Notes
         -----
-        The time is proportional to the number of children. The memory for all of them is allocated in one step.
+        The time is proportional to the number of children. The memory for all children is allocated in one step.
 
         Examples
         --------
@@ -378,7 +381,7 @@ class Engine(BoardEngine):
     def canonical(
         self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None
     ) -> tuple[NDArray[np.uint64], NDArray[np.uint8]]:
-        """Return the canonical form of positions under a group.
+        """Return the canonical form of each position under a group.
 
         Parameters
         ----------
@@ -418,7 +421,7 @@ class Engine(BoardEngine):
         return result, elements
 
     def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
-        """Return the size of each position's orbit, which is the number of its distinct images under a group.
+        """Return the size of each position's orbit: the number of distinct images of the position under a group.
 
         Parameters
         ----------
@@ -496,7 +499,7 @@ def engine_for(variant: Variant) -> Engine:
     Returns
     -------
     Engine
-        The engine. The 64 most recently used ones are cached.
+        The engine. The 64 most recently used engines are cached.
     """
     return Engine(variant)
 
@@ -513,7 +516,7 @@ def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
 
 
 def words_of_keys(keys: NDArray[Any]) -> NDArray[np.uint64]:
-    """Return the packed positions that were converted by `position_keys`, as words."""
+    """Convert the result of `position_keys` back to packed positions."""
     if keys.dtype == np.uint64:
         return keys[:, None]
     return keys.view(">u8").astype(np.uint64).reshape(len(keys), -1)

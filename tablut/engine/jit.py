@@ -3,19 +3,19 @@
 Kernels are compiled without bounds checks, release the GIL, and are cached on disk (`tablut.engine.kernel_cache`). The
 functions that kernels call, the *parts*, are compiled only as far as linking requires (`tablut.engine.parts`).
 Compilation time is recorded (`tablut.work.clocks`). The cache and the parts use private numba APIs, which may change in
-any release. With a version of numba other than the tested one, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
+any release. With a version of numba that has not been tested, or if ``TABLUT_PUBLIC_NUMBA`` is set, numba's public
 decorator is used instead. The results are the same, but each run compiles everything again and takes twice as long to
 do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
-updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns a ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once (with `pointer`, or with `tablut.engine.records.flat` for a whole
-record), and all functions that it calls work on pointers. A pointer does not keep its array alive, so the kernel calls
-`keep` at its end on each array that it has allocated.
+updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
+calls converts its arrays to bare pointers once, with `pointer` or, for a whole record, with
+`tablut.engine.records.flat`. All functions that it calls work on pointers. A pointer does not keep its array alive, so
+at its end the kernel calls `keep` on each array that it has allocated.
 
-Types: numba gives ``uint64 + 1`` the type int64 and accepts ``1 << 70``. Line arithmetic
-therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys)
-are converted with `U64` and are never combined with a bare literal.
+A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
+therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with
+`U64` and are never combined with a bare literal.
 """
 
 from __future__ import annotations
@@ -40,14 +40,20 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-TESTED: Final = "0.68."
-"""Prefix of the numba versions with which the private APIs are used."""
+TESTED: Final = tuple(f"0.{minor}." for minor in range(62, 69))
+"""Prefixes of the numba versions with which the private APIs are used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
 """Whether this process uses private numba APIs."""
 
 if PRIVATE:
     from tablut.engine.kernel_cache import KernelCache, attach_cache, compile_beside
     from tablut.engine.parts import dispatcher_of
+else:
+    clocks.forget_kernels(
+        "TABLUT_PUBLIC_NUMBA is set"
+        if os.environ.get("TABLUT_PUBLIC_NUMBA")
+        else f"numba {numba.__version__} is not among the tested versions ({TESTED[0]}x to {TESTED[-1]}x)"
+    )
 
 KERNELS: Final[list[Any]] = []
 """The numba dispatchers of all kernels in the modules imported so far."""
@@ -124,10 +130,10 @@ def apart(function: Function) -> Function:
 
 
 def by_type(decide: Callable[[Any], bool]) -> Any:
-    """Return a predicate for kernels that is decided at compile time, by ``decide``, from the type of its argument.
+    """Return a predicate for kernels whose value ``decide`` computes at compile time from the type of its argument.
 
     In every kernel, numba infers types and generates code even for branches that never run. A branch on this predicate
-    is removed instead, provided that the predicate's argument is an argument of the function or a field of one.
+    is removed instead, provided that the predicate's argument is an argument of the function or a field of an argument.
     """
 
     @_intrinsic  # type: ignore[untyped-decorator]
@@ -148,7 +154,7 @@ def _compiled(function: Callable[..., Any], *, whole: bool, **options: bool) -> 
     if not PRIVATE:
         return _njit(boundscheck=False, **options)(function)
     dispatcher = dispatcher_of(function, whole=whole, **options)
-    # A function without a source file (defined at a prompt) cannot be cached.
+    # A function without a source file, such as one defined at a prompt, cannot be cached.
     if Path(function.__code__.co_filename).is_file():
         attach_cache(dispatcher, function, whole=whole)
     return dispatcher
@@ -176,7 +182,7 @@ def trailing_zeros(_typing_context: Any, value: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def leading_zeros(_typing_context: Any, value: Any) -> Any:
-    """Return the number of zeros above the highest set bit of a word (LLVM's ``ctlz``). It is undefined for 0."""
+    """Return the number of zeros above the highest set bit of a word (``ctlz``). The result is undefined for 0."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         return builder.ctlz(args[0], cgutils.true_bit)
@@ -220,7 +226,7 @@ def advance(_typing_context: Any, address: Any, _items: Any) -> Any:
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def prefetch(_typing_context: Any, address: Any) -> Any:
-    """Ask the processor to prefetch the cache line at a pointer that will be read soon."""
+    """Prefetch the cache line at a pointer that will be read soon."""
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
@@ -308,7 +314,7 @@ def write_word(_typing_context: Any, address: Any, _word: Any) -> Any:
     return types.void(address, types.uint64), codegen
 
 
-# -- SplitMix64, the project's only pseudorandom number generator, in Python for stored values and in kernels for play
+# -- the pseudorandom number generator SplitMix64, in Python for stored values and in compiled code for play
 
 
 # G. L. Steele, D. Lea, C. H. Flood, Fast splittable pseudorandom number generators, OOPSLA 2014,
@@ -332,7 +338,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 @inlined
 def finalised(word: np.uint64) -> np.uint64:
-    """Mix the bits of a word by a bijection under which every input bit affects every output bit."""
+    """Mix the bits of a word with a bijection under which every input bit affects every output bit."""
     mixed = (word ^ (word >> U64(30))) * U64(_FIRST)
     mixed = (mixed ^ (mixed >> U64(27))) * U64(_SECOND)
     return U64(mixed ^ (mixed >> U64(31)))
@@ -370,7 +376,7 @@ def clock_address() -> int:
 
 
 def monotonic_ns() -> int:
-    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not be 0."""
+    """Return the time in nanoseconds on the clock that compiled code reads. `clock_address` must not return 0."""
     return time.clock_gettime_ns(CLOCK)
 
 

@@ -1,17 +1,24 @@
-"""Cache of compiled kernels on disk: one file for each kernel, checked when it is read and rebuilt if necessary.
+"""On-disk cache of compiled kernels, with one file for each kernel.
+
+A file is checked when it is read, and rebuilt if necessary.
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
-crash the process, and both files remain until someone deletes them. Here, a file begins with a magic line, the digest
-of everything from which the kernel was compiled, the length of the payload, and a digest of all of these. A file that
-does not match is ignored: the kernel is compiled again and the file replaced. Files are written under a temporary name
-and then renamed, so that concurrent or killed writers never leave a partial file. A process that compiles a kernel
-holds a lock. Another process that needs the same kernel waits for the file, because compiling the kernel again would
-take just as long and would keep a second core busy.
+crash the process, and both kinds of file remain until someone deletes them. Here, a file begins with a magic line, the
+digest of everything from which the kernel was compiled, and the length of the payload. A second digest follows, which
+covers the first digest, the length and the payload. The payload comes last. A file that does not match is ignored: the
+kernel is compiled again and the file replaced. Files are written under a temporary name and then renamed, so that
+concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a lock. Another process
+that needs the same kernel waits for the file, because compiling the kernel again would take just as long and would keep
+a second core busy.
 
-The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to
-the folder can make the program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR``
-if that is set, otherwise ``__pycache__`` next to the source, or the user's cache folder if that
-is not writable. If no folder is writable, everything works without a cache.
+The digest detects damage, not tampering: a compiled kernel is code, and anyone who can write to the folder can make the
+program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR`` if that is set, otherwise ``__pycache__``
+next to the source, or the user's cache folder if ``__pycache__`` is not writable. If no folder is writable, everything
+works without a cache.
+
+A wheel for one platform brings compiled kernels along, so that its users need not wait for the compiler. They are
+compiled for a baseline processor, and are used only where that baseline, the versions of Python, numba and llvmlite,
+and all sources agree. Otherwise the kernels are compiled as usual.
 """
 
 from __future__ import annotations
@@ -19,6 +26,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import pickle
+import platform
 import re
 import secrets
 import subprocess
@@ -32,6 +40,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import llvmlite
+import llvmlite.binding
 import numba
 import numba.core.config
 import numpy as np
@@ -55,11 +64,50 @@ _DIGEST: Final = 32
 _LENGTH: Final = 8
 _HEAD: Final = len(_MAGIC) + _DIGEST + _LENGTH + _DIGEST
 _MOST: Final = 1 << 28
-"""Maximum size of a file in bytes, a hundred times the largest kernel."""
+"""Maximum size of a file in bytes, about a hundred times the size of the largest kernel."""
 _ABANDONED: Final = 3600
 """Age in seconds after which a temporary file or a lock is considered a leftover of a killed process."""
 _PATIENCE: Final = 120.0
-"""Seconds to wait for another process that compiles the same kernel. The largest kernel takes a tenth of this time."""
+"""Time in seconds to wait for another process that is compiling the same kernel. The largest kernel takes a tenth of
+this time.
+"""
+
+
+SHIPPED: Final = Path(__file__).with_name("compiled")
+"""Folder of the kernels that come with a wheel for one platform. A checkout does not have it."""
+_X86_64_V3: Final = frozenset(
+    [
+        "avx",
+        "avx2",
+        "bmi",
+        "bmi2",
+        "cx16",
+        "f16c",
+        "fma",
+        "lzcnt",
+        "movbe",
+        "popcnt",
+        "sahf",
+        "sse4.1",
+        "sse4.2",
+        "ssse3",
+    ]
+)
+_BASELINES: Final = {
+    "x86_64": ("x86-64-v3", _X86_64_V3),
+    "amd64": ("x86-64-v3", _X86_64_V3),
+    "aarch64": ("generic", frozenset[str]()),
+    "arm64": ("generic", frozenset[str]()),
+}
+"""For each kind of processor, LLVM's name of the baseline for shipped kernels, and the features that it requires."""
+
+
+@cache
+def baseline() -> str | None:
+    """Return LLVM's name of the baseline processor for shipped kernels, or None if this processor lacks a feature."""
+    name, required = _BASELINES.get(platform.machine().lower(), ("", frozenset[str]()))
+    present = {feature for feature, has in llvmlite.binding.get_host_cpu_features().items() if has}
+    return name if name and required <= present else None
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
@@ -74,6 +122,14 @@ def unseal(key: bytes, content: bytes) -> bytes | None:
     return payload if content == seal(key, payload) else None
 
 
+def _payload(path: Path, key: bytes) -> bytes | None:
+    try:
+        content = read_bytes(path, "compiled kernel", _MOST)
+    except TablutError:
+        return None  # missing or unreadable
+    return unseal(key, content)
+
+
 def _types(sig: Any) -> tuple[str, ...]:
     return tuple(repr(argument) for argument in _arguments(sig))
 
@@ -83,7 +139,9 @@ def _arguments(sig: Any) -> tuple[Any, ...]:
 
 
 _IMPORT: Final = re.compile(r"^(?:from ([\w.]+) )?import (\([^)]*\)|[^\n#]*)", re.MULTILINE)
-"""Pattern of imports at the top level of a module. Imports for type checkers are indented and do not match."""
+"""Pattern that matches the imports at the top level of a module. Imports for type checkers are indented and do not
+match.
+"""
 _COMPILER: Final = "tablut.engine.parts"
 _OWN: Final = ("symmetry", "tablut", "counting", "retrograde", "reports")
 
@@ -93,7 +151,9 @@ _stamps: Final[dict[str, tuple[int, ...]]] = {}
 
 
 def _stamp(module: str) -> tuple[int, ...]:
-    """Return the dates, size and inode of a module's source file, which change whenever the file changes.
+    """Return the dates, size and inode of a module's source file.
+
+    At least one of these values changes whenever the file changes.
 
     Stamps are compared for equality only, because the file system's clock may differ from this machine's.
     """
@@ -103,7 +163,10 @@ def _stamp(module: str) -> tuple[int, ...]:
 
 @cache
 def _stamp_sources(module: str) -> None:
-    """Record the source stamps of a module, when its first kernel is created, and of all modules imported before it."""
+    """Record the source stamps of a module and of all the project's modules imported before it.
+
+    This function is called when the module's first kernel is created.
+    """
     for name in list(sys.modules):
         if (name == module or name.partition(".")[0] in _OWN) and name not in _stamps and _path_of(name).is_file():
             _stamps[name] = _stamp(name)
@@ -111,12 +174,12 @@ def _stamp_sources(module: str) -> None:
 
 @cache
 def source_digest(module: str, path: Path) -> str:
-    """Return the SHA-256, in hexadecimal, of all sources that a module's kernels may depend on.
+    """Return the SHA-256 digest, in hexadecimal, of all sources that a module's kernels may depend on.
 
-    These are the sources of the module and of the project's modules that it imports, directly or indirectly, because a
-    kernel inlines functions and constants from any of them. If a file has changed since this process imported it, the
-    running code may differ from the source; the digest is then random, so that no other process uses the compiled
-    kernel.
+    The digest covers the sources of the module and of the project's modules that it imports, directly or indirectly,
+    because a kernel inlines functions and constants from any of these modules. If a file has changed since this process
+    imported it, the running code may differ from the source. In that case, the digest is random, so that no other
+    process uses the compiled kernel.
     """
     digest, found = hashlib.sha256(), imported_sources(module, path)
     for name, source in sorted(found.items()):
@@ -127,7 +190,7 @@ def source_digest(module: str, path: Path) -> str:
 
 
 def imported_sources(module: str, path: Path) -> dict[str, bytes]:
-    """Return the sources of a module and of the project's modules that it imports, even indirectly, by module name."""
+    """Return the sources of a module and of the project's modules that it imports, even indirectly, keyed by name."""
     sources = {module: path.read_bytes()}
     waiting = imported_modules(sources[module].decode())
     while waiting:
@@ -158,8 +221,9 @@ def imported_modules(source: str) -> list[str]:
 def _home(name: str) -> str:
     """Return the module that defines an imported name.
 
-    If the name is itself a module, it is returned. Otherwise the module before the dot defines the name, unless it is a
-    package that re-exports the name. In that case the module from which the package takes the name is returned.
+    If the name is itself that of a module, this module is returned. Otherwise the module before the last dot defines
+    the name, unless that module is a package that re-exports the name. In that case, the module from which the package
+    takes the name is returned.
     """
     if _path_of(name).name:
         return name
@@ -175,7 +239,7 @@ def _home(name: str) -> str:
 
 @cache
 def _path_of(module: str) -> Path:
-    """Return the source file of a module, or an empty path if there is no module of that name."""
+    """Return the source file of a module, or an empty path if there is no module with that name."""
     loaded = sys.modules.get(module)
     if loaded is not None:
         return Path(loaded.__file__ or "")
@@ -187,7 +251,7 @@ def _path_of(module: str) -> Path:
 
 
 class KernelCache(FunctionCache):
-    """numba's cache of one function, with checked files and a key that covers all sources."""
+    """A numba cache of one function that checks its files and whose key covers all sources."""
 
     def __init__(self, function: Callable[..., Any], *, whole: bool) -> None:
         super().__init__(function)
@@ -208,15 +272,38 @@ class KernelCache(FunctionCache):
     def key(self, sig: Any, codegen: Any) -> bytes:
         """Return the digest of everything that a compiled version depends on."""
         _, machine, code = self._index_key(sig, codegen)
-        # The module need not import `tablut.engine.parts`, but is compiled by it.
-        sources = source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
-        text = (self.path(sig, codegen).name, machine, code, sources)
+        text = (self.path(sig, codegen).name, machine, code, self._sources())
         return hashlib.sha256(repr(text).encode()).digest()
+
+    def ship(self, sig: Any, codegen: Any, folder: Path) -> None:
+        """Copy a compiled version, which must be in the cache, to a folder of kernels for a wheel."""
+        payload = self.payload(sig, codegen)
+        if payload is None:
+            raise TablutError("it is not in the cache", subject=self.path(sig, codegen).name)
+        name, key = self._shipped(sig, codegen)
+        write_bytes(folder / name, seal(key, payload))
+
+    def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
+        """Return the file name and the key of a shipped version.
+
+        Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the version of
+        numpy or the patch level of Python.
+        """
+        versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
+        text = repr((_types(sig), codegen.magic_tuple()[0], baseline(), versions))
+        name = f"{self._impl.filename_base}.{hashlib.sha256(text.encode()).hexdigest()[:16]}.kernel"
+        whole = repr((name, text, self._index_key(sig, codegen)[2], self._sources()))
+        return name, hashlib.sha256(whole.encode()).digest()
+
+    def _sources(self) -> tuple[str, str]:
+        """Return the digests of all sources that a compiled version depends on."""
+        # The module need not import `tablut.engine.parts`, but is compiled by it.
+        return source_digest(*self._source), source_digest(_COMPILER, _path_of(_COMPILER))
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the compiled version for the given argument types, or None if it is not cached.
 
-        In the latter case the version is locked, and the caller must compile it.
+        If the version is not cached, it is locked, and the caller must compile it.
         """
         found = self._found(sig, target_context)
         if found is None:
@@ -227,7 +314,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _found(self, sig: Any, target_context: Any) -> Any:
-        """Load a version from its file, or return None if that is impossible. The loading time is recorded."""
+        """Load a version from its file, or return None if it cannot be loaded. The loading time is recorded."""
         clocks.begin(loads=True)
         found = None
         try:
@@ -237,7 +324,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire the lock of a version, waiting for other processes that compile it.
+        """Acquire the lock of a version, waiting for other processes that are compiling it.
 
         If the lock cannot be acquired, continue without it.
         """
@@ -262,13 +349,13 @@ class KernelCache(FunctionCache):
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):
-                # Processes that are already waiting have the lock file open and then find the kernel. Later ones create
-                # a new lock.
+                # Processes that are already waiting have the lock file open, and find the kernel when they acquire the
+                # lock. Later processes create a new lock file.
                 Path(lock.lock_file).unlink(missing_ok=True)
             lock.release()
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        """Save a compiled version. If that fails, print a warning, but only once per process."""
+        """Save a compiled version. If saving fails, print a warning, but only once per process."""
         clocks.begin(loads=True)
         try:
             super().save_overload(sig, data)
@@ -277,12 +364,16 @@ class KernelCache(FunctionCache):
             self.unlock(sig)
 
     def payload(self, sig: Any, codegen: Any) -> bytes | None:
-        """Return the payload of a version's file, or None if there is no intact and current file."""
-        try:
-            content = read_bytes(self.path(sig, codegen), "compiled kernel", _MOST)
-        except TablutError:
-            return None  # missing or unreadable
-        return unseal(self.key(sig, codegen), content)
+        """Return the payload of a version's file, or None if there is no intact and current file.
+
+        Without such a file in the cache, a shipped one is used, unless the user has chosen another processor.
+        """
+        payload = _payload(self.path(sig, codegen), self.key(sig, codegen))
+        chosen = _config.CPU_NAME is not None or _config.CPU_FEATURES is not None
+        if payload is None and self._whole and SHIPPED.is_dir() and baseline() and not chosen:
+            name, key = self._shipped(sig, codegen)
+            payload = _payload(SHIPPED / name, key)
+        return payload
 
     def _load_overload(self, sig: Any, target_context: Any) -> Any:
         payload = self.payload(sig, target_context.codegen())
@@ -312,10 +403,10 @@ _companions: Final[list[subprocess.Popen[bytes]]] = []
 
 
 def compile_beside(dispatcher: Any, arguments: tuple[Any, ...]) -> None:
-    """Ask another process to compile a kernel for argument types, unless it is already compiled or cached.
+    """Ask another process to compile a kernel for the given argument types, unless it is already compiled or cached.
 
-    Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled
-    waits for its lock. If the other process fails, this process compiles the kernel itself.
+    Meanwhile this process can compile other kernels. A process that needs a kernel or part that is being compiled waits
+    until its lock is released. If the other process fails, this process compiles the kernel itself.
     """
     if (dispatcher, arguments) in _requested or not isinstance(dispatcher._cache, KernelCache):
         return
@@ -368,7 +459,10 @@ def attach_cache(dispatcher: Any, function: Callable[..., Any], *, whole: bool) 
 
 @cache
 def _sweep(folder: Path) -> None:
-    """Remove the temporary files and locks of killed processes, once per process."""
+    """Remove the temporary files and locks that killed processes have left behind.
+
+    The folder is searched only once per process.
+    """
     for path in [*folder.glob(".*.kernel.*.tmp"), *folder.glob(".*.kernel.lock")]:
         try:
             if time.time() - path.stat().st_mtime > _ABANDONED:

@@ -93,7 +93,7 @@ def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    O(N): about 2N table look-ups. O(pieces) on a wide board.
+    O(N): about 2N table look-ups. On a wide board, O(pieces).
     """
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board))
@@ -144,9 +144,9 @@ def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
 def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return their number.
 
-    Moves are ordered by rank and file of the moving piece. For each piece, the targets along the row come before the
-    targets along the column; both are in ascending order. ``moves`` must have space for four entries per cell of the
-    board, because at most four pieces can slide to an empty cell.
+    Moves are ordered by the rank and then the file of the moving piece. For each piece, the targets along the row come
+    before the targets along the column; both are in ascending order. ``moves`` must have space for four entries per
+    cell of the board, because at most four pieces can slide to an empty cell.
 
     Notes
     -----
@@ -269,7 +269,7 @@ def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
 
 @inlined
 def captured_key(rules: Tables, side: int, target: int, captures: int) -> np.uint64:
-    """Return the XOR of the Zobrist keys of the soldiers that a move of ``side`` to a target captures."""
+    """Return the XOR of the Zobrist keys of the soldiers captured by a move of ``side`` to a target cell."""
     change = U64(0)
     while captures:
         change ^= rules.keys[side * rules.cells + captured_cell(rules, target, captures)]
@@ -312,17 +312,17 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 # -- the king's immediately winning moves, for search and proof search ---------------------
 
 
-# The counterpart for black is `tablut.engine.attacks.king_capture`. Both are exact, so the search may score a
-# position as won or lost from their results.
+# The counterpart for black is `tablut.engine.attacks.king_capture`. Both functions are exact, so the search may score a
+# position as won or lost on the basis of their results.
 
 
 @called
 def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
-    """Return a move by which the king wins immediately if white is to move, or `NO_MOVE`.
+    """Return a move with which the king wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the masks of the escapes within the king's reach
     (`tablut.engine.attacks.escape_targets`). Under ``either_after_ply``, an escape loses if it leaves white without a
-    move, so each escape is made on the board to find its outcome.
+    move, so each escaping move is made on the board to find its outcome.
     """
     size = rules.size
     king = king_of(rules, board)

@@ -1,4 +1,4 @@
-"""Memory layout of boards, moves and undo records, and the functions that depend on the layout alone.
+"""Memory layout of boards, moves and undo records, and the functions that depend only on this layout.
 
 A board with N rows is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and then the
 columns, as numbered in `tablut.engine.tables`. A *place* is the index of a cell on its line. A line has its attackers
@@ -7,18 +7,18 @@ move (0 white, 1 black), the number of attackers, and the number of defenders. E
 row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it runs along a
 row or a column.
 
-A move is ``start | target << 7``. An undo record is the move with its captures in the bits above, ``| captures << 14``.
-The captures have one bit for each captured soldier: bits 0-3 stand for the directions from the target, bits 4-22 for
+A move is ``start | target << 7``. An undo record is the move combined with its captures, ``move | captures << 14``. The
+captures have one bit for each captured soldier. Bits 0-3 stand for the directions from the target. Bits 4-22 stand for
 the places of the edge row nearest to the target, and bits 23-41 for the places of the nearest edge column.
 
-Boards over 11×11 are *wide*: ``uint64[2N + 4]``, with defenders and king from bit 32 on. Their moves take 14 bits as
-well, but are encoded as ``38 * start + end``: ``end`` is the target's file if the move stays on its row, and the
-target's rank plus 19 otherwise. Kernels are compiled separately for the two layouts, which they distinguish by the
-type of the lines.
+Boards larger than 11×11 are *wide*. Wide boards have type ``uint64[2N + 4]``, and in each of their lines, the defenders
+and the king begin at bit 32. Moves on wide boards also take 14 bits, but are encoded as ``38 * start + end``. If the
+move stays on its row, ``end`` is the target's file. Otherwise, ``end`` is the target's rank plus 19. Kernels are
+compiled separately for the two layouts, which they distinguish by the type of the lines.
 
-Functions that take tables and a board are inlined into kernels. They take flat tables
-(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves`
-and `captured_cells` are meant to be called from Python.
+Functions that take tables and a board are inlined into kernels. These functions take flat tables
+(`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and `captured_cells`
+are meant to be called from Python.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import DistantTables, Tables
 
 BoardArray = NDArray[np.uint32]
-"""Array that represents a board. In a kernel, it is a pointer to the first item of such an array."""
+"""Array that represents a board. In a kernel, a board is a pointer to the first item of this array."""
 
 KING_AT: Final = 0
 SIDE_AT: Final = 1
@@ -60,7 +60,10 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the smallest integer type for cells and their number: at most 121 on a narrow board, 361 on a wide one."""
+    """Return the smallest unsigned integer type that can hold the number of cells of a board.
+
+    A narrow board has at most 121 cells, and a wide board has at most 361.
+    """
     return np.uint16 if size > NARROW else np.uint8
 
 
@@ -90,7 +93,7 @@ def soldiers_of(board: NDArray[Any], size: int) -> list[int]:
 
 
 def captured_cells(undo: int, size: int) -> tuple[int, ...]:
-    """Return, in ascending order, the cells of the soldiers whose capture an undo record contains."""
+    """Return, in ascending order, the cells of the soldiers whose captures an undo record contains."""
     target, captures = cells_of_code(undo & 0x3FFF, size)[1], undo >> 14
     row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
     cells = [target - 1, target - size, target + 1, target + size]
@@ -99,7 +102,7 @@ def captured_cells(undo: int, size: int) -> tuple[int, ...]:
 
 
 is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.uint64)
-"""Whether lines, or the content of a line, belong to a wide board. Kernels decide this at compile time."""
+"""Whether lines, or the content of a line, belong to a wide board. This is decided when a kernel is compiled."""
 
 
 @_intrinsic  # type: ignore[untyped-decorator]
@@ -221,7 +224,7 @@ def cell_on_cross(rules: Tables, centre: tuple[int, int], place: int) -> int:
 
 @inlined
 def direction_on_cross(centre: tuple[int, int], place: int) -> int:
-    """Return the direction bit that leads from the centre of a cross to the cell that one of its bits stands for."""
+    """Return the direction, as a bit, from the centre of a cross to the cell that a bit of the cross stands for."""
     rank, file = centre
     if place < _CROSS_COLUMN:
         return 1 if place < file else 4

@@ -1,8 +1,8 @@
-"""Positions packed into words: packing, unpacking, and expansion of whole arrays of positions.
+"""Packing of positions into words, unpacking, and expansion of whole arrays of positions.
 
-A position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C = N²
-cells, it consists of the following bits, from the lowest: C bits for the attackers, C bits for the defenders, the
-number of the king's cell in as few bits as possible, and one bit that is set if black is to move. On a 9×9 board this
+A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
+N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
+the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board this
 takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return ``length`` bits of a position, from bit ``start`` on, as a number."""
+    """Return ``length`` bits of a packed position, starting at bit ``start``, as a number."""
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -56,7 +56,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return ``cells`` bits of a position, from bit ``start`` on, as two words: the low 64 bits and the rest."""
+    """Return ``cells`` bits of a position, starting at bit ``start``, as two words: the low 64 bits and the rest."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -79,7 +79,7 @@ def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Write ``length`` < 32 bits of a position from bit ``start`` on. These bits must be clear before the call."""
+    """Write ``length`` < 32 bits of a position, starting at bit ``start``. The bits must be clear before the call."""
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:
@@ -88,7 +88,7 @@ def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -
 
 @inlined
 def king_width(rules: Tables) -> int:
-    """Return the number of bits in which a packed position stores the king's cell."""
+    """Return the number of bits that a packed position uses for the king's cell."""
     width = 0
     while (1 << width) < rules.cells:
         width += 1
@@ -175,7 +175,7 @@ def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
 
 @inlined
 def flip(words: NDArray[np.uint64], bit: int) -> None:
-    """Flip one bit of a position."""
+    """Flip one bit of a packed position."""
     words[bit >> 6] ^= U64(1) << U64(bit & 63)
 
 
@@ -267,7 +267,7 @@ def expand(
             undo, outcome = make(rules, board, move)
             unmake(rules, board, undo)
             child = advance(pointer(children), total * width)
-            # Unrolled, because LLVM would vectorise a loop over at most four words, which is slower.
+            # The loop over the first four words is unrolled, because LLVM would vectorise it, which is slower.
             child[0] = word[0]
             if width > 1:
                 child[1] = word[1]
@@ -280,7 +280,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On no board size does the number of the king's cell extend over two words.
+                # On every size of board, all bits of the number of the king's cell lie in the same word.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -302,7 +302,7 @@ def expand(
 # Two vector intrinsics: one computes the eight images of a board and the least of them, the other transposes a board
 
 
-# numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot know that the
+# numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot prove that the
 # accumulators and the table do not overlap. The LLVM code is generic, and LLVM lowers it to the vector instructions of
 # the machine.
 
@@ -389,8 +389,8 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
     return types.int64(rows, size, out), codegen
 
 
-# ------------------------------------------------------------------------------------------
-# Reading packed positions without compiled code, for a few positions or for their numbers of soldiers alone
+# ------------------------------------------------------------------------------------------ Reading packed positions
+# without compiled code: only the numbers of soldiers, or a single position
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -1,16 +1,17 @@
-"""Faster compilation of *parts*, the functions that kernels call: compiled only as far as linking requires.
+"""Faster compilation of *parts*, the functions that kernels call.
 
-numba assumes that Python may call any function. It therefore wraps each function for Python and for C,
-optimises it fully and generates machine code, even if the function is only ever linked into
-another one, where all of this is repeated. Here the result of compiling a part is a linked module
-on which only the cheap passes have run. The expensive passes and the generation of machine code are left
-to the kernel that contains the part. This halves the compilation time. Parts are cached on
-disk too, because kernels share most of them.
+A part is compiled only as far as linking requires.
 
-numba itself is not modified. Kernels and parts are compiled with subclasses of its dispatcher, compiler, code libraries
-and typing context. Functions of other packages are compiled as if this module did not exist. A pass before lowering
-chooses the library that receives the code. Some work gives the same result for every function, but numba repeats it
-each time; here it is done only once.
+numba assumes that Python may call any function. Therefore numba wraps each function for Python and for C, optimises it
+fully and generates machine code, even if the function is only ever linked into another function. All of this is then
+repeated for the other function. Here, compiling a part produces a linked module on which only the cheap passes have
+run. The expensive passes and the generation of machine code are left to the kernel that contains the part. This
+approach halves the compilation time. Parts are cached on disk too, because kernels share most of them.
+
+numba itself is not modified. Kernels and parts are compiled with subclasses of numba's dispatcher, compiler, code
+libraries and typing context. Functions of other packages are compiled as if this module did not exist. A pass before
+lowering chooses the library that receives the code. numba repeats some work whose result is the same for every
+function; here this work is done only once.
 """
 
 from __future__ import annotations
@@ -57,21 +58,22 @@ _UNUSED = {
     NopythonRewrites,
     WithLifting,
 }
-"""Passes that no kernel needs: closures, ``with`` blocks, inlining of Python functions, unrolling of tuples,
-array expressions, and listings of types for human readers."""
+"""Passes that no kernel needs. They handle closures, ``with`` blocks, inlining of Python functions, unrolling of
+tuples, array expressions, and listings of types for human readers.
+"""
 
 
 class _Identity(FunctionIdentity):
     """Identity of a function in numba, with a number that is unique across processes.
 
-    The number distinguishes functions of equal name and types.
+    The number distinguishes functions with the same name and types.
     """
 
     _unique_ids = count(secrets.randbits(48))
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""Common hash of all `_Flags`. The hash in numba also depends only on the names of the options, not on their values."""
+"""Common hash of all `_Flags`. numba's own hash also depends only on the names of the options, not on their values."""
 
 
 class _Flags(Flags):
@@ -122,7 +124,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """Code generator of a part. It cannot set environments, because a part has no machine code yet."""
+    """Code generator of a part, which does not set numba's environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -187,7 +189,10 @@ class _PartLibrary(JITCodeLibrary):
 
 
 class PartContext:
-    """Target context for parts that are read from a cache file. It creates libraries that are used only for linking."""
+    """Target context for parts that are read from a cache file.
+
+    The context creates libraries that are used only for linking.
+    """
 
     def __init__(self, context: Any) -> None:
         self._context = context
@@ -211,7 +216,7 @@ class PartContext:
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _DecideByType(FunctionPass):
-    """Pass that replaces each call of a `by_type` predicate by its value, so that numba removes the dead branch."""
+    """Pass that replaces each call to a `by_type` predicate with its value, so that numba removes the dead branch."""
 
     _name = "tablut_decide_by_type"
 
@@ -259,7 +264,7 @@ class _ChooseLibrary(LoweringPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _SetEnvironments(LoweringPass):
-    """Pass that sets the environments of the parts within a kernel, where numba stores their constants."""
+    """Pass that sets the environments of the parts within a kernel. numba stores constants in these environments."""
 
     _name = "tablut_set_environments"
 
@@ -276,7 +281,7 @@ class _SetEnvironments(LoweringPass):
 
 
 class _Compiler(Compiler):
-    """Compiler that omits numba's passes that no kernel needs, and includes the three passes defined above."""
+    """Compiler without the numba passes that no kernel needs, and with the three additional passes defined above."""
 
     library: type
 

@@ -55,7 +55,7 @@ LEAF_COUNTERS = 10
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies; the last ply is counted but not made.
+    """Return the number of sequences of ``depth`` >= 1 plies. The last plies are counted but not made.
 
     Notes
     -----
@@ -99,9 +99,8 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, for each line, the mask of places on which an arriving piece of a side may capture a soldier.
 
-    No capture is possible on other places, but a piece that arrives on one of these places need not capture anything.
-    There are two reasons: the castle counts as hostile wherever it may be hostile, and an unarmed king counts as a
-    soldier.
+    No capture is possible on other places. A piece that arrives on one of these places may still capture nothing: the
+    masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
 
     Notes
     -----
@@ -124,7 +123,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
 
-    In this case the cheap test `may_part` can show that a ply of black does not encircle white.
+    If so, the cheap test `may_part` can show that a ply of black does not encircle white.
     """
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 
@@ -135,8 +134,8 @@ def _apply_every_move(
 ) -> int:
     """Make every legal move, find its outcome and take it back; update the counters and return the number of moves.
 
-    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on each target in
-    turn. Captures are computed only on targets marked by `mark_threats`.
+    Work common to all moves of a piece is done once: the piece is taken off its cell and then placed on one target
+    after another. Captures are computed only on targets marked by `mark_threats`.
     """
     size = rules.size
     side, home = side_of(rules, board), king_of(rules, board)

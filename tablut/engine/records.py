@@ -1,13 +1,14 @@
 """Conversion of records of arrays for kernels, based only on the field declarations of the records.
 
-A record is a NamedTuple of integers, arrays and further records. Its declaration is the only list of its fields: `flat`
-turns every array of any record into a bare pointer, `directory` converts a record to an array of numbers and addresses,
-and `record_at` reads such an array back inside a kernel. No field is listed a second time, so two fields of the same
-type cannot be swapped by mistake.
+A record is a NamedTuple of integers, arrays and further records. The declaration of a record is the only list of its
+fields. From the declaration, `flat` turns every array of any record into a bare pointer, `directory` converts a record
+to an array of numbers and addresses, and `record_at` reads this array back inside a kernel. No field is listed a second
+time, so two fields of the same type cannot be swapped by mistake.
 
-The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of
-records item by item, millions of times in a compilation, and includes all items in the name of every function that
-takes such records. A `RecordType` is compared and named by one short name instead. The compiled code is the same.
+The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
+by item, millions of times during a compilation. It also includes all items in the name of every function that takes
+records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
+code is the same.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 _intrinsic: Any = intrinsic
 _ARRAY = re.compile(r"NDArray\[np\.(\w+)\]")
 WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2, 4)}
-"""Dtype of an array on a wide board (`tablut.engine.layout`), keyed by its declared dtype."""
+"""Dtypes of arrays on wide boards (`tablut.engine.layout`), keyed by the declared dtype."""
 
 
 @cache
@@ -40,7 +41,7 @@ def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
 
 
 def _kind(record: type, name: str, declared: Any) -> Any:
-    # With postponed evaluation of annotations, a NamedTuple stores their text.
+    # If the evaluation of annotations is postponed, a NamedTuple stores them as text.
     text = str(getattr(declared, "__forward_arg__", None) or getattr(declared, "__name__", declared))
     array = _ARRAY.fullmatch(text)
     if array is not None:
@@ -55,8 +56,8 @@ def directory(record: tuple[Any, ...]) -> Any:
     """Convert a record to an array of numbers and addresses for `record_at`.
 
     The caller must keep the arrays of the record alive. The dtype of the result is int64, or uint64 if a nested record
-    is an instance of a subclass of its declared class, so that kernels can distinguish the two cases by type. A record
-    with the wider arrays of wide boards is returned unchanged.
+    is an instance of a subclass of its declared class. Kernels can therefore distinguish the two cases by type. A
+    record with the wider arrays of wide boards is returned unchanged.
     """
     if _is_wide(record):
         return record
@@ -134,7 +135,7 @@ class _RecordModel(models.TupleModel):
 
 
 def _record(fields: list[Any], cls: type) -> Any:
-    """Return the type of a record with the given field types, for which numba has a special case if all are equal."""
+    """Return the type of a record with the given field types. numba uses a special type if they are all equal."""
     whole = types.BaseTuple.from_types(fields, cls)
     return RecordType(whole) if type(whole) is types.NamedTuple else whole
 
@@ -178,7 +179,10 @@ def flat(_typing_context: Any, record: Any) -> Any:
 
 
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
-    """Return the type of a record created by `record_at`. With ``less``, subclasses replace the declared classes."""
+    """Return the type of a record created by `record_at`.
+
+    If ``less`` is true, subclasses replace the declared classes.
+    """
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [
         types.int64

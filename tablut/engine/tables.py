@@ -1,13 +1,13 @@
 """The rules of a variant in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not read the fields of a variant. They take the rules from tables, which state which slides exist
-(`line_tables`), which cells are anvils against each side, from which sides a king is captured, and on which cells it
-wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that look beyond a
-piece's neighbours.
+Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
+exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
+which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
+that look beyond a piece's neighbours.
 
-A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Directions are bits: 1
-west, 2 south, 4 east, 8 north. The neighbouring attackers of a cell are encoded with the same bits, as a number from 0
-to 15.
+A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Each direction is one bit:
+1 for west, 2 for south, 4 for east, 8 for north. The neighbouring attackers of a cell are encoded with the same bits,
+as a number from 0 to 15.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 class DistantTables(NamedTuple):
     """Tables for the rules by which a ply affects distant cells (`tablut.engine.distant`).
 
-    They repeat some fields of `Tables`, so that functions for these rules need no other argument.
+    These tables repeat some fields of `Tables`, so that functions for the rules need no other tables.
 
     Attributes
     ----------
@@ -62,25 +62,25 @@ class DistantTables(NamedTuple):
     far : int
         1 if the rule set has at least one of these rules, else 0.
     shieldwall : int
-        0 without the rule, 1 if a shieldwall is captured by a piece arriving at one of its ends, 2 if by any
-        piece that takes part.
+        0 without the rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any piece that takes
+        part in the capture may be the last to arrive.
     encirclement : int
         1 if black wins by encirclement, else 0.
     fort : int
-        0 without the rule, 1 if white wins by an exit fort, 2 if a fort also stands where black has too few
+        0 without the rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black has too few
         attackers to break it.
     edge : ndarray of uint8, shape (C,)
         1 on the board's edge, else 0.
     ends : ndarray of uint32, shape (2N,)
-        By line, the mask of places that may replace a piece at an end of a shieldwall.
+        For each line, the mask of places that may replace a piece at an end of a shieldwall.
     pinch : ndarray of uint8, shape (512,)
         Indexed by the mask of attackers on a block of three by three cells: 1 if an attacker in the middle separates
         the open cells around it from each other, else 0. Cells beyond the edge count as open.
     sets : ndarray of uint64, shape (10, 2)
-        Sets of cells. Each set is one word for the low 64 cells and one for the remaining cells. The order is: the
-        board; its edge; all cells except the first file; all cells except the last file; royal corners; corners that
-        replace a piece at an end of a shieldwall; cells that attackers may pass; cells on which attackers may stop;
-        cells hostile to a defender; cells on which a soldier can be captured.
+        Sets of cells. Each set consists of one word for the low 64 cells and one for the remaining cells. The order is:
+        the board; its edge; all cells except the first file; all cells except the last file; royal corners; corners
+        that replace a piece at an end of a shieldwall; cells that attackers may pass; cells on which attackers may
+        stop; cells hostile to a defender; cells on which a soldier can be captured.
     """
 
     size: int
@@ -99,7 +99,7 @@ class DistantTables(NamedTuple):
 
 
 class NearTables(DistantTables):
-    """The same tables for a rule set without rules about distant cells.
+    """Tables with the fields of `DistantTables`, for a rule set without rules about distant cells.
 
     Kernels recognise the type of these tables and are compiled without the code for such rules.
     """
@@ -126,20 +126,20 @@ class Tables(NamedTuple):
     rank, file : ndarray of uint8, shape (C,)
         Coordinates of a cell.
     exposed : ndarray of uint32, shape (2N,)
-        By line, the mask of places on which a soldier can be captured. Like other masks by line, it is uint64 for wide
-        boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
+        For each line, the mask of places on which a soldier can be captured. Like the other masks of lines, it is
+        uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        By line, the mask of places whose terrain is hostile. The first index stands for the side and for the state of
-        the castle: hostile to an attacker (0 castle empty, 1 occupied) or to a defender (2 castle empty, 3 occupied,
-        4 besieged).
+        For each line, the mask of places whose terrain is hostile. The first index stands for the side and for the
+        state of the castle: hostile to an attacker (0 castle empty, 1 occupied) or to a defender (2 castle empty, 3
+        occupied, 4 besieged).
     facing : ndarray of uint8, shape (C * C,)
-        At index ``king * C + cell``: the direction from the cell to the king if they are neighbours, else 0.
+        At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
-        At index ``king * 16 + neighbouring attackers``: the directions (from attacker to king) in which a
-        neighbouring attacker that has just arrived captures the king.
+        At index ``king * 16 + neighbouring attackers``, the directions (from attacker to king) in which a neighbouring
+        attacker that has just arrived captures the king.
     capture_sides : ndarray of uint8, shape (C * 16,)
-        At index ``king * 16 + neighbouring attackers``: the sides of the king on which one more
-        attacker would capture it on arrival.
+        At index ``king * 16 + neighbouring attackers``, the sides of the king on which one more attacker would capture
+        the king on arrival.
     escapes : ndarray of uint8, shape (C,)
         1 if the king wins when it reaches the cell, else 0.
     escapes_on : ndarray of uint32, shape (2N,)
@@ -184,7 +184,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_tables(variant: Variant) -> Tables:
-    """Return the tables of a variant. They are cached, and equal variants get the same object.
+    """Return the tables of a variant. The tables are cached, and equal variants get the same object.
 
     Parameters
     ----------
@@ -319,7 +319,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
 
 
 def _sides(cell: int, size: int) -> dict[int, int]:
-    """Return the neighbours of a cell by direction."""
+    """Return the neighbours of a cell, keyed by direction."""
     rank, file = divmod(cell, size)
     found = {}
     if file > 0:
@@ -350,8 +350,8 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         beside = not regions.castles.isdisjoint(sides.values()) and rules.beside_castle == "as_on_castle"
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
-        # For capture from all four sides, terrain counts only beside the castle. For capture in line, it counts
-        # everywhere.
+        # Where the king must be surrounded on all four sides, terrain counts only beside the castle. Where attackers on
+        # two opposite sides are enough, it counts everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain
@@ -373,7 +373,7 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _words(cells: int) -> int:
-    """Return the number of words of a packed position (two bits a cell, the king's cell, and the side to move)."""
+    """Return the number of words of a packed position (two bits per cell, the king's cell, and the side to move)."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
 
 
@@ -395,23 +395,23 @@ def _words(cells: int) -> int:
 
 
 class LineTables(NamedTuple):
-    """Tables of the slides and of the numbers of moves for all lines of a board; N is its size.
+    """Tables of the slides and of the numbers of moves for all lines of a board. N is the board's size.
 
     Attributes
     ----------
     slides : ndarray of uint16, flat
-        Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
-        On wide boards uint32, with ``N`` masks in a block, indexed by place.
+        Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, the masks
+        are uint32, and a block has only ``N`` of them, indexed by place.
     attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``slides``, for each kind of mover.
     counts : ndarray of uint8, flat
-        Blocks of ``3**N`` numbers of moves; within a block, indexed by the line's content in base
-        3 (digit 1 for an attacker, 2 for a defender or the king).
+        Blocks of ``3**N`` numbers of moves. Within a block, the index is the line's content as a number in base 3
+        (digit 1 for an attacker, 2 for a defender or the king).
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``: the number of additional places to which the king can move, compared
-        with a soldier in its place.
+        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move but a
+        defender in its place could not.
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
@@ -438,7 +438,7 @@ def board_lines(variant: Variant) -> list[str]:
 
 
 def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint16]:
-    """Return the masks of places to which a mover may slide on a line, by place and occupancy.
+    """Return the masks of places to which a mover may slide along a line, indexed by place and occupancy.
 
     On a wide board, the masks are for an empty line only.
 
@@ -558,19 +558,19 @@ def _occupancies(size: int) -> NDArray[np.intp]:
 # -- Zobrist keys: one random 64-bit number for each kind of piece on each cell, and one for black to move ---
 
 
-# The numbers are outputs of SplitMix64 from a fixed seed, so that keys stored in files stay valid. Their
-# order is: attackers on the cells 0, 1, ..., then defenders, the king, and the side to move. A key is a
-# hash: different positions may share one.
+# The numbers are outputs of SplitMix64 from a fixed seed, so that keys stored in files stay valid. Their order is:
+# attackers on the cells 0, 1, ..., then defenders, the king, and the side to move. A key is a hash: different positions
+# may have the same key.
 
 
 SEED: Final = 0x7461626C75743031
-"""ASCII codes of ``tablut01``. A change of the seed invalidates all stored keys."""
+"""Seed of the Zobrist keys: the ASCII codes of ``tablut01``. Changing it invalidates all stored keys."""
 
 _MASK: Final = (1 << 64) - 1
 
 
 def zobrist_keys(cells: int, seed: int = SEED) -> tuple[NDArray[np.uint64], np.uint64]:
-    """Return the Zobrist keys of pieces on cells, and the key of black to move."""
+    """Return the Zobrist keys of pieces on cells, and the key for black to move."""
     stream = split_mix(seed)
     keys = np.array([next(stream) for _ in range(3 * cells)], dtype=np.uint64).reshape(3, cells)
     return keys, np.uint64(next(stream))

@@ -1,14 +1,14 @@
-"""Compiled generation of un-moves: all plies that can have led to a position, with their captures.
+"""Compiled generation of un-moves. An un-move is a ply that can have led to a position, with its captures.
 
-An un-move is represented by the undo record of the ply that it takes back (`tablut.engine.layout`).
-`tablut.engine.kernels.unmake` therefore applies it: the piece slides back, and captured soldiers are
-restored. `unmoves` lists the un-moves that lead to a *counted* placement (`tablut.indexing`), in which every
-piece stands on a cell allowed for its kind and no side has more soldiers than at the start.
+An un-move is represented by the undo record of the ply (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
+therefore takes the ply back: the piece slides back, and captured soldiers are restored. `unmoves` lists the un-moves
+that lead to a *counted* placement (`tablut.indexing`), in which every piece stands on a cell allowed for its kind and
+no side has more soldiers than at the start.
 
 A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing that is
-still on the board. Its path is empty now. Soldiers that it captured stood next to its target, on cells that are now
-empty and do not lie on its path. The cells from which it can have come are looked up by line, place and occupancy, like
-slides.
+still on the board. The path along which it came must be empty now. Any soldiers that the piece captured stood next to
+its target, on cells that are now empty and do not lie on its path. The cells from which a piece can have come are
+looked up by line, place and occupancy, like slides.
 
 There are two limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
 predecessor need not be reachable from the start position.
@@ -68,16 +68,16 @@ subset of at most three captures."""
 
 
 class OriginTables(NamedTuple):
-    """Tables of the cells from which pieces can have come; N is the board's size, C the number of its cells.
+    """Tables of the cells from which pieces can have come. N is the board's size.
 
     Attributes
     ----------
     attackers, defenders : int
-        Numbers of soldiers at the start. A predecessor has at most these numbers of soldiers.
+        Numbers of soldiers at the start. A predecessor cannot have more soldiers than these.
     origins : ndarray of uint16, flat
-        Blocks of ``N * 2**N`` masks; within a block, index ``place << N | occupancy``.
-        On wide boards uint32, with ``N`` masks in a block, by place on an empty line. The other masks are uint64 on
-        wide boards.
+        Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, these
+        masks are uint32, for an empty line, and a block has only ``N`` of them, indexed by place. The other masks are
+        uint64 on wide boards.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``origins``, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
@@ -99,7 +99,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables of a variant. They are cached, and equal variants get the same object."""
+    """Return the origin tables of a variant. The tables are cached, and equal variants get the same object."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -141,7 +141,7 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
-    """Return the masks of places from which a slide can have reached a place, by place and occupancy.
+    """Return the masks of places from which a slide can have reached a place, indexed by place and occupancy.
 
     The bit of the place itself in the occupancy is ignored.
     """
@@ -199,7 +199,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int,
 
 @inlined
 def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
-    """Return the directions from a cell to empty neighbours on which an opponent of ``side`` may have stood."""
+    """Return the directions from a cell to the empty neighbours on which an enemy of ``side`` may have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
     rank, file = coordinates(rules, cell)
@@ -214,7 +214,7 @@ def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: i
     sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
-    # Victims can be placed on all open sides together, because none affects the capture of another.
+    # Victims can be placed on all open sides at the same time, because none affects the capture of another.
     _toggle_sides(rules, board, cell, sides, shift)
     found = captures_at(rules, board, side, cell, king) & sides
     _toggle_sides(rules, board, cell, sides, shift)
@@ -254,8 +254,8 @@ def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int)
 def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int32]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must have space for ``MOST_UNMOVES * C`` entries. Nothing is written if every possible last ply would
-    have decided the game, for example by leaving a side without a move.
+    ``records`` must have space for `MOST_UNMOVES` entries for each cell of the board. Nothing is written if every
+    possible last ply would have decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):

@@ -19,7 +19,7 @@ def _lacks(error: ModuleNotFoundError) -> InputError:
 
 
 def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
-    """Return a game as a PettingZoo AEC environment.
+    """Return a PettingZoo AEC environment for games of a rule set.
 
     Parameters
     ----------
@@ -35,13 +35,13 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
         An environment with the agents ``white`` and ``black``. The rules decide which side begins. Each observation
         contains ``observation``, the planes of shape (N, N, 8), and ``action_mask``, of shape (2N²(N - 1),), both in
         the layout of `Batch`. At the end of the game, the rewards are 1 for the winner and -1 for the loser, or 0 for a
-        draw. An illegal action ends the game with the reward -1 for its agent. Copies and unpickled environments
-        continue the game independently.
+        draw. An illegal action ends the game with the reward -1 for the agent that chose it. Copies and unpickled
+        environments continue the game independently.
 
     Raises
     ------
     InputError
-        If the rule set or the render mode is unknown, or PettingZoo is not installed.
+        If the rule set or the render mode is unknown, or if PettingZoo is not installed.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
 
 
 def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
-    """Return a game as an OpenSpiel game.
+    """Return a rule set as an OpenSpiel game.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
     Raises
     ------
     InputError
-        If the rule set is unknown, ``plies`` is below 1, or OpenSpiel is not installed.
+        If the rule set is unknown, if ``plies`` is below 1, or if OpenSpiel is not installed.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """PettingZoo environment of a single game.
 
-Two agents move in turn. They observe planes and a mask of legal actions.
+Two agents move alternately. Each agent observes planes and a mask of legal actions.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board in the form that the render mode requires. In the mode ``human``, print it as text."""
+        """Return the board in the form that the render mode requires. In the mode ``human``, print the board."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")
@@ -105,14 +105,14 @@ class GameEnvironment(OrderEnforcingWrapper):  # type: ignore[misc]
 
 
 def pixels(board: Board, cell: int = 40) -> NDArray[Any]:
-    """Return an RGB image of a board in the colours of `tablut.svg`, with ``cell`` pixels for each side of a cell."""
+    """Return an RGB image of a board in the colours of `tablut.svg`. Each cell is ``cell`` pixels wide and high."""
     size = board.size
     colour = {name: tuple(bytes.fromhex(code[1:])) for name, code in svg.FILLS.items()}
     y, x = np.indices((size * cell, size * cell))
     at = (size - 1 - y // cell) * size + x // cell
     ground = np.array([colour[svg.kind_of(letter)] for letter in diagram_cells(board.variant.terrain)], dtype=np.uint8)
     picture, piece = ground[at], np.frombuffer(board.position.cells.encode(), dtype="S1")[at]
-    # Distance of each pixel from the centre of its cell, in cells.
+    # Distance of each pixel from the centre of its cell, as a fraction of the cell's size.
     up, across = (np.abs((place % cell + 0.5) / cell - 0.5) for place in (y, x))
     away, cross = np.hypot(up, across), (np.minimum(up, across) < 0.06) & (np.maximum(up, across) < 0.24)
     picture[(np.maximum(up, across) > 0.48) | ((piece != b".") & (away < 0.395))] = colour["line"]

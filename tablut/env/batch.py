@@ -1,4 +1,4 @@
-"""`Batch`, a batch of many games in parallel, with arrays as input and output.
+"""`Batch`, which plays many games in parallel, with arrays as input and output.
 
 With a batch, a learning program needs no Python loop over the games.
 """
@@ -25,7 +25,7 @@ _ROOM = 128
 
 
 class Batch:
-    """A batch of games of one rule set. Each game behaves like a `tablut.Board`.
+    """A batch of games under one rule set. Each game behaves like a `tablut.Board`.
 
     Copies and unpickled batches have separate games and random number generators. A batch must not be shared between
     threads.
@@ -53,7 +53,7 @@ class Batch:
     Raises
     ------
     InputError
-        If the rule set is unknown, the game is already over in the position, or the engine does not support the
+        If the rule set is unknown, if the game is already over in the position, or if the engine does not support the
         board.
 
     Notes
@@ -114,7 +114,7 @@ class Batch:
 
     @property
     def action_images(self) -> NDArray[np.int64]:
-        """Image of each action under each symmetry of the start. The array is read-only."""
+        """Image of each action under each symmetry of the start position. The array is read-only."""
         return self._encoding.action_images
 
     def reset(self, which: ArrayLike | None = None, *, games: ArrayLike | None = None) -> None:
@@ -130,7 +130,8 @@ class Batch:
         Raises
         ------
         InputError
-            If the mask is not one boolean for each game, if a game does not exist, or if both arguments are given.
+            If the mask does not consist of one boolean for each game, if a game does not exist, or if both arguments
+            are given.
         """
         numbers, every = np.asarray([] if games is None else games).ravel(), np.arange(len(self))
         mask = np.asarray(np.full(len(self), games is None) if which is None else which)
@@ -152,7 +153,7 @@ class Batch:
         Returns
         -------
         ndarray of bool, shape (games, actions)
-            Masks, which are all false for a game that is over.
+            One mask for each game. The mask of a game that is over is all false.
         """
         mask = np.empty((len(self), self.actions), dtype=np.bool_)
         mark_all(self._engine.tables, self._games, mask.view(np.uint8))
@@ -171,7 +172,7 @@ class Batch:
         return actions
 
     def step(self, actions: NDArray[np.integer[Any]]) -> None:
-        """Make one ply in every game that is still going on.
+        """Make one ply in every game that is still in progress.
 
         Parameters
         ----------
@@ -181,7 +182,7 @@ class Batch:
         Raises
         ------
         InputError
-            If an action is not legal. In this case no game is changed.
+            If an action is not legal. In that case, no game is changed.
         """
         actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
@@ -225,12 +226,14 @@ class Batch:
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Apply the symmetries of the start to observation planes or to per-action arrays, for data augmentation.
+        """Apply the symmetries of the start position to planes or to arrays of values for each action.
+
+        The images can be used for data augmentation.
 
         Parameters
         ----------
         array : ndarray, shape (..., N, N, planes) or (..., actions)
-            Planes in the layout of `planes`, or values for each action, such as a mask or a policy.
+            Planes in the layout of `planes`, or one value for each action, such as a mask or a policy.
 
         Returns
         -------
@@ -259,7 +262,7 @@ class Batch:
         return images
 
     def action(self, move: Move | str) -> int:
-        """Return the number of a move.
+        """Return the number of the action for a move.
 
         Parameters
         ----------
@@ -285,7 +288,7 @@ class Batch:
         return self._encoding.action(move)
 
     def move(self, action: int) -> Move:
-        """Return the move with a given number. This is the inverse of `action`.
+        """Return the move for an action. This is the inverse of `action`.
 
         Parameters
         ----------

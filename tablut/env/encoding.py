@@ -1,9 +1,9 @@
 """Numbering of actions and planes, shared by all environments.
 
-An action is a slide of a piece from one cell to another in the same row or column. Its number is
-``cell * 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are
-the other cells of its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``.
-Their names are listed in `PLANES`.
+An action is a slide of a piece from one cell to another in the same row or column. The number of an action is ``cell *
+2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places those of its
+column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The names of the planes
+are listed in `PLANES`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from tablut.variants import Variant
 PLANES: Final = "attackers", "defenders", "king", "black to move", "stood before", "castle", "camps", "escapes"
 """Names of the planes.
 
-The fourth and the fifth plane each have a single value for the whole board. The fifth is 1 if the position, with its
-side to move, occurred earlier in the game and the rules count repetitions.
+The fourth and the fifth plane each have a single value for the whole board. The fifth plane is 1 if the position, with
+its side to move, occurred earlier in the game and the rules count repetitions.
 """
 PLIES: Final = 1000
 """Default number of plies after which an OpenSpiel game is drawn."""
@@ -70,7 +70,7 @@ class Encoding:
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:
-        """Return the number of a move, which need not be legal."""
+        """Return the number of the action for a move, which need not be legal."""
         said = as_move(move, self.variant.size).move
         # A `Move` is not validated when it is created. If its squares are off the board, it may have the code of
         # another move.
@@ -80,13 +80,13 @@ class Encoding:
         return number
 
     def move(self, action: int) -> Move:
-        """Return the move with a given number. This is the inverse of `action`."""
+        """Return the move for an action. This is the inverse of `action`."""
         if not 0 <= action < len(self.codes):
             raise InputError(f"expected 0 to {len(self.codes) - 1}", subject=f"action {action}")
         return Move.from_code(int(self.codes[action]), self.variant.size)
 
     def planes(self, board: Board) -> NDArray[np.uint8]:
-        """Return the planes of a board, shape (N, N, planes)."""
+        """Return the planes of a board, with shape (N, N, planes)."""
         size, planes = self.variant.size, self.terrain.copy()
         cells = np.frombuffer(board.position.cells.encode(), dtype="S1")
         for plane, piece in enumerate((b"b", b"w", b"K")):

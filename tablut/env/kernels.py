@@ -27,17 +27,18 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""Effects of a repetition: no effect, it ends the game, or the move that causes it is illegal."""
+"""Effects of a repetition: it has no effect, it ends the game, or the move that causes it is illegal."""
 _PLANES: Final = len(PLANES)
 
 
 class Games(NamedTuple):
-    """State of G games in progress, on boards of side N with A actions.
+    """State of G games on boards of N×N cells, with A actions.
 
     Attributes
     ----------
     rule, times, limit : int
-        Effect of a repetition, number of occurrences that count as a repetition, and move limit in plies (-1: none).
+        Effect of a repetition, number of occurrences that count as a repetition, and move limit in plies (-1 if there
+        is none).
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
@@ -55,8 +56,8 @@ class Games(NamedTuple):
     earlier : ndarray of uint64, shape (G, room)
         Keys of the positions since the last capture. Older positions cannot recur.
     marks : ndarray of uint64, shape (G,)
-        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. This
-        rules out most positions that have not occurred.
+        A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
+        filter rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
         Number of earlier positions since the last capture, and number of plies of the game.
     values : ndarray of int8, shape (G,)
@@ -88,7 +89,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position with the same side to move occurred since the last capture.
+    """Return how often a position, with the same side to move, has occurred since the last capture.
 
     ``ply`` is the number of plies since that capture.
     """
@@ -130,7 +131,7 @@ def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool
 
 @inlined
 def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
-    """Make a legal move and detect the end of the game, in the same order as `tablut.board.Board.outcome`."""
+    """Make a legal move and test for the end of the game, in the same order as `tablut.board.Board.outcome`."""
     side, length = side_of(rules, board), I64(games.lengths[game])
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
     undo, outcome = make(rules, board, move)
@@ -158,7 +159,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game in progress, and return -1.
 
-    All actions are checked first. If one is illegal, no ply is made and the number of its game is returned.
+    All actions are checked first. If an action is illegal, no ply is made and the number of its game is returned.
     """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)
@@ -187,7 +188,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
             board, action = advance(games.boards, game * board_items(rules.size)), I64(0)
             while True:
                 # Rejection sampling is used instead of move generation. About one action in twenty is legal, and most
-                # illegal actions are rejected early, because no piece of the side stands on their cell.
+                # illegal actions are rejected early, because no piece of the side to move stands on their start cell.
                 action = random_below(advance(games.random, game), games.actions)
                 if _allowed(rules, games, game, board, I64(games.codes[action])):
                     break

@@ -94,7 +94,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
         return self.board.ply >= self.get_game().max_game_length() or self.board.outcome() is not None
 
     def returns(self) -> list[float]:
-        """Return the returns of both players: 1 and -1 after a win, otherwise 0."""
+        """Return the score of each player: 1 for the winner, -1 for the loser, 0 in a draw or an unfinished game."""
         outcome = self.board.outcome()
         winner = None if outcome is None else outcome.winner
         return [0.0 if winner is None else 1.0 if side == winner else -1.0 for side in SIDES]

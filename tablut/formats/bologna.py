@@ -3,19 +3,19 @@
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, and column 0 is file a. The empty
 castle is written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
 
-Each message is sent as its length in bytes (four bytes, big-endian), followed by the message in UTF-8.
+Each message consists of its length in bytes (four bytes, big-endian) and the text in UTF-8.
 
-The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with date and source, followed by a line
-with level and message. Dates and levels are in the language of the machine. The messages themselves are always in
-Italian and have hardly changed over the years, so the reader uses only the messages:
+The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with the date and the source is followed
+by a line with the level and the message. Dates and levels are in the language of the machine. The messages themselves
+are always in Italian and have hardly changed over the years, so the reader uses only the messages:
 
-- ``Players:`` with the names, preceded by ``White:`` in some years;
+- ``Players:`` and the names, which ``White:`` precedes in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or on the next line;
 - ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals or omit the turn (``null``);
-- ``Pedina bianca rimossa in: d5``, a capture, repeated in some years;
+- ``Pedina bianca rimossa in: d5``, a capture, which is written twice in some years;
 - ``Mossa …``, ``Giocatore …`` and similar messages: the preceding move was rejected.
 
-A move counts only if it is followed by the state after the move. Boards of 7×7 are written without line breaks.
+A move counts only if it is followed by the state after the move. A 7×7 board is written without line breaks.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class BolognaState:
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position of the state. Once the game is over, the caller must give the side to move."""
+        """Return the position of the state. Once the game is over, the caller must specify the side to move."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(
@@ -126,7 +126,7 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 
 
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
-    """Parse a move, and the side that claims to make it, from a client's JSON.
+    """Parse a client's JSON for a move, and return the move with the side that claims to make it.
 
     Squares may be in either case and ``turn`` may be missing, because real clients differ in both.
     """
@@ -158,7 +158,7 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON. White space becomes single spaces, and long names are cut."""
+    """Parse the name of a player from a client's JSON. Collapse white space, and truncate long names."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")
@@ -166,7 +166,7 @@ def read_name(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a player in the server's shortened form, at most ten letters and digits."""
+    """Return the name of a player in the server's shortened form, which has at most ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 
@@ -193,15 +193,15 @@ def _json_value(text: str, what: str) -> Any:
 # -- frames: messages preceded by their length ---------------------------------------------
 
 
-# A message is returned when all of its bytes have arrived. Messages that exceed a limit are refused, so that a sender
-# cannot exhaust the memory of the reader.
+# A message is returned when all of its bytes have arrived. Messages that exceed a limit are rejected, so that a sender
+# cannot exhaust the reader's memory.
 
 
 MOST_BYTES: Final = 16 << 10
-"""Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000."""
+"""Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000 bytes."""
 
 PORTS: Final = {"w": 5800, "b": 5801}
-"""Ports of the competition's server for each side."""
+"""The port of the competition server for each side."""
 
 _PREFIX = 4
 
@@ -229,7 +229,7 @@ class FrameReader:
 
     @property
     def held(self) -> int:
-        """Number of bytes that have not been returned in a message yet."""
+        """Number of received bytes that have not been returned in a message yet."""
         return len(self._held)
 
     @property
@@ -285,7 +285,7 @@ def looks_like_log(text: str) -> bool:
 
 
 def _source(line: str) -> tuple[str, str] | None:
-    """Return the date and the game from a line that names the source of the next message, or None for other lines."""
+    """Return the date and the game named on a line before a message, or None for any other line."""
     words = line.rsplit(None, 2)
     if len(words) != 3 or len(line) > 300 or _METHOD.fullmatch(words[2]) is None:
         return None
@@ -294,7 +294,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """Text of a log, with access to its lines."""
+    """The text of a log, with access by line number."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -303,7 +303,7 @@ class _Log:
         self._last_source = next(sources, -1)
 
     def number(self, place: int) -> int:
-        """Return the number of the line that contains a place in the text, counted from 0."""
+        """Return the number of the line, counted from 0, that contains a given place in the text."""
         return bisect_left(self._ends, place)
 
     def line(self, number: int) -> str:
@@ -314,7 +314,7 @@ class _Log:
         return self.text[start : self._ends[number] if number < len(self._ends) else len(self.text)]
 
     def goes_on_after(self, place: int) -> bool:
-        """Return whether another message follows a place in the text."""
+        """Return whether another message follows a given place in the text."""
         return self._last_source > self.number(place)
 
 
@@ -357,7 +357,7 @@ class _LoggedGame:
     moves: list[MoveText] = field(default_factory=list)
     positions: list[Position] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    # The last requested move that is not followed by a state yet: its match in the log, and the names of its squares.
+    # The last requested move, if no state has followed it yet: its match in the log, and the names of its squares.
     pending: tuple[re.Match[str], str, str] | None = None
     removed: set[str] = field(default_factory=set)
     game: str | None = None
@@ -515,7 +515,7 @@ def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 class LogWriter:
-    r"""Writer of a game log in the server's format, message by message. `read_log` can read the log."""
+    r"""Writer that produces a game log in the server's format, message by message. `read_log` can read such logs."""
 
     def __init__(self, game: str = "AshtonTablut", clock: Callable[[], datetime] = datetime.now) -> None:
         self._source = _PACKAGE + game

@@ -1,7 +1,7 @@
 """Contents of a game record, independent of the format of the file.
 
-The contents of a record are not trusted until they are checked. Its moves, captures, positions and result are checked
-against the rules by `tablut.replay`, not here.
+A record may contain errors. Its moves, captures, positions and result are checked against the rules by
+`tablut.replay`, not here.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ RECORD_BYTES: Final = 8 << 20
 
 
 class NoRulesError(InputError):
-    """Error for a record that names no rule set, if the caller has not given a rule set either."""
+    """Error for a record that names no rule set, raised if the caller has not given a rule set either."""
 
 
 @brief
 @dataclass(frozen=True, slots=True)
 class GameRecord:
-    """Game as described by its record. All readers of records return this class.
+    """A game as its record describes it. All readers of records return this class.
 
     Attributes
     ----------
@@ -44,9 +44,9 @@ class GameRecord:
     result : {'white', 'black', 'draw'} or None
         Claimed result of the game, or None if the record claims no result.
     positions : tuple of Position, or None
-        Positions after each move if the record contains all of them, else None.
+        The position after each move if the record contains all of these positions, else None.
     notes : tuple of str
-        Descriptions of contents that the reader left out, one line each: variations, rejected moves, further games.
+        Descriptions of contents that the reader left out, such as variations, rejected moves or further games.
     warnings : tuple of str
         Warnings that the reader used rules given by the caller instead of the rules in the record.
     comments : mapping of int to str
@@ -81,7 +81,7 @@ class GameRecord:
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
     """Return the first position of a game, or None if it is the start position of the rules.
 
-    `InputError` is raised if the position has another board size than the rules.
+    Raise `InputError` if the board size of the position is not that of the rules.
     """
     if start is not None and start.size != rules.size:
         raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
@@ -89,22 +89,22 @@ def start_under(start: Position | None, rules: Variant, what: str) -> Position |
 
 
 def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
-    """Return a warning if a record was read under rules other than its own, otherwise an empty tuple."""
+    """Return a tuple with a warning if a record was read under rules other than its own, else an empty tuple."""
     if own is None or given is None or own.same_game(given):
         return ()
     return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)
 
 
 def further_games(count: int) -> str:
-    """Return a note about the further games of a file, which are not read."""
+    """Return a note about the further games in a file, which are not read."""
     return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
 
 
-# -- comments of a record, found in linear time --------------------------------------------
+# -- search for the comments in a record, in linear time -----------------------------------
 
 
 def commented(text: str, begin: str, end: str, what: str) -> Iterator[tuple[str, str]]:
-    """Yield each piece of text between comments, together with the comment after it. Comments do not nest."""
+    """Yield each piece of text between comments, together with the comment that follows it. Comments do not nest."""
     place = 0
     while (opened := text.find(begin, place)) >= 0:
         closed = text.find(end, opened)

@@ -1,6 +1,6 @@
-"""Native record format of the toolkit: tags in brackets, numbered moves with comments and marks, and the result.
+"""The toolkit's own record format: tags in brackets, numbered moves with comments and marks, and the result.
 
-Most PGN files of the same structure can also be read.
+Most PGN files with this structure can also be read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tablut.work.progress import plural
 #
 # ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
 # record under a user's rules also contains the digest of these rules in a tag ``Rules-SHA256``. To read the record,
-# the rules must be given, and they must have this digest. Instead of ``Variant``, a record may spell out its rules in
+# the user must supply rules with this digest. Instead of ``Variant``, a record may spell out its rules in
 # OpenTafl's notation, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result.
 # Comments are enclosed in braces. In tags and comments, ``\n``, ``\"``, ``\\``, ``\{``, ``\}`` and ``\uXXXX`` represent
 # characters that are not allowed there.
@@ -66,13 +66,13 @@ def looks_like_native(text: str) -> bool:
 
 @dataclass
 class _NativeGame:
-    """Parts of the first game of a text."""
+    """The parts of the first game in a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
-    """Words of the moves, each with its line number."""
+    """The words that describe moves, each with its line number."""
     numbered: int = -1
-    """Number of moves before the last move number."""
+    """Number of moves that precede the last move number."""
     result: str | None = None
     comments: dict[int, str] = field(default_factory=dict)
     marks: dict[int, str] = field(default_factory=dict)
@@ -254,7 +254,7 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
 
 
 def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
-    """Return the result from the end of a record or from its tag. The two must not contradict each other."""
+    """Return the result given at the end of a record or in its tag. The two must not contradict each other."""
     sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
     known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
@@ -277,7 +277,7 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 def write_record(record: GameRecord) -> str:
     """Return the text of a record in the native format of the toolkit.
 
-    The format cannot represent the positions after each move or notes, so these are left out.
+    The format cannot represent notes or the positions after each move, so these are left out.
 
     Parameters
     ----------

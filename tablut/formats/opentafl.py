@@ -7,9 +7,9 @@ attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal 
 included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions published there look
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
-A record begins with tags ``[name:value]``, of which ``rules`` is required. After the tags, each turn has a line with
-its number, from 1, and two moves. A comment in brackets may follow; ``|`` separates the parts of the comment on the two
-moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
+A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, each turn has a line with its
+number, from 1, and two moves. A comment in brackets may follow, in which ``|`` separates the comments on the two moves.
+Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from tablut.work.progress import plural
 _LETTERS = {"t": "b", "T": "w", "K": "K"}
 _PIECES = {ours: theirs for theirs, ours in _LETTERS.items()}
 _READ = _LETTERS | {"A": "b", "D": "w"}
-"""Letters that are read: the letters of OpenTafl and of hnefatafl.org. The strings are otherwise the same."""
+"""Letters that the reader accepts: those of OpenTafl and those of hnefatafl.org."""
 _OTHERS = {
     "n": "knights",
     "N": "knights",
@@ -130,7 +130,7 @@ _RESIGNS = "---"
 
 def looks_like_otg(text: str) -> bool:
     r"""Return whether a text is an OpenTafl record rather than another kind of record."""
-    return _TAG_LINE.match(text.lstrip()) is not None  # a truncated tag also counts
+    return _TAG_LINE.match(text.lstrip()) is not None  # a truncated tag also counts as one
 
 
 def read_game(text: str, variant: Variant | None = None) -> GameRecord:
@@ -256,13 +256,13 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 # A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The meaning of the keys and
 # their defaults follow the notation specification and the sources of https://github.com/jslater89/OpenTafl (the latest
-# version of each). Rules that no rule field can express are rejected, and one
-# message lists all of them.
+# version of each). A string is rejected if no rule field can express some of its rules, and one
+# message lists all of these.
 #
 # In four cases it is not enough to copy a value:
 #
-# - Without corners, no corner can close a shieldwall. If the king escapes at the edge, it never stands in a fort. In
-#   these cases the rule is left out.
+# - If there are no corners, the rule that corners close a shieldwall is left out. If the king escapes at the edge, the
+#   rule on exit forts is left out, because the king is never in a fort.
 # - OpenTafl decides the game at the third occurrence of a position. A draw at the second occurrence is written as a
 #   draw at the third, because the values of positions are the same.
 # - Pieces may stop only on cells that they may pass, and may neither stop on nor pass cells that they may not re-enter.
@@ -402,7 +402,7 @@ class _Rules:
         self.refused.append(f"{rule} ({shown if len(shown) <= 80 and shown.isprintable() else excerpt(shown)})")
 
     def pieces(self, *keys: str) -> set[str]:
-        """Return the letters of attacker, defender and king that occur in all of the given keys."""
+        """Return the letters of attacker, defender and king that occur in the values of all given keys."""
         return set("tTK").intersection(*(self.keys[key] for key in keys))
 
     def cells(self, key: str, default: set[int]) -> set[int]:
@@ -425,7 +425,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """Corner cells that belong to a complete block of 2×2 corner cells in a corner of the board."""
+        """The corner cells that form complete blocks of 2×2 cells in the corners of the board."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
@@ -541,8 +541,8 @@ def _king(rules: _Rules) -> dict[str, Any]:
         return armed | {"elsewhere": "four" if rules.keys["ks"] in "sy" else "two"}
     match rules.keys["ks"]:
         case "c":
-            # A strong king on the throne must be surrounded on four sides. Beside the throne, the other three sides
-            # suffice.
+            # A strong king on the throne must be surrounded on four sides. Beside the throne, attackers on the other
+            # three sides are enough.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
@@ -601,7 +601,7 @@ def write_rules(variant: Variant) -> str:
 
 
 def begun_at(rules: str, start: Position) -> str:
-    """Return a rules string of `write_rules` with another start position."""
+    """Return a rules string written by `write_rules`, with its start position replaced."""
     rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
     return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 

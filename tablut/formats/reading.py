@@ -1,9 +1,9 @@
 """Readers for positions and for moves, which recognise the notations of all supported programs.
 
-The notation can be recognised from the text alone. JSON begins with a brace, and an OpenTafl string with a slash; the
-letters a, d and k are the pieces of a FEN; five numbers are a move of McGill's server. No text fits two notations, so
-the readers never have to guess. If a text fits no notation, or if a part is missing, the error message describes the
-expected form.
+The notation can be recognised from the text alone. For example, JSON begins with a brace and an OpenTafl string with a
+slash. A FEN writes the pieces as a, d and k. A move of McGill's server consists of five numbers. No text fits two
+notations, so the readers never have to guess. If a text fits no notation, or if a part is missing, the error message
+describes the expected form.
 
 The short notations are defined at the end of this module:
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @runtime_checkable
 class BoardLike(Protocol):
-    """The part of `tablut.board.Board` used by modules that `board` itself imports."""
+    """The part of `tablut.board.Board` that is used by the modules that `board` itself imports."""
 
     @property
     def variant(self) -> Variant:
@@ -65,7 +65,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
 
-    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, the two must agree.
+    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, it must be the same.
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
@@ -116,7 +116,7 @@ def looks_like_position(text: str) -> bool:
 
 
 def read_move(text: str, size: int) -> MoveText:
-    """Parse a move in the notation of the toolkit, OpenTafl, a Bologna client (JSON), Berkeley or McGill."""
+    """Parse a move in the notation of the toolkit, OpenTafl, Bologna's clients (JSON), Berkeley or McGill."""
     text = text_value("move", text).strip()
     if len(text) > _MOST:
         raise InputError("is longer than any move", subject=f"move {excerpt(text)}")
@@ -163,7 +163,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> MoveText:
-    """Convert a move or a text to a move with its side, as if read from a text."""
+    """Convert a move or a text to a `MoveText`; a move that is not a text names no side and no captures."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):
@@ -182,7 +182,7 @@ _MCGILL_PLAYERS: Final[tuple[Side, Side]] = ("b", "w")
 
 
 def read_fen(text: str, size: int) -> Position:
-    """Return the position from the FEN of another program.
+    """Parse a position from the FEN of another program.
 
     The error message for a board of another size shows the position in the toolkit's letters.
     """
@@ -202,7 +202,7 @@ def write_fen_move(move: Move) -> str:
 
 
 def read_berkeley(text: str, size: int = 9) -> Move:
-    """Parse a move from its short text in the notation of Berkeley's course."""
+    """Parse a move from its text in the notation of Berkeley's course."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _BERKELEY.fullmatch(text)
     if found is None:
@@ -219,7 +219,7 @@ def read_berkeley(text: str, size: int = 9) -> Move:
 
 
 def write_berkeley(move: Move) -> str:
-    """Return the short text of a move in the notation of Berkeley's course; the inverse of `read_berkeley`."""
+    """Return the text of a move in the notation of Berkeley's course; the inverse of `read_berkeley`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
         raise InputError("is not along a rank or file, as Berkeley's notation requires", subject=f"move {str(move)!r}")
@@ -227,7 +227,7 @@ def write_berkeley(move: Move) -> str:
 
 
 def read_mcgill(text: str, size: int = 9) -> tuple[Move, Side]:
-    """Parse a move, and the side that makes it, from the five numbers of McGill's notation."""
+    """Parse the five numbers of McGill's notation, and return the move with the side that makes it."""
     expected = "expected five numbers: row and column of the start, of the target, then 0 (black) or 1 (white)"
     words = text.split()
     if len(words) != 5 or not all(word.isascii() and word.isdecimal() and len(word) <= 2 for word in words):

@@ -1,8 +1,8 @@
-"""Perfect indices: bijections between integers and placements, undecided or final.
+"""Perfect indices, which are bijections between integers and undecided or final placements.
 
 `placements` numbers all placements of a variant with Python integers. `tiers` numbers the classes of placements under
 the symmetries, one tier at a time, in the order in which the solver stores them. A tier consists of all undecided
-placements with the same material. `tier_kernels` is the compiled implementation of the numbering of `tiers`.
+placements with the same material. `tier_kernels` is the compiled implementation of the numbering in `tiers`.
 """
 
 from tablut.indexing.placements import (

@@ -1,11 +1,11 @@
-"""Exact bijections between integers and placements, undecided or final: rank and unrank.
+"""Exact bijections (rank and unrank) between integers and placements, both undecided and final.
 
-The undecided placements are the placements that the bound without endgames counts, without the side to move. A tier is
-the set of all placements with the same material (attackers, defenders). The placements are ordered by tier, within a
-tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king is placed, n
-camp cells and m free cells remain, and there are C(m, d) · C(n + m − d, a) ways to place d defenders and a attackers:
-choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations are ranked
-in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
+The undecided placements are those that the bound without endgames counts. A placement does not include the side to
+move. A tier is the set of all placements with the same material (attackers, defenders). The placements are ordered by
+tier, within a tier by the king's cell, then by the defenders' cells, and finally by the attackers' cells. Once the king
+is placed, n camp cells and m free cells remain. There are then C(m, d) · C(n + m − d, a) ways to place d defenders and
+a attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
+are ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
 Ranks are Python integers, because on 9x9 they have up to 90 bits.
 """
@@ -127,7 +127,7 @@ class PlacementIndex:
 
     @cached_property
     def tiers(self) -> dict[tuple[int, int], PlacementTier]:
-        """All tiers by material, in the order of their ranks."""
+        """All tiers, keyed by material, in the order of their ranks."""
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):
@@ -142,7 +142,7 @@ class PlacementIndex:
         return sum(tier.size for tier in self.tiers.values())
 
     def ways(self, king: int, attackers: int, defenders: int) -> int:
-        """Return the number of placements with a given material and king's cell.
+        """Return the number of placements with a given material and the king on a given cell.
 
         Parameters
         ----------
@@ -176,7 +176,7 @@ class PlacementIndex:
         Raises
         ------
         InputError
-            If the placement is not a counted placement.
+            If the placement is not an undecided placement of the variant.
         """
         tier, within = self.rank_in_tier(position)
         return tier.offset + within
@@ -197,7 +197,7 @@ class PlacementIndex:
         Raises
         ------
         InputError
-            If the placement is not a counted placement.
+            If the placement is not an undecided placement of the variant.
         """
         self._check(position)
         cells = position.cells
@@ -292,7 +292,7 @@ class PlacementIndex:
             if piece != "." and cell not in allowed[piece]:
                 where = square_name(cell, variant.size)
                 raise InputError(
-                    f"has {names[piece]} on {where}, as in no undecided placement", subject=f"position '{position}'"
+                    f"has {names[piece]} on {where}, which no undecided placement has", subject=f"position '{position}'"
                 )
 
 
@@ -304,7 +304,7 @@ def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
 def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
     """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
 
-    ``free`` is the number of cells on which defenders may stand, and ``every`` is the number for attackers.
+    ``free`` is the number of cells on which defenders may stand, and ``every`` the number on which attackers may stand.
     """
     return comb(free, defenders) * comb(every - defenders, attackers)
 
@@ -329,9 +329,9 @@ def _put(
 # bounds` counts each of these placements once. An escaped king must have arrived along a line that is still empty, and
 # a captured king must match at least one capture pattern.
 #
-# Whether a placement qualifies depends only on some cells around the king, the *deciding cells*. So placements are
-# ordered by ending, king's cell, contents of the deciding cells, material, other cells of the defenders, and other
-# cells of the attackers.
+# Whether a placement qualifies depends only on some cells around the king, the *deciding cells*. Placements are
+# therefore ordered by the ending, the king's cell, the contents of the deciding cells, the material, the other cells of
+# the defenders, and the other cells of the attackers.
 
 
 Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
@@ -411,7 +411,7 @@ class EndingIndex:
 
     @cached_property
     def sizes(self) -> dict[Ending, int]:
-        """Number of final placements for each ending, 0 for endings that the rules exclude."""
+        """Number of final placements for each ending. The number is 0 for endings that the rules exclude."""
         sizes: dict[Ending, int] = dict.fromkeys(ENDINGS, 0)
         for group in self._groups:
             sizes[group.ending] += self._size(group)
@@ -505,7 +505,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_EndingGroup]:
-        """Yield the groups for a king's cell.
+        """Yield the groups in which the king stands on a given cell.
 
         There is one group for every way to fill the deciding cells that ``admits`` accepts.
         """

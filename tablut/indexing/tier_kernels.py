@@ -116,10 +116,10 @@ def row_of(
 ) -> tuple[int, int, int]:
     """Return the first entry of the row for a king's cell and row soldiers, and the elements that lead to the row.
 
-    The first result is -1 if there is no such row. The second result is one element of the group that maps king and row
-    soldiers to the row's representative. The images of the row soldiers under it are left in ``scratch``. The third
-    result is the set of nontrivial elements that keep the representative. Composed with the second result, they give
-    all other elements that lead to the representative.
+    The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
+    the row soldiers to the row's representative. The images of the row soldiers under this element are left in
+    ``scratch``. The third result is the set of nontrivial elements that fix the representative. Composed with the
+    second result, these elements give all other elements that lead to the representative.
     """
     square = index.square
     at = row_at(index, tier, king, row_cells, scratch)
@@ -242,7 +242,7 @@ def rank_boards(
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
-    """Write the number of the tier and the entry of each position. Either is -1 if it does not exist."""
+    """Write the number of the tier and the entry of each position. Either number is -1 if there is none."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)

@@ -1,8 +1,8 @@
 """The tables that kernels use to index tiers up to symmetry and to read stored values.
 
-They contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also defines
-rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of several
-tiers, because captures lead from one tier to another.
+The tables contain the index of `tablut.indexing.tiers` in a form for compiled code. `tablut.indexing.tiers` also
+defines rows, columns and entries. An *element* is an element of the symmetry group. One record contains the tables of
+several tiers, because captures lead from one tier to another.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
-"""Upper limit of the binomial coefficients that are added up to ranks. `tier_tables` checks that no rank reaches it."""
+"""Cap on the binomial coefficients from which ranks are computed. `tier_tables` checks that no rank reaches it."""
 
 
 # -- combinations in the combinatorial number system, as ascending lists of places ----------
@@ -71,8 +71,8 @@ def unrank_places(
 def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
     """Replace a combination with the next one, without changing the places before index ``first``.
 
-    From index ``first`` on, the first place that can move up moves up by one, and the places before it return to their
-    lowest positions. After the last combination, the result is not a valid combination.
+    The first place at or after index ``first`` that can move up moves up by one. The places between index ``first`` and
+    this place return to their lowest positions. After the last combination, the result is not a valid combination.
     """
     k = I64(first)
     while k + 1 < count and places[k] + 1 == places[k + 1]:
@@ -108,7 +108,7 @@ class SquareTables(NamedTuple):
     king : ndarray of int16, shape (C,)
         For each cell, the number of its orbit, or -1 if the king of an undecided position cannot stand on the cell.
     to_king : ndarray of uint8, shape (C,)
-        For each king's cell, the element that maps it to the representative of its orbit.
+        For each cell of the king, the element that maps the cell to the representative of its orbit.
     representative : ndarray of uint8, shape (K,)
         The representative cell of each orbit.
     king_place : ndarray of int16, shape (K,)
@@ -131,7 +131,7 @@ class SquareTables(NamedTuple):
 
 
 class TierNumbers(NamedTuple):
-    """Sizes and offsets of T tiers, and of their parts for the K orbits of the king.
+    """Sizes and offsets of T tiers, and of their parts for the K orbits of the king's cells.
 
     Attributes
     ----------
@@ -177,10 +177,10 @@ class TierNumbers(NamedTuple):
 class RowTables(NamedTuple):
     """The rows of all tiers, in two pairs of arrays.
 
-    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. They contain the
-    row of the combination's class (or -1), and the element that maps the combination to its representative.
-    ``combination`` and ``residual`` are indexed by row. They contain the representative, and the set of elements that
-    keep it.
+    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. These arrays
+    contain the row of the combination's class (or -1), and the element that maps the combination to its representative.
+    ``combination`` and ``residual`` are indexed by row. These arrays contain the representative, and the set of
+    elements that fix it.
     """
 
     number: NDArray[np.int32]
@@ -200,7 +200,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Build the tables of the tiers with the given materials. The default group is all symmetries of the rules."""
+    """Build the tables of the tiers with the given materials. The default is to use all symmetries."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -241,7 +241,7 @@ def _square_tables(variant: Variant, orbits: KingOrbits, most: int) -> SquareTab
     to_king = np.zeros(cells, dtype=np.uint8)
     for cell, orbit in orbits.orbit.items():
         king[cell], to_king[cell] = orbit, orbits.element[cell]
-    # Larger binomial coefficients are capped. No rank of these tiers is that large.
+    # Larger binomial coefficients are capped at the limit, which no rank of these tiers reaches.
     binomial = np.array([[min(comb(n, k), _LIMIT) for k in range(most)] for n in range(cells + 1)], dtype=np.int64)
     return SquareTables(
         cells=cells,
@@ -325,7 +325,7 @@ def _classify(
         for k in range(men):
             numbers[k] = k
         for combination in range(row.shape[1]):
-            # The identity, element 0, keeps every combination.
+            # The identity, element 0, fixes every combination.
             least, by, keeps = I64(combination), I64(0), I64(1)
             for k in range(men):
                 if square.spot[offset + numbers[k]] == square.representative[king]:

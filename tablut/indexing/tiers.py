@@ -1,22 +1,22 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
-A tier is the set of all undecided placements with the same material. Its index is built like the index of
-`tablut.indexing.placements`, but numbers classes:
+A tier is the set of all undecided placements with the same material. The index of a tier is built like the index of
+`tablut.indexing.placements`, but it numbers classes:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
-  that keep it there (its stabiliser) are then applied to the soldiers.
+  that fix this cell (its stabiliser) are then applied to the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there are no defenders. Their
-  combinations fall into classes under the king's stabiliser. Each class is represented by its least
-  combination. The representatives are numbered; they are the *rows*.
+  combinations fall into classes under the king's stabiliser. Each class is represented by its least combination. These
+  representatives, which are numbered, are the *rows*.
 * The *column soldiers* (the attackers, if there are defenders) stand on any combination of the remaining
   cells. These combinations are the *columns*.
 
 An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
-*residual* group is not trivial), some classes occur in several columns. The entry with the least column belongs to the
+*residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the
 class. The other entries are *aliases*: `rank` never returns them. All other classes have exactly one entry.
 
-This module is the plain version, written with Python integers and numpy. It is used to probe single positions.
-`tablut.indexing.tier_kernels` is the compiled version.
+This module is the plain version, written with Python integers and numpy. This version is used to probe single
+positions. `tablut.indexing.tier_kernels` is the compiled version.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class KingOrbits(NamedTuple):
     """The orbits of the king's cells under a group.
 
     ``orbit`` maps a cell to the number of its orbit. ``element`` maps a cell to the number of the group element that
-    maps it to the representative of its orbit. ``stabilisers`` contains the elements that keep each representative.
+    maps it to the representative of its orbit. ``stabilisers`` contains the elements that fix each representative.
     """
 
     group: tuple[Symmetry, ...]
@@ -76,8 +76,8 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
 """Image of each cell under one element.
 
-An image is given by two numbers: its number among the row soldiers' cells, and its number among the column soldiers'
-cells. A number is -1 if the image is not one of these cells.
+An image is given by two numbers: the number of the image among the row soldiers' cells, and its number among the column
+soldiers' cells. A number is -1 if the image is not one of these cells.
 """
 
 
@@ -117,7 +117,7 @@ class TierIndex:
 
     @cached_property
     def widths(self) -> tuple[int, ...]:
-        """Number of columns in a row, for each orbit of the king."""
+        """Number of columns in a row, for each orbit of the king's cell."""
         return tuple(
             comb(len(self.column_cells) - (king in self.column_cells) - self.row_men, self.column_men)
             if self.column_men
@@ -127,7 +127,7 @@ class TierIndex:
 
     @cached_property
     def representatives(self) -> NDArray[np.bool_]:
-        """Whether each combination of the row soldiers is the least of its class, for each orbit of the king.
+        """Whether each combination of the row soldiers is the least of its class, for each orbit of the king's cell.
 
         The shape is (K, L) for K orbits and L combinations.
         """
@@ -139,7 +139,7 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """`representatives` as bits, the lowest first, with shape (K, B). Each orbit is padded to a multiple of 64."""
+        """`representatives` as bits, the lowest first, with shape (K, B). Each orbit takes a multiple of 64 bits."""
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
@@ -152,13 +152,13 @@ class TierIndex:
 
     @cached_property
     def _before(self) -> NDArray[np.int32]:
-        """Number of rows before each word of bits, for each orbit of the king."""
+        """Number of rows before each word of bits, for each orbit of the king's cell."""
         counts = np.bitwise_count(self._words)
         return np.cumsum(counts, axis=1, dtype=np.int32) - counts
 
     @cached_property
     def offsets(self) -> tuple[int, ...]:
-        """First entry of each orbit of the king, followed by the number of all entries."""
+        """First entry of each orbit of the king's cell, followed by the total number of entries."""
         counts = np.bitwise_count(self._words).sum(axis=1, dtype=np.int64)
         return tuple(accumulate(map(mul, counts.tolist(), self.widths), initial=0))
 
@@ -169,7 +169,10 @@ class TierIndex:
 
     @cached_property
     def positions(self) -> int:
-        """Number of placements with this material, without reduction by symmetry. The bound sums it over all tiers."""
+        """Number of placements with this material, without reduction by symmetry.
+
+        The bound is the sum of these numbers over all tiers.
+        """
         index = PlacementIndex(self.variant)
         return sum(index.ways(king, self.attackers, self.defenders) for king in self.kings.orbit)
 
@@ -180,14 +183,14 @@ class TierIndex:
             raise InputError(f"is not of tier {self.attackers}v{self.defenders}", subject=f"position '{position}'")
         entry = self.entry(cells)
         if entry is None:
-            raise InputError(f"is no undecided placement of {self.variant.name}", subject=f"position '{position}'")
+            raise InputError(f"is not an undecided placement of {self.variant.name}", subject=f"position '{position}'")
         return entry
 
     def entry(self, cells: str) -> int | None:
         """Return the entry of a placement with this material, or None if the placement is not undecided.
 
-        Tables of images are built once for each king's cell. The number of a row is found by counting bits, using the
-        counts stored for each 64-bit word.
+        Tables of images are built once for each cell on which the king may stand. The number of a row is found by
+        counting bits, using the counts stored for each 64-bit word.
         """
         king = cells.find("K")
         number = self.kings.orbit.get(king)
@@ -323,7 +326,7 @@ def _find(cells: str, letter: str) -> list[int]:
 def tier_index(
     variant: Variant, attackers: int, defenders: int, group: tuple[Symmetry, ...] | None = None
 ) -> TierIndex:
-    """Return the index of a tier. The default group is all symmetries of the rules.
+    """Return the index of a tier. By default, the group consists of all symmetries of the rules.
 
     The 256 most recently used indices are cached.
     """

@@ -9,13 +9,13 @@ code       an unsigned integer, as stored   2 d               2 d + 1           
 item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d + 1)  below `DECIDED`
 =========  ===============================  ================  =====================  ==================
 
-d is the distance in plies to the end of the game under best play. It is at least 1 for a win. It is 0 for a loss in
-which the side to move has no legal move. A position is *unforced* if neither side can force a win. It is then a draw,
-or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open* until the solver
-has found its value. `MISSING` is the value of a position that no table covers.
+d is the distance in plies to the end of the game under best play. The distance is at least 1 for a win, and 0 for a
+loss in which the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
+position is a draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open*
+until the solver has found its value. `MISSING` is the value of a position that no table covers.
 
-The functions for codes and items accept numbers or arrays. They do not need numba.
-`tablut.indexing.tier_tables` compiles them for use in kernels.
+The functions for codes and items accept numbers or arrays, and do not need numba. `tablut.indexing.tier_tables`
+compiles these functions for use in kernels.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ _CODE: Final = DECIDED - 1
 CAPTURES: Final = 0x4000
 """Flag of an open item whose position has capturing moves. A loss may then take longer than quiet moves suggest."""
 SAFE: Final = 0x2000
-"""Flag of an open item whose position has a capture that is known not to lose, so it cannot be lost."""
+"""Flag of an open item whose position has a capture that is known not to lose, so the position cannot be lost."""
 COUNTER: Final = 0x1FFF
-"""Mask of the other bits of an open item: the number of quiet moves that are not yet known to lose."""
+"""Mask of the other bits of an open item, which hold the number of quiet moves that are not yet known to lose."""
 ALIAS: Final = 0x7FFF
 """Item of an alias; see `tablut.indexing.tiers`."""
 ALIAS_CODE: Final = 0xFFFF
@@ -76,7 +76,7 @@ def a_ply_earlier(value: int) -> int:
 
 
 def within_limit(value: int, plies_left: int | None) -> int:
-    """Return a value under a move limit. It becomes 0 if the win or loss takes more plies than are left."""
+    """Return a value under a move limit: 0 if the win or loss takes more plies than are left, else the value itself."""
     plies = value if value > 0 else -value - 1
     return 0 if value and plies_left is not None and plies > plies_left else value
 
@@ -105,7 +105,7 @@ def plies_of(code: Any) -> Any:
 
 
 def is_loss(code: Any) -> Any:
-    """Return whether a code or a decided item is a loss. If not, it is a win or unforced."""
+    """Return whether a code or a decided item is a loss, rather than a win or an unforced result."""
     return code & 1 != 0
 
 

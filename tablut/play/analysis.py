@@ -1,4 +1,4 @@
-"""Analysis of games by search, tablebases and proofs, with grades of the moves, comments and diagrams."""
+"""Analysis of games by search, tablebases and proof search, with graded moves, comments and diagrams."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 @brief
 class Insight(NamedTuple):
-    """Result of the analysis of a position, for the side to move.
+    """Result of analysing a position, from the point of view of the side to move.
 
     Attributes
     ----------
@@ -81,20 +81,20 @@ class Insight(NamedTuple):
 
 
 class Analyst:
-    """Analyser of positions of one variant, by search, tablebase and proof search.
+    """Analyser that examines the positions of one variant with a search, a tablebase and a proof search.
 
     Parameters
     ----------
     variant : Variant
         Rule set.
     limits : SearchLimits
-        Limits of the search of each position.
+        Limits for the search of each position.
     proof_nodes : int
-        Node limit of the proof search for each position, or 0 for no proof search.
+        Node limit for the proof search of each position, or 0 for no proof search.
     tablebase : Path or str, optional
-        Tablebase to probe. By default, the tables that ship with the packages.
+        Tablebase to probe. By default, the tables shipped with the packages are probed.
     hash_mib, table_mib : int
-        Memory in MiB for the transposition table, and for tablebases that are probed in the search tree.
+        Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
 
     Examples
     --------
@@ -155,12 +155,15 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist. So the length of this win is not a dtm.
+            # A win found by the search is proven, but a shorter win may exist, so the length of this win is not a dtm.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
-        """Return the tablebase value, given the plies left until the move limit, or None if the tablebase lacks it."""
+        """Return the tablebase value, or None if the tablebase does not contain the position.
+
+        ``left`` is the number of plies left until the move limit, or None if there is no limit.
+        """
         if self._prober is None or not self._prober.covers(*board.position.material):
             return None
         verdict = self._prober.probe(board.position)
@@ -169,16 +172,19 @@ class Analyst:
         return found.wdl, found.dtm
 
 
-# -- a game, ply by ply: the cost of each move, the decisive error, the accuracy of both sides ---
+# -- analysis of a game, ply by ply: cost of each move, decisive error, accuracy of each side ---
 
 
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Smallest loss of expected points at which a move receives each grade."""
+"""Grades of moves, each with the smallest loss of expected points for which it is given."""
 
 OPEN: Final = GRADES[0][0]
-"""Smallest number of expected points at which a game counts as open for a side. It equals the loss of a blunder."""
+"""Smallest number of expected points with which a game still counts as open for a side.
+
+It equals the smallest loss that makes a move a blunder.
+"""
 
 
 class AnalysedPly(Result):
@@ -187,13 +193,13 @@ class AnalysedPly(Result):
     Attributes
     ----------
     ply : int
-        Number of the move, from 1.
+        Number of the move, counted from 1.
     side, move, position : str
         Side that moved, its move, and the position before the move.
     score : int
         Score before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
-        Proven value before the move for the side that made it, its distance in plies, and its source; see `Insight`.
+        Proven value before the move for the side that made it, its distance in plies, and its source. See `Insight`.
     best : list of str
         Best moves.
     line : list of str
@@ -205,7 +211,8 @@ class AnalysedPly(Result):
     missed_win : bool
         Whether a win was proved before the move but not after it.
     choice : BestMoveResult or None
-        Move that another player chose for comparison, if any. The score is None if the player reports none.
+        Move that another player chose in the same position, or None if no player was given. Its score is None if that
+        player reports no scores.
     """
 
     ply: int
@@ -252,11 +259,11 @@ class GameAnalysis(Result):
     variant, start : str
         Rule set and start position.
     players : dict of str to str or None
-        Names of the players ``white`` and ``black`` in the record.
+        Names of the players in the record, with the keys ``white`` and ``black``.
     result : str or None
         Result claimed by the record.
     outcome : str or None
-        Outcome by the rules, or None if the moves do not end the game.
+        Outcome under the rules, or None if the moves do not end the game.
     plies : list of AnalysedPly
         Analysed moves.
     first_decisive_error : DecisiveError or None
@@ -264,7 +271,7 @@ class GameAnalysis(Result):
     white, black : SideReport
         Summary of each side's moves.
     problems : list of str
-        Claims of the record that contradict the moves or the rules.
+        Claims in the record that contradict the moves or the rules.
     """
 
     variant: str
@@ -294,15 +301,16 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with the number of each ply, from 1, after the positions before and after the ply were analysed.
+        Function called with the number of each ply, counted from 1, when the positions before and after it have been
+        analysed.
     ask : callable, optional
-        Function that returns a player's choice in a position. The choice is reported with the move of the game, but is
-        not used to grade that move.
+        Function that returns a player's choice in a position. The choice is reported next to the move that was played,
+        but is not used to grade that move.
 
     Returns
     -------
     GameAnalysis
-        Analysis of the game up to the first illegal move, if there is one. ``problems`` mentions that move.
+        Analysis of the game. If a move is illegal, the analysis ends before it, and ``problems`` reports the move.
 
     Raises
     ------
@@ -324,7 +332,9 @@ def analyse(
     if not game.plies:
         raise InputError("has no legal move to analyse", subject="record")
     if not game.board.variant.same_game(analyst.variant):
-        raise InputError(f"is of {game.board.variant.name}, not of {analyst.variant.name}", subject="record")
+        raise InputError(
+            f"uses the rules of {game.board.variant.name}, not those of {analyst.variant.name}", subject="record"
+        )
     insights, choices, board = [], [], Board(game.board.variant, game.start)
     moves = game.board.move_stack
     for place in range(len(moves) + 1):
@@ -335,8 +345,8 @@ def analyse(
             choices.append(None if ask is None else ask(board))
             board.push(moves[place])
     for place in reversed(range(len(moves))):
-        # A move to a position that is lost for the opponent proves that the position before is won, but not in how many
-        # plies.
+        # If a move leads to a position that is lost for the opponent, the position before the move is proved to be won.
+        # This does not show how many plies the win takes.
         if insights[place].wdl is None and insights[place + 1].wdl == "loss":
             source = insights[place + 1].source
             insights[place] = insights[place]._replace(wdl="win", best=(moves[place],), source=source)
@@ -366,7 +376,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the insight into a position that ended a game by the rules, for the side that would be to move."""
+    """Return the `Insight` for a position in which the game is over, from the side to move's point of view."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -378,7 +388,7 @@ def _analysed(
 ) -> AnalysedPly:
     before, after = around
     best = [str(one) for one in before.best]
-    # A best move costs nothing. If the scores before and after it differ, the difference is an error of the search.
+    # A best move costs nothing. If the scores before and after it differ, the difference is a search error.
     lost = 0.0 if move in best else max(0.0, before.chance - (1 - after.chance))
     kept = after.wdl == "loss" or (after.wdl is None and move in best)
     return AnalysedPly(
@@ -400,7 +410,11 @@ def _analysed(
 
 
 def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | None) -> str | None:
-    """Return the winner by the rules, otherwise by the record, otherwise by the proven value of the last position."""
+    """Return the winner of a game, or None if there is none.
+
+    The winner is determined by the rules if they ended the game, otherwise by the result claimed in the record, and
+    otherwise by the proven value of the last position.
+    """
     if outcome is not None:
         return outcome.winner
     if claimed is not None:
@@ -409,10 +423,10 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 
 
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
-    """Return the loser's last move from a position in which the game was still open for it.
+    """Return the last move that the loser made while the game was still open for that side.
 
-    If the winner is to move, only proven values count, because an estimate adds nothing to the estimate of the
-    position after the winner's move.
+    If the winner is to move, only proven values count, because the estimate after the winner's move already contains
+    the information in an estimate before it.
     """
     if winner not in ("white", "black"):
         return None
@@ -420,7 +434,8 @@ def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: s
     for place in reversed(range(len(insights))):
         found, loser_moves = insights[place], movers[place] != winner
         if found.chance >= OPEN if loser_moves else found.wdl not in (None, "win"):
-            # If the winner had no win here, the winner's move cannot have won, so the error is the loser's next move.
+            # If the winner had no win here, the winner's move cannot have won the game. The error is then the loser's
+            # next move.
             erred = place if loser_moves else place + 1
             if erred >= len(plies):
                 return None
@@ -475,9 +490,9 @@ def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
 
 
 def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, pixels: int = 260) -> str | None:
-    """Return an SVG sheet of the positions with errors, showing the move played and a better one in each.
+    """Return an SVG sheet of the positions with errors, or None if no move was an error.
 
-    The result is None if no move was an error.
+    Each picture shows the move that was played and a better move.
     """
     shown = [ply for ply in analysis.plies if ply.grade or ply.missed_win]
     if not shown:
@@ -504,22 +519,27 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 
 @command(table=True)
 @argument("record", metavar="RECORD", help="Game record or log; - for standard input.")
-@variant_option("Rule set. [default: the one named in the record]")
+@variant_option("Rule set. [default: the rule set named in the record]")
 @bundle(
     "limits",
     SearchLimits,
-    real("--movetime", metavar="SECONDS", help="Time for each ply; 0.5 if there is no other limit."),
+    real("--movetime", metavar="SECONDS", help="Time for each ply. [default: 0.5, unless there is another limit]"),
     nodes_option,
     depth_option,
 )
-@whole("--proof-nodes", default=100_000, least=0, help="Node limit of the proof search for each ply; 0 for none.")
+@whole(
+    "--proof-nodes",
+    default=100_000,
+    least=0,
+    help="Node limit for the proof search of each position; 0 for no proof search.",
+)
 @tablebase_option
 @hash_option()
 @option(
     "--player",
     metavar="NAME",
     shell_complete=complete_player,
-    help="Player, or program:COMMAND, whose choices are shown as well; not used for grading.",
+    help="Player, or program:COMMAND, whose choices are also shown. They are not used for grading.",
 )
 @settings_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
@@ -536,11 +556,11 @@ def analyse_command(
     annotate: str | None,
     picture: str | None,
 ) -> Reply:
-    """Analyse a game: the cost of each move, missed wins, the losing move, and accuracy.
+    """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
-    Scores are for the side to move, in centi-logits, with the expected points in per cent. Wins and losses are
-    shown only if a tablebase, the proof search or the search proves them. Accuracy is the mean share of expected
-    points that a side's moves kept.
+    Scores are given in centi-logits for the side to move, followed by the expected points as a percentage. Wins and
+    losses are shown only if a tablebase, the proof search or the search proves them. Accuracy is the mean share of the
+    expected points that a side's moves preserved.
     """
     check_memory("hash", hash_mib)
     if option and player is None:
@@ -551,7 +571,7 @@ def analyse_command(
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
-        record_text(game, Path(annotate), record)  # rejects, before the analysis, a format that cannot be written
+        record_text(game, Path(annotate), record)  # reject a format that cannot be written now, not after the analysis
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
     analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib)
     with ExitStack() as held, progress("analyse") as observer:

@@ -1,4 +1,7 @@
-"""Commands ``tablut bestmove``, ``play`` and ``engine``: a single move, a game, and the engine's line protocols."""
+"""The commands ``tablut bestmove``, ``play`` and ``engine``.
+
+They choose a single move, play a game, and run the engine with a line protocol.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +29,8 @@ from tablut.variants import Variant, load_variant, variant_names
 from tablut.work.files import check_output
 from tablut.work.progress import plural
 
-# Protocol, server, terminal and screen are imported only where they are used, because a single move needs none of them.
+# The modules for the protocol, the server, the terminal and its screen are imported only where they are used, because
+# choosing a single move needs none of them.
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.play.bridges.uci import Front
@@ -38,16 +42,16 @@ if TYPE_CHECKING:
 @board_options
 @player_option
 @budget_options
-@option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move played after the position; repeatable.")
+@option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to play first; can be given several times.")
 @player_settings
 def bestmove_command(
     board: Board, player: str, budget: Budget, moves: tuple[str, ...], settings: PlayerSettings
 ) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
-    The score is for the side to move, in centi-logits: an increase of 100 multiplies the
-    odds of winning by e. The expected points follow in brackets, in per cent. A proven
-    win or loss is shown as a number of plies instead.
+    The score is given in centi-logits, from the point of view of the side to move. An increase
+    of 100 multiplies the odds of winning by e. The expected points follow in brackets, as a
+    percentage. A proven win or loss is shown as a number of plies instead.
     """
     options = settings.options()
     for text in moves:
@@ -66,21 +70,21 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
     if said := said_score(result.score, result.mate):
         console.print(f"score  {said}")
     if result.depth:
-        hits = f", {result.tbhits:,} of a tablebase" if result.tbhits else ""
+        hits = f", {result.tbhits:,} in a tablebase" if result.tbhits else ""
         played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
         console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
     if len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")
 
 
-# -- ``tablut play``: a game in the terminal, or a game on a competition server ----------
+# -- ``tablut play``: a game in the terminal or on a competition server ------------------
 
 
 _ROLES: Final[dict[str, Literal["w", "b"]]] = {"white": "w", "black": "b"}
 
 
 PlayedSide = Literal["white", "black", "both", "none"]
-"""Side, or sides, that the user plays."""
+"""Side or sides played by the user."""
 
 
 class _PlayedGame(Result):
@@ -106,7 +110,7 @@ def _played(board: Board, player: str, side: str, result: str | None, terminatio
 
 
 class _Seat(NamedTuple):
-    """Options of a player that takes part in a game on a competition server."""
+    """Options for a game on a competition server."""
 
     server: str | None
     role: str | None
@@ -116,14 +120,14 @@ class _Seat(NamedTuple):
     wait: float
 
     def settings(self, limits: SearchLimits | None) -> ClientSettings:
-        """Check the options, and return them as settings of the client."""
+        """Check the options and return them as client settings."""
         from tablut.play.competition import ClientSettings
 
         if self.role is None or self.role.lower() not in _ROLES:
             problem = "expected white or black, the side to play on the server"
             raise InputError(problem, subject=f"--role {self.role or '(none)'}")
         if self.timeout is None:
-            remedy = "give the seconds for a move, such as --timeout 60"
+            remedy = "give the server's time for a move in seconds, such as --timeout 60"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
         limits = limits or SearchLimits()
@@ -134,20 +138,30 @@ class _Seat(NamedTuple):
 @variant_option("Shipped rule set, or a TOML file. [default: ashton; bologna on a server]")
 @position_option
 @player_option
-@choice("--side", words=get_args(PlayedSide), default="white", help="Your side; none: watch the player play itself.")
+@choice(
+    "--side",
+    words=get_args(PlayedSide),
+    default="white",
+    help="Side that you play. With none, the player plays itself.",
+)
 @budget_options
-@file_option("--save", help="File for the record of the game, written when you leave it.")
+@file_option("--save", help="File for the record of the game, which is written when you leave.")
 @bundle(
     "seat",
     _Seat,
     option("--server", metavar="HOST", help="Host of a competition server to play on."),
     option("--role", metavar="white|black", help="The player's side on a server."),
-    real("--timeout", metavar="SECONDS", help="The server's time for a move; strictly enforced."),
+    real("--timeout", metavar="SECONDS", help="Server's time limit for a move, which it enforces strictly."),
     whole("--port", help="Port of the server. [default: 5800 white, 5801 black]"),
-    option("--name", default="tablut", metavar="TEXT", help="Player's name on the server, which may keep ten letters."),
+    option(
+        "--name",
+        default="tablut",
+        metavar="TEXT",
+        help="Player's name on the server, whose logs shorten it to ten letters.",
+    ),
     real("--wait", default=5.0, metavar="SECONDS", help="Time limit for connecting."),
 )
-@file_option("--write-script", metavar="DIR", help="Folder for the competition's runmyplayer.sh; write it and exit.")
+@file_option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh to this folder and exit.")
 @player_settings
 def play_command(
     variant: str | None,
@@ -162,8 +176,9 @@ def play_command(
 ) -> Reply:
     """Play a game in the terminal, or let a player play on a competition server.
 
-    In the terminal, a line is a move (e4-f4) or a command; `help` lists the commands. Piped
-    input is read line by line. On a server, the exit code is 3 if the game ends without a result.
+    In the terminal, enter a move (e4-f4) or a command on each line; `help` lists the commands.
+    Piped input is read in the same way. On a server, the exit code is 3 if the game ends without
+    a result.
     """
     options = settings.options()
     on_server = seat.server is not None or write_script is not None
@@ -211,7 +226,9 @@ def _in_terminal(
 
     if position == "-" and side != "none":
         raise InputError(
-            "standard input provides the moves", subject="--position -", remedy="give a file or the text itself"
+            "standard input is already used for the moves",
+            subject="--position -",
+            remedy="give a file or the text itself",
         )
     board = Board(rules, read_position(position, rules))
     board.outcome()  # rejects invalid positions
@@ -272,7 +289,7 @@ def _on_server(
         record = game.board.record({own: settings.name, other: "the opponent"}, game.result)
         save_record(record, save)
     outcome = None
-    with suppress(InputError):  # the server's last state may lack a captured king
+    with suppress(InputError):  # the captured king may be missing from the server's last state
         outcome = game.board.outcome()
     ended = None if outcome is None or game.result is None else outcome.termination
     result = _played(game.board, player, own.lower(), game.result, ended)
@@ -306,7 +323,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
     from tablut.play.competition import write_player_script
 
     with player_for(player, rules, options):
-        pass  # report a wrong name or option now rather than on the day of the competition
+        pass  # report a wrong name or option now, not on the day of the competition
     more = ["--player", player, "--variant", said, "--name", name, "--hash", str(options.hash_mib)]
     if options.threads != 1:
         more += ["--threads", str(options.threads)]
@@ -343,18 +360,24 @@ class _Engine(Result):
     "--protocol",
     words=("uci", "otep", "taflzero", "htp"),
     default="uci",
-    help="Protocol: like UCI, or that of OpenTafl, TaflZero or hnefatafl.org.",
+    help="Protocol: one similar to UCI, or the one used by OpenTafl, TaflZero or hnefatafl.org.",
 )
 @budget_options
 @player_settings
-@option("--line", "-l", multiple=True, metavar="TEXT", help="Line to execute instead of standard input; repeatable.")
+@option(
+    "--line",
+    "-l",
+    multiple=True,
+    metavar="TEXT",
+    help="Line to execute instead of standard input; can be given several times.",
+)
 def engine_command(
     variant: str, player: str, protocol: str, budget: Budget, settings: PlayerSettings, line: tuple[str, ...]
 ) -> Reply:
-    """Run the engine with a line protocol similar to UCI, until `quit` or the end of the input.
+    """Run the engine with a line protocol until the client sends `quit` or the input ends.
 
     The engine keeps running between moves, so rules and tables are loaded only once. With
-    --json it reads no input and lists its commands, options and players. Limits such as
+    --json, it lists its commands, options and players, and reads no input. Limits such as
     --movetime apply only to otep and htp, where they replace the protocol's clocks.
     """
     from tablut.play.protocol import COMMANDS, OPTIONS, EngineOptions, EngineSession
@@ -401,7 +424,10 @@ def _obey(engine: EngineSession | Front, lines: Iterable[str]) -> None:
 
 
 def _lines() -> Iterator[str]:
-    """Yield the lines of standard input. Of a line that is too long, yield only the start, so that it is refused."""
+    """Yield the lines of standard input.
+
+    If a line is longer than allowed, yield only a part of it that is long enough for the engine to refuse it.
+    """
     from tablut.play.protocol import LONGEST_LINE
 
     while True:

@@ -1,4 +1,4 @@
-"""Options shared by the commands that use players: the player, its settings, and its limits for a move."""
+"""Options shared by the commands that use players: the player, its settings, and its limits for each move."""
 
 from __future__ import annotations
 
@@ -20,12 +20,14 @@ player_option = option(
     help="Player: alphabeta, random, one from the literature, such as heuristic or payoff (docs/players.md), or "
     "program:COMMAND for an external program.",
 )
-nodes_option = whole("--nodes", help="Node limit for a move; repeatable.")
+nodes_option = whole("--nodes", help="Node limit for a move, which makes results repeatable.")
 depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")
 tablebase_option = option(
     "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
 )
-settings_option = option("--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; repeatable.")
+settings_option = option(
+    "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
+)
 
 
 def hash_option(default: int = 64) -> Decorator:
@@ -37,7 +39,7 @@ def hash_option(default: int = 64) -> Decorator:
 
 @dataclass(frozen=True)
 class Budget:
-    """Limits of a player for a move."""
+    """Limits for choosing a move, as given on the command line."""
 
     movetime: float | None
     nodes: int | None
@@ -46,7 +48,7 @@ class Budget:
 
     @property
     def given(self) -> SearchLimits | None:
-        """Limits that the user gave, after validation, or None if there are none."""
+        """Validated limits given by the user, or None if there are none."""
         limits = SearchLimits(self.movetime, self.nodes, self.depth, self.playouts)
         return None if limits == SearchLimits() else limits.checked()
 
@@ -56,11 +58,15 @@ class Budget:
 
 
 def budget(seconds: str = "2") -> tuple[Decorator, ...]:
-    """Return the options of a `Budget`; the default time for a move is in seconds."""
+    """Return the options of a `Budget`. Their help text shows ``seconds`` as the default time for a move."""
     return (
-        real("--movetime", metavar="SECONDS", help=f"Time for a move; {seconds} if there is no other limit."),
+        real(
+            "--movetime",
+            metavar="SECONDS",
+            help=f"Time for a move. [default: {seconds}, unless there is another limit]",
+        ),
         nodes_option,
-        whole("--playouts", help="Playouts of a Monte Carlo player for a move; repeatable."),
+        whole("--playouts", help="Playout limit of a Monte Carlo player for a move, which makes results repeatable."),
         depth_option,
     )
 
@@ -70,7 +76,7 @@ budget_options = bundle("budget", Budget, *budget())
 
 @dataclass(frozen=True)
 class PlayerSettings:
-    """Settings with which a player is created."""
+    """Settings used to create a player."""
 
     hash_mib: int
     tablebase: str | None
@@ -92,9 +98,14 @@ player_settings = bundle(
     hash_option(),
     tablebase_option,
     whole(
-        "--table-memory", "table_mib", metavar="MIB", least=0, default=512, help="Memory for tablebases in the search."
+        "--table-memory",
+        "table_mib",
+        metavar="MIB",
+        least=0,
+        default=512,
+        help="Memory for the tablebases that the search probes.",
     ),
-    threads_option("Number of search threads of alphabeta; only one is repeatable."),
+    threads_option("Number of search threads of alphabeta. Results are repeatable only with one."),
     whole("--seed", default=0, help="Random seed of the player."),
     settings_option,
 )

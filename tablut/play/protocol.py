@@ -1,7 +1,7 @@
-"""Line protocol of the engine, modelled on the Universal Chess Interface (UCI).
+"""The engine's line protocol, modelled on the Universal Chess Interface (UCI).
 
-docs/engine-protocol.md describes the protocol for authors of client programs. No input line makes the engine crash: if
-it does not understand a line, it responds with one ``info string`` line. It responds to every ``go`` with exactly one
+docs/engine-protocol.md describes the protocol for authors of client programs. No input line can crash the engine. If it
+does not understand a line, it responds with one ``info string`` line. It responds to every ``go`` with exactly one
 ``bestmove``.
 """
 
@@ -56,15 +56,15 @@ class EngineOptions(NamedTuple):
     hash : int
         Memory in MiB for the transposition table.
     tables : str
-        Folder of a tablebase, or empty for the tables that ship with the packages.
+        Folder of a tablebase, or an empty string for the tables shipped with the packages.
     table_memory : int
-        Memory in MiB for tables that are probed in the search tree.
+        Memory in MiB for the tables probed during the search.
     threads : int
-        Number of search threads, for a player that supports several.
+        Number of search threads, if the player supports several.
     seed : int
         Random seed of the player.
     settings : str
-        Settings specific to the player, in the form ``name=value`` and separated by blanks.
+        Settings specific to the player, in the form ``name=value``, separated by blanks.
     """
 
     variant: str = "ashton"
@@ -102,9 +102,9 @@ _START: Final = _Begun("startpos", ())
 class LineProtocol(ABC):
     """Base class of the engine's protocols. It executes lines and records which parts of the state were refused.
 
-    The state from which a search begins has parts, such as the rule set and the position. When a line that sets a part
-    is refused, the client may assume a state that was never set. The part then counts as missing. Until another line
-    sets this part, the engine refuses to search, because the previous state is not the one that the client assumes.
+    The state from which a search begins consists of parts, such as the rule set and the position. If a line that sets a
+    part is refused, the client may assume a state that was never set. The part then counts as missing, and the engine
+    refuses to search until another line sets it.
     """
 
     sets: ClassVar[dict[str, tuple[str, ...]]]
@@ -112,7 +112,7 @@ class LineProtocol(ABC):
 
     def __init__(self) -> None:
         self._missing: dict[str, str] = {}
-        """Parts that are missing because they were refused, oldest first, with the reasons."""
+        """Missing parts, oldest first, each with the reason why it was refused."""
 
     def handle(self, line: str) -> bool:
         """Execute a line.
@@ -120,7 +120,7 @@ class LineProtocol(ABC):
         Parameters
         ----------
         line : str
-            Line without its end. Blanks around words are ignored.
+            Line without its line ending. Blanks around words are ignored.
 
         Returns
         -------
@@ -143,7 +143,7 @@ class LineProtocol(ABC):
             self._missing.pop(part, None)
         return more
 
-    def _parts(self, command: str, rest: str) -> tuple[str, ...]:  # noqa: ARG002 (of some commands only some lines)
+    def _parts(self, command: str, rest: str) -> tuple[str, ...]:  # noqa: ARG002 (subclasses use it)
         """Return the parts of the state that a line would set."""
         return self.sets.get(command, ())
 
@@ -162,12 +162,12 @@ class LineProtocol(ABC):
 
 
 class EngineSession(LineProtocol):
-    """Session of the engine, which executes lines of the UCI-like protocol and writes its responses.
+    """Session of the engine, which executes lines of the UCI-like protocol and writes the responses.
 
     Parameters
     ----------
     write : callable
-        Function that writes a line. The line is passed without its line end. Several threads call the function, but
+        Function that writes a line. It receives the line without a line ending. Several threads call the function, but
         never at the same time.
     options : EngineOptions, optional
         Initial options.
@@ -213,11 +213,11 @@ class EngineSession(LineProtocol):
 
     @property
     def board(self) -> Board:
-        """Copy of the board, with the game played on it."""
+        """Copy of the board, including the history of the game."""
         return self._board.copy()
 
     def place(self, board: Board) -> None:
-        """Continue with the game on the given board, which may be of any variant, and stop a running search.
+        """Stop any running search and continue with the game on the given board, which may use any rule set.
 
         Parameters
         ----------
@@ -232,7 +232,7 @@ class EngineSession(LineProtocol):
     # -- lines -------------------------------------------------------------------------
 
     def _parts(self, command: str, rest: str) -> tuple[str, ...]:
-        """Return the parts of the state that a line would set. The only option that sets one is ``variant``."""
+        """Return the parts of the state that a line would set. The only option that sets any parts is ``variant``."""
         rules = command == "setoption" and "variant" in rest.lower().split()[:2]
         return ("rule set", "position") if rules else super()._parts(command, rest)
 
@@ -270,7 +270,7 @@ class EngineSession(LineProtocol):
         return True
 
     def finish(self) -> None:
-        """End the session at the end of the input: wait for a search with limits, and stop an endless one."""
+        """End the session at the end of the input. Wait for a search that has limits, but stop one that has none."""
         if self._search is not None:
             if self._search.endless:
                 self._search.stop()
@@ -282,7 +282,7 @@ class EngineSession(LineProtocol):
         Parameters
         ----------
         seconds : float
-            Time in seconds to wait for the search to end. A player that cannot be stopped may take longer.
+            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may take longer.
         """
         if self._searching() and self._search is not None:
             self._search.stop()
@@ -292,7 +292,7 @@ class EngineSession(LineProtocol):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search is running. If a search was stopped, wait for it first, because it ends soon."""
+        """Return whether a search is running. If the search has been stopped, wait for it first, since it ends soon."""
         if self._search is not None and self._search.stopped:
             self._search.wait()
         return self._searching()
@@ -316,7 +316,7 @@ class EngineSession(LineProtocol):
             if name == "player":
                 kind += "".join(f" var {player}" for player in player_names())
             self._write(one_line(f"option name {name} {kind} default {value}"))
-        self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; now {self._variant.name}")
+        self._info(f"variants: {' '.join(variant_names())}, or the path of a TOML file; current: {self._variant.name}")
         self._write("uciok")
 
     def _get_ready(self) -> None:
@@ -325,7 +325,7 @@ class EngineSession(LineProtocol):
         self._write("readyok")
 
     def _set(self, rest: str) -> None:
-        """Set an option. If it is refused, all options keep their values."""
+        """Set an option. If the value is refused, no option changes."""
         found = re.fullmatch(r"name\s+(\S+)(?:\s+value(?:\s+(.*))?)?", rest)
         if found is None:
             raise InputError("expected: setoption name NAME value VALUE", subject="setoption")
@@ -435,7 +435,7 @@ class EngineSession(LineProtocol):
         if choice is None:
             self._info(f"go: {trouble}")
         with self._lock:
-            # The client may send its next command as soon as it reads the move, so clear the flag first.
+            # The client may send its next command as soon as it reads the move, so the flag is cleared first.
             if self._search is not None:
                 self._search.running = False
             self._written(f"bestmove {'none' if choice is None else choice.move}")
@@ -448,7 +448,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _limits(words: list[str]) -> SearchLimits:
-    """Return the limits given by the words after ``go``. No words mean an endless search."""
+    """Return the limits given by the words after ``go``. If there are no words, the search is endless."""
     found: dict[str, int] = {}
     rest = iter(words)
     for word in rest:
@@ -470,21 +470,21 @@ def _limits(words: list[str]) -> SearchLimits:
     return SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts")).checked()
 
 
-# -- a search in a separate thread, which can be stopped -----------------------------------
+# -- a search that runs in a separate thread and can be stopped ----------------------------
 
 
 # A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
-# reports during its search has a method ``observe`` (see `tablut.play.players.simple`). A player without ``stop``
-# gets a time limit for an endless search. The result of a player without ``observe`` is reported at the end.
+# reports results during its search has a method ``observe`` (see `tablut.play.players.simple`). If a player has no
+# ``stop``, an endless search gets a time limit. If it has no ``observe``, its result is reported at the end.
 
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
-"""Time in seconds for an endless search by a player that cannot be stopped."""
+"""Time limit in seconds for an endless search by a player that cannot be stopped."""
 _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 
 
 class RunningSearch:
-    """Search in a separate thread. Without limits, only `stop` ends it."""
+    """Search in a separate thread. A search without limits runs until `stop` is called."""
 
     def __init__(
         self,
@@ -498,7 +498,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the move is still outstanding. `EngineSession` clears this flag just before it writes the move."""
+        """Whether the move is still to be written. `EngineSession` clears this flag just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
@@ -515,14 +515,14 @@ class RunningSearch:
         return self._stopped.is_set()
 
     def stop(self) -> None:
-        """End the search immediately. The thread of the search then writes the move."""
+        """End the search immediately. The search thread then writes the move."""
         self._stopped.set()
         with self._ending:
             if self._stop is not None and not self._done:
                 self._stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the search has ended and its move is written, but at most for the given time in seconds."""
+        """Wait until the search has ended and its move has been written, but at most for the given time in seconds."""
         self._thread.join(seconds)
 
     def _run(self, board: Board, limits: SearchLimits) -> None:

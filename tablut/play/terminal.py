@@ -1,4 +1,4 @@
-"""Game in the terminal, with commands and moves read from a person or a pipe."""
+"""A game in the terminal, with moves and commands entered by a person or read from a pipe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _LONGEST: Final = 10_000
 
 
 class LineReader:
-    """Reader of lines from standard input, with a prompt."""
+    """Reader that prompts for lines and reads them from standard input."""
 
     def __init__(self, live: Live) -> None:
         self._live = live
@@ -41,7 +41,7 @@ class LineReader:
                 import readline  # noqa: F401
 
     def ask(self, prompt: str) -> str | None:
-        """Return the next line without its end, or None at the end of the input."""
+        """Prompt for a line and return it without its line ending, or return None at the end of the input."""
         try:
             if self._typed:
                 return input(prompt).strip()
@@ -61,15 +61,15 @@ class LineReader:
 # -- the game ------------------------------------------------------------------------------
 
 
-# A line is a command or a move, in any notation that the toolkit reads. The response to any other line and to an
-# illegal move is one line that lists the possibilities.
+# Each line is a command, or a move in any notation that the toolkit reads. If the line is neither, or if the move is
+# illegal, the response is one line that explains what is possible.
 
 
 COMMANDS: Final = {
     "moves": "list the legal moves",
-    "undo": "take your last move back",
+    "undo": "take back your last move",
     "hint": "have the engine suggest a move",
-    "eval": "have the engine judge the position",
+    "eval": "have the engine evaluate the position",
     "table": "show the tablebase values of the position and its moves",
     "board": "draw the board again",
     "position": "print the position as text",
@@ -90,7 +90,7 @@ class TerminalSettings(NamedTuple):
     players : dict of Player or None
         Players by colour, with None for a person.
     name : str
-        Name that is displayed for the players.
+        Name displayed for the players.
     limits : SearchLimits
         Limits of the players for each move.
     advice : SearchLimits
@@ -110,14 +110,14 @@ class TerminalSettings(NamedTuple):
 
 
 class GameEnd(NamedTuple):
-    """End of a game in the terminal.
+    """Ending of a game in the terminal.
 
     Attributes
     ----------
     result : {'white', 'black', 'draw'} or None
         Winner or ``draw``, or None if the game is not over.
     termination : str or None
-        Termination of the outcome, or ``resigned``.
+        Termination defined by the rules, or ``resigned``.
     """
 
     result: GameResult | None
@@ -142,7 +142,7 @@ class TerminalGame:
     settings : TerminalSettings
         Players and their limits.
     live : Live
-        Output.
+        Output to the terminal.
     ask : callable
         Function that takes a prompt and returns a line, or None at the end of the input.
     """
@@ -158,14 +158,14 @@ class TerminalGame:
 
     @property
     def ending(self) -> GameEnd:
-        """Current end of the game. Its result is None while the game is not over."""
+        """Ending of the game. Its result is None while the game is in progress."""
         if self._resigned is not None:
             return GameEnd("black" if self._resigned == "white" else "white", "resigned")
         outcome = self.board.outcome()
         return GameEnd(None, None) if outcome is None else GameEnd(outcome.winner or "draw", outcome.termination)
 
     def tags(self) -> dict[str, str]:
-        """Return the tags of the game's record, which name the players of both sides."""
+        """Return the tags of the game's record, which name both players."""
         players = self._settings.players
         return {
             colour.capitalize(): "a person" if players[colour] is None else self._settings.name
@@ -193,7 +193,7 @@ class TerminalGame:
         Returns
         -------
         GameEnd
-            End of the game.
+            Ending of the game.
         """
         people = None in self._settings.players.values()
         self._draw()
@@ -235,7 +235,7 @@ class TerminalGame:
             try:
                 self._obey(word, line)
             except UncompiledError as error:
-                # If the kernels cannot be compiled, there are no hints, but the game continues.
+                # If the kernels cannot be compiled, the game continues without hints.
                 self._live.print(str(error))
         elif word:
             self._try_move(line)
@@ -255,7 +255,7 @@ class TerminalGame:
         try:
             board.push_text(text)
         except IllegalMoveError as error:
-            # The move is legal, but the text names the wrong side or wrong captures.
+            # The move is legal, but the text names the wrong side or the wrong captures.
             self._live.print(str(error))
             return
         self._draw()
@@ -330,7 +330,7 @@ class TerminalGame:
             self._draw()
             return
         players = self._settings.players
-        # Go back to a turn of a person. This also takes back a player's reply.
+        # Go back to the person's last turn. This also takes back the player's reply.
         back = 1
         turn: SideName = "black" if board.turn == "white" else "white"
         while back < board.ply and players[turn] is not None:
@@ -390,7 +390,7 @@ def _judgement(choice: Choice) -> str:
 
 
 def _value(score: int, unforced: str) -> str:
-    """Return a score from `probe_moves` as text, for example ``win in 3 plies``."""
+    """Return a score computed by `probe_moves` as text, for example ``win in 3 plies``."""
     if score == 0:
         return unforced
     mate = mate_in(score) if abs(score) >= PROVEN else None

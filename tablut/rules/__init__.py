@@ -1,4 +1,4 @@
-"""The rules of the game: outcomes, and a slow implementation in plain Python as a reference for the engine."""
+"""The rules of the game: outcomes, and a slow plain Python implementation that serves as a reference for the engine."""
 
 import lazy_loader
 

@@ -1,4 +1,6 @@
-"""The rules of a variant in words, derived from all rule fields together. Each sentence comes with its answer as data.
+"""The rules of a variant in words, derived from all rule fields together.
+
+Each claim gives its answer both as a sentence and as data.
 
 A single field often does not determine what happens in play. For example, whether two attackers capture the king
 beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one
@@ -85,7 +87,10 @@ def _movement(variant: Variant) -> Iterator[Claim]:
     if variant.regions.castles:
         crossing = {"nobody": [], "king": ["king"], "everyone": ["attacker", "defender", "king"]}[rules.castle.passable]
         stopping = ["king"] * (rules.castle.stop == "king")
-        text = f"Across the empty castle may slide: {_listed(crossing, 'and')}. On it may stop: {_listed(stopping)}."
+        text = (
+            f"Who may slide across the empty castle: {_listed(crossing, 'and')}. "
+            f"Who may stop on it: {_listed(stopping)}."
+        )
         yield Claim("castle", {"crossing": crossing, "stopping": stopping}, text)
 
 
@@ -110,7 +115,8 @@ def _captures_of_soldiers(variant: Variant) -> Iterator[Claim]:
         corner, completing = wall.corner and bool(regions.royal_corners), ["end"] + ["front"] * (wall.mover == "any")
         text = f"A shieldwall is completed by a piece that arrives {_listed(completing)}. A corner "
         text += (
-            f"{'may' if corner else 'does not'} hold an end. The king {'takes' if rules.king.armed else 'has no'} part."
+            f"{'may' if corner else 'does not'} replace a piece at an end. "
+            f"The king {'takes' if rules.king.armed else 'has no'} part."
         )
         yield Claim("shieldwall", {"corner": corner, "completing": completing, "king": rules.king.armed}, text)
 
@@ -132,7 +138,7 @@ def _captures_of_the_king(variant: Variant) -> Iterator[Claim]:
 def _ends(variant: Variant) -> Iterator[Claim]:
     rules, times, result = variant.rules, variant.rules.repetition.times, variant.rules.repetition.result
     either, limit = rules.no_moves == "either_after_ply", rules.move_limit
-    text = f"A side that cannot move has lost {'after a ply of either side' if either else 'on its turn'}."
+    text = f"A side that cannot move loses {'after a ply of either side' if either else 'on its turn'}."
     yield Claim("no moves", {"either": either}, text)
     text = f"Result when a position occurs {times} times: {result.replace('_', ' ')}."
     yield Claim("repetition", {"times": times, "result": result}, text)
@@ -140,7 +146,7 @@ def _ends(variant: Variant) -> Iterator[Claim]:
     yield Claim("move limit", {"plies": limit}, text)
     fort, ring = rules.fort != "none", rules.encirclement != "none"
     yield Claim(
-        "fort", {"wins": fort}, f"White {'wins' if fort else 'does not win'} by an unbreakable fort on the edge."
+        "fort", {"wins": fort}, f"White {'wins' if fort else 'does not win'} with an unbreakable fort on the edge."
     )
     text = f"Black {'wins' if ring else 'does not win'} by cutting every white piece off from the edge."
     yield Claim("encirclement", {"wins": ring}, text)

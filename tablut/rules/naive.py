@@ -1,8 +1,8 @@
-"""The rules in plain Python, on a dictionary of cells: slow code, written to be read.
+"""Plain Python implementation of the rules on a dictionary of cells, slow but easy to read.
 
-Tests compare the compiled engine with this module. The module therefore uses neither the engine's
-tables nor the derived regions. It reads the diagrams of terrain and start and the
-rule fields of a variant, and implements each rule once, close to its wording.
+Tests compare the compiled engine with this module. The module therefore uses neither the engine's tables nor the
+derived regions. This module reads the terrain diagram, the start diagram and the rule fields of a variant, and
+implements each rule once, close to its wording.
 
 Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
 ``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
@@ -93,10 +93,10 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """Pattern of cells that captures white soldiers.
+    """Pattern of cells by which black can capture white soldiers.
 
-    The fields are the cells of the soldiers, the cells that black must occupy, and the cells on which the last black
-    piece may arrive.
+    The fields are the cells of the captured soldiers, the cells that black must occupy, and the cells on which the last
+    black piece may arrive.
     """
 
     row: list[Cell]
@@ -152,7 +152,7 @@ class NaiveGame:
         return self.read(self.variant.start_position)
 
     def read(self, text: str) -> NaivePosition:
-        """Parse a position from its one-line text; the inverse of `write`.
+        """Parse a position from its one-line text. This is the inverse of `write`.
 
         Parameters
         ----------
@@ -162,7 +162,7 @@ class NaiveGame:
         Returns
         -------
         NaivePosition
-            The position. It need not be possible in a game.
+            The position. It need not be one that can occur in a game.
 
         Raises
         ------
@@ -460,7 +460,7 @@ class NaiveGame:
         return self.rules.camps.shelter and self._in_camp(cell)
 
     def _hostile_to_white(self, position: NaivePosition, victim: Cell, anvil: Cell) -> bool:
-        """Return whether the terrain of a cell is an anvil against a white soldier."""
+        """Return whether the terrain of a cell is hostile to a white soldier."""
         if anvil == self.castle:
             match self.rules.castle.hostile_to_white:
                 case "always":
@@ -475,7 +475,7 @@ class NaiveGame:
         return self._hostile_to_king(anvil)
 
     def _hostile_to_black(self, position: NaivePosition, anvil: Cell) -> bool:
-        """Return whether the terrain of a cell is an anvil against a black soldier."""
+        """Return whether the terrain of a cell is hostile to a black soldier."""
         if anvil == self.castle:
             when = self.rules.castle.hostile_to_black
             return when == "always" or (when == "empty" and not position.piece(anvil))
@@ -507,11 +507,14 @@ class NaiveGame:
 
         if strength == "two":
             return hostile(behind, terrain=True)
-        # For capture from four sides, hostile terrain counts only beside the castle.
+        # If the king must be surrounded on all four sides, hostile terrain counts only beside the castle.
         return all(hostile(side, terrain=beside_castle) for side in sides)
 
     def _walled_in(self, position: NaivePosition, moved: str, target: Cell) -> set[Cell]:
-        """Return the soldiers that a piece captures in a shieldwall by its move. An unarmed king does not take part."""
+        """Return the soldiers that a move captures by a shieldwall.
+
+        An unarmed king takes no part in shieldwalls.
+        """
         wall = self.rules.shieldwall
         if wall is None:
             return set()
@@ -526,7 +529,7 @@ class NaiveGame:
                 fronts = [_add(cell, inward) for cell in row]
                 ends = [_add(row[0], along, -1), _add(row[-1], along)]
                 held = [end for end in ends if is_ours(end)]
-                # According to the text of the rules, a corner may replace the piece at one of the two ends.
+                # If the rule set allows it, a corner may replace the piece at one of the two ends.
                 corner = wall.corner and any(self.terrain.get(end) == "X" for end in ends if end not in held)
                 if len(row) < 2 or not all(is_ours(front) for front in fronts) or len(held) + corner < 2:
                     continue
@@ -550,7 +553,7 @@ class NaiveGame:
         return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
-        """Return the outcome of a ply. The ways to end the game are checked in the order of the rules."""
+        """Return the outcome of a ply. The ways to end the game are checked in the order given by the rules."""
         either = self.rules.no_moves == "either_after_ply"
         white_moved = position.side == "b"
         if king_captured:
@@ -572,9 +575,10 @@ class NaiveGame:
     # -- endings that depend on distant pieces --------------------------------------------
 
     def is_encircled(self, position: NaivePosition) -> bool:
-        """Return whether white is encircled: no path over empty or white cells leads from a white piece to the edge.
+        """Return whether white is encircled.
 
-        Terrain is ignored.
+        White is encircled if no path over empty cells and white pieces leads from a white piece to the edge. Terrain is
+        ignored.
 
         Parameters
         ----------
@@ -594,11 +598,14 @@ class NaiveGame:
         """
         piece = position.pieces.get
         whites = [cell for cell, letter in position.pieces.items() if letter != "b"]
-        # The flood fill yields its cells one by one, because in most positions it soon reaches an edge.
+        # The flood fill yields its cells one by one, because in most positions it soon reaches an edge and can stop
+        # there.
         return not any(map(self._on_edge, self._spread(whites, lambda cell: piece(cell) != "b")))
 
     def is_fort(self, position: NaivePosition) -> bool:
-        """Return whether the king stands in an exit fort: on the edge, able to move, and in a fort black cannot break.
+        """Return whether the king stands in an exit fort.
+
+        The king must stand on the edge and be able to move, in a fort that black cannot break.
 
         Parameters
         ----------
@@ -645,7 +652,7 @@ class NaiveGame:
         return self._on_edge(king) and can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
-        """Yield every way in which black could capture white soldiers, in line or in a shieldwall."""
+        """Yield every pattern by which black could capture white soldiers, between two pieces or by a shieldwall."""
         for cell in white:
             north, east, south, west = self._sides(cell)
             for near, far in ((north, south), (south, north), (east, west), (west, east)):
@@ -670,7 +677,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern if its last soldier arrives on a closing cell."""
+        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -687,13 +694,16 @@ class NaiveGame:
         return comes
 
     def _lets_pass(self, cell: Cell) -> bool:
-        """Return whether black may pass a cell: never a corner, and the castle only if everyone may pass it."""
+        """Return whether black may pass a cell.
+
+        Black may not pass a corner, and may pass the castle only if everyone may.
+        """
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"
         return self.terrain[cell] != "X"
 
     def _flood(self, sources: set[Cell], enters: Callable[[Cell], bool]) -> set[Cell]:
-        """Return the cells that a flood fill from the sources over enterable cells reaches, including the sources."""
+        """Return the cells reached by a flood fill from the sources through all cells that it may enter."""
         return set(self._spread(sources, enters))
 
     def _spread(self, sources: Iterable[Cell], enters: Callable[[Cell], bool]) -> Iterator[Cell]:
@@ -760,7 +770,7 @@ class PlainUndo(NamedTuple):
 class PlainEngine:
     """Slow engine for `tablut.board.Board`, based on `NaiveGame`.
 
-    A board is a list with a single position, which each move replaces in place.
+    A board is a list that contains a single position. Each move replaces this position in place.
     """
 
     def __init__(self, variant: Variant) -> None:
@@ -772,7 +782,7 @@ class PlainEngine:
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the letters of the cells and the side to move; the inverse of `board`."""
+        """Return the letters of the cells and the side to move. This is the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 
@@ -781,7 +791,7 @@ class PlainEngine:
         return array("i", map(self._code, self._game.legal_moves(board[0])))
 
     def count_moves(self, board: list[NaivePosition], side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is to move."""
+        """Return the number of legal moves of a side, whether or not it is that side's turn."""
         return len(self._game.legal_moves(board[0], "wb"[side]))
 
     def make(self, board: list[NaivePosition], code: int) -> tuple[PlainUndo, int]:

@@ -1,8 +1,8 @@
 """Outcomes of games (termination and winner), and the small integer codes that kernels use for them.
 
-A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on
-the history of the game. Under ``no_moves = side_to_move_loses``, a side to move without a legal
-move has lost, but the ply that led to this position has the code for undecided.
+A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on the
+history of the game. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
+ply that led to this position has the code for undecided.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Loading of variants by the name of a shipped variant or by the path of a user's file."""
+"""Functions that load variants, by the name of a shipped variant or the path of a user's file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ FILE_BYTES: Final = 64 << 10
 _DATA = resources.files("tablut.variants") / "data"
 
 # The names are ordered as follows: the full rule sets, in the order of the documentation; the reduced boards; and the
-# tafl games that people play today. These games come last because published sequences number the other rule sets.
+# tafl games that people play today. These games come last, so that the numbers of the other rule sets in published
+# sequences do not change.
 _FULL = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 _FAMILY = (
     "copenhagen",
@@ -62,7 +63,7 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use none of the `later_rules`. All parts of the toolkit support them."""
+    """Return the shipped variants that use none of the `later_rules`. All parts of the toolkit support these."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
@@ -115,7 +116,7 @@ def shipped_variant(name: str) -> Variant:
     Raises
     ------
     VariantError
-        If no variant of this name is shipped.
+        If no variant with this name is shipped.
 
     Examples
     --------
@@ -133,13 +134,13 @@ def shipped_variant(name: str) -> Variant:
 
 
 def load_variant(name: str) -> Variant:
-    """Load a variant by its shipped name or from a TOML file.
+    """Load a shipped variant by its name, or a variant from a TOML file.
 
     Parameters
     ----------
     name : str
-        One of `variant_names`, in upper or lower case, or a path. A text that ends in
-        ``.toml`` or contains a path separator is treated as a path.
+        One of `variant_names`, in upper or lower case, or a path. A string that ends in ``.toml`` or contains a path
+        separator is treated as a path.
 
     Returns
     -------
@@ -177,14 +178,14 @@ def load_variant(name: str) -> Variant:
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Convert a variant, a shipped name or the path of a file to a variant.
+    """Return the variant for a `Variant`, a shipped name or the path of a file.
 
     Every function of the toolkit that takes a rule set accepts these kinds of values.
 
     Parameters
     ----------
     value : Variant, str or path-like
-        A variant is returned unchanged. A text is interpreted by `load_variant`. A path object always means a file.
+        A variant is returned unchanged. A string is interpreted by `load_variant`. A path object always means a file.
 
     Returns
     -------
@@ -232,7 +233,7 @@ def check_known(variant: Variant, who: str, unknown: Collection[str] | None = No
 
 def _from_file(path: Path) -> Variant:
     try:
-        text = read_text(path, "variant file", FILE_BYTES)
+        text = read_text(path, "variant file", FILE_BYTES, pipes=True)
     except InputError as error:
         missing = isinstance(error.__cause__, FileNotFoundError)
         raise VariantError(f"{error}{_other_file(path) if missing else ''}") from error
@@ -247,7 +248,7 @@ def _from_file(path: Path) -> Variant:
 
 
 def _file_name(path: Path) -> str:
-    """Return the default name of a variant whose file has no field ``name``. It differs from all shipped names."""
+    """Return the default name of a variant whose file has no field ``name``. No shipped variant has this name."""
     stem = path.stem[:NAME_LENGTH]
     if not stem.isprintable() or not stem:
         return "unnamed"

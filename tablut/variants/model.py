@@ -18,7 +18,7 @@ from tablut.work.records import digest_of, fields_of
 @brief
 @dataclass(frozen=True)
 class Variant:
-    """Rule set, which is immutable, hashable and compared by content.
+    """A rule set that is immutable, hashable, and compared by content.
 
     Attributes
     ----------
@@ -81,9 +81,9 @@ class Variant:
     def symmetries(self) -> tuple[Symmetry, ...]:
         """Symmetries of the square that preserve the rules.
 
-        They preserve every kind of cell, the partition of the camp cells into camps, the
-        list of inert camp cells, and the cells where each kind of piece may stand. The
-        start position matters only for the cells where pieces may stand.
+        These symmetries preserve every kind of cell, the partition of the camp cells into camps, the list of inert camp
+        cells, and the cells where each kind of piece may stand. The start position matters only for the cells where
+        pieces may stand.
 
         Returns
         -------
@@ -117,7 +117,7 @@ class Variant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if they are the `same_game`.
+        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if `same_game` is true.
 
         Returns
         -------
@@ -159,7 +159,7 @@ class Variant:
 
 
 class _Facts:
-    """Properties derived from terrain, start and rules. All variants that are the same game share one such object."""
+    """Properties derived from terrain, start and rules. All variants of the same game share one object."""
 
     def __init__(self, terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) -> None:
         self._terrain, self._start, self._rules = terrain, start, rules
@@ -175,7 +175,7 @@ class _Facts:
         inert = {parse_square(name, size) for name in self._rules.camps.inert}
         labels = []
         for cell, letter in enumerate(diagram_cells(self._terrain)):
-            # An ordinary corner (+) is an ordinary cell.
+            # An ordinary corner (+) is treated like any other ordinary cell.
             kind = "camp" if letter in CAMP_LETTERS else "." if letter == "+" else letter
             labels.append((kind, cell in inert, cell in regions.king_cells, cell in regions.camp_cells))
         camps = {camp.cells for camp in regions.camps}
@@ -248,12 +248,15 @@ class CastleRules(_Fields):
     passable: Literal["nobody", "king", "everyone"] = Field(
         alias="pass", description="who may slide across the empty castle"
     )
-    stop: Literal["nobody", "king"] = Field(description="who may end a move on it (its first occupant starts there)")
+    stop: Literal["nobody", "king"] = Field(description="who may end a move on the castle (the king may start there)")
     hostile_to_white: Literal["never", "empty", "empty_or_besieged", "always"] = Field(
-        description="when it is an anvil against a white soldier; besieged: the king on it with three black neighbours"
+        description=(
+            "when the castle is an anvil against a white soldier; "
+            "it is besieged if the king on it has three black neighbours"
+        )
     )
     hostile_to_black: Literal["never", "empty", "always"] = Field(
-        description="when it is an anvil against a black soldier"
+        description="when the castle is an anvil against a black soldier"
     )
 
 
@@ -272,7 +275,7 @@ class CornerRules(_Fields):
 
     LATER = frozenset({"wide"})
 
-    hostile: Flag = Field(description="X corners are anvils against everybody, the king too")
+    hostile: Flag = Field(description="X corners are anvils against soldiers of both colours and against the king")
     wide: Flag = Field(default=False, description="each X corner is two cells wide and two high")
 
 
@@ -281,23 +284,32 @@ class KingRules(_Fields):
 
     armed: Flag = Field(description="the king captures, as mover and as anvil")
     on_castle: Literal["four", "two"] = Field(
-        default="four", description="how many sides it takes to capture it on the castle"
+        default="four", description="on how many sides the king must be enclosed to be captured on the castle"
     )
     beside_castle: Literal["as_on_castle", "as_elsewhere"] = Field(
         default="as_on_castle",
-        description="beside the castle: captured from as many sides as on it, the castle hostile; or as elsewhere",
+        description=(
+            "whether the king beside the castle is captured as on it, "
+            "with the castle as a hostile cell, or as elsewhere"
+        ),
     )
     elsewhere: Literal["two", "four"] = Field(
-        description="away from the castle: two hostile sides in line, or black soldiers on all four"
+        description=(
+            "what captures the king away from the castle: "
+            "hostile cells on two opposite sides, or black soldiers on all four"
+        )
     )
 
 
 class Shieldwall(_Fields):
-    """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of them and at both ends."""
+    """Rules of shieldwalls: a row of pieces along the edge is captured by enemies in front of it and at both ends."""
 
-    corner: Flag = Field(description="an X corner stands in for the piece at the far end of the row")
+    corner: Flag = Field(description="an X corner may replace the piece at one end of the row")
     mover: Literal["bracket", "any"] = Field(
-        description="which piece may complete it: only one that arrives at an end of the row, or any of the pieces"
+        description=(
+            "which piece may complete a shieldwall: "
+            "only a piece that arrives at an end of the row, or any piece involved"
+        )
     )
 
 
@@ -305,10 +317,10 @@ class Repetition(_Fields):
     """Rule of repetition. In a variant file, a result without a number refers to a position's second occurrence."""
 
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
-        description="the occurrence of placement and side to move in a game that counts, its first one included"
+        description="which occurrence of a position in a game counts as a repetition (the first occurrence is number 1)"
     )
     result: Literal["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"] = Field(
-        description="what it does: a draw, a loss, nothing, or the move that makes it is illegal"
+        description="effect of a repetition: a draw, a loss, nothing, or that the repeating move is illegal"
     )
 
     @model_validator(mode="before")
@@ -358,17 +370,17 @@ class Rules(_Fields):
     no_moves: Literal["side_to_move_loses", "either_after_ply"] = Field(
         description="when a side without a legal move has lost: on its turn, or after either side's ply"
     )
-    repetition: Repetition = Field(description="what recreating an earlier position of the game does")
-    # Kernels count plies in 32 bits, and no real game is nearly that long.
-    move_limit: Plies | None = Field(default=None, description="the game is drawn after so many plies")
+    repetition: Repetition = Field(description="effect of repeating an earlier position of the game")
+    # Kernels count plies in 32 bits, which is far more than any real game needs.
+    move_limit: Plies | None = Field(default=None, description="number of plies after which the game is drawn")
     shieldwall: Shieldwall | None = Field(default=None, description="rows along the edge are captured together")
     fort: Literal["none", "on_edge", "on_edge_counted"] = Field(
         default="none",
-        description="white has won when its king stands on the edge in a fort that black cannot break",
+        description="white wins when its king stands on the edge in a fort that black cannot break",
     )
     encirclement: Literal["none", "no_way_to_edge"] = Field(
         default="none",
-        description="black has won when no white piece can come to the edge over empty cells",
+        description="black wins when no path of empty cells leads from a white piece to the edge",
     )
 
     @property
@@ -425,7 +437,7 @@ WIDE: Final = "a board larger than 11×11"
 
 
 def later_rules(variant: Variant) -> list[str]:
-    """Return the features of a rule set that the six original rule sets do not use, as field names or words."""
+    """Return the features of a rule set that the six original rule sets do not use, as field names or in words."""
     rules = variant.rules
     holds = {
         "shieldwall": rules.shieldwall is not None,
@@ -443,8 +455,8 @@ def later_rules(variant: Variant) -> list[str]:
 
 
 # Regions are derived once from the diagrams of terrain and start, so that no other module needs to read diagrams. The
-# king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell
-# has won and does not move on. Therefore, cells that it could reach only through an escape do not belong to the
+# king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell has
+# won and does not move again. Therefore, cells that the king could reach only from an escape do not belong to the
 # region.
 
 
@@ -470,7 +482,7 @@ def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
 
 @dataclass(frozen=True, slots=True)
 class Camp:
-    """Camp, a set of cells that soldiers may leave but not enter.
+    """A camp: a set of cells that soldiers may leave but not enter.
 
     Attributes
     ----------
@@ -479,7 +491,7 @@ class Camp:
     cells : frozenset of int
         Cells of the camp.
     garrison : int
-        Number of attackers that start in the camp. The camp never holds more attackers.
+        Number of attackers that start in the camp. The camp never contains more attackers than this.
     """
 
     letter: str
@@ -511,7 +523,7 @@ class Regions:
     free_cells : frozenset of int
         Cells on which soldiers of both sides may stand.
     approaches : dict of int to tuple of frozenset of int
-        For each escape cell that the king can reach, one set for each direction from which it can arrive. The set
+        For each escape cell that the king can reach, one set for each direction from which the king can arrive. The set
         contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
     """
 
@@ -527,7 +539,7 @@ class Regions:
 
     @property
     def castles(self) -> frozenset[int]:
-        """Set that contains the castle cell. It is empty on a board without a castle."""
+        """Set that contains the castle cell. The set is empty on a board without a castle."""
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
@@ -622,7 +634,10 @@ class _Ways(NamedTuple):
     def back_from(
         self, escape: int, king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> tuple[frozenset[int], ...]:
-        """Return the paths from an escape cell back to the nearest king cell in each direction that has one."""
+        """Return the paths from an escape cell back to the nearest king cell in each direction.
+
+        Directions without a king cell are left out.
+        """
         found = (self._way_back(escape, direction, king_cells, free_cells) for direction in DIRECTIONS)
         return tuple(way for way in found if way is not None)
 
@@ -639,9 +654,9 @@ class _Ways(NamedTuple):
     def _way_back(
         self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> frozenset[int] | None:
-        """Return the soldier cells on the path from an escape cell to the nearest king cell, including the latter.
+        """Return the soldier cells on the path from an escape cell to the nearest king cell, including the king cell.
 
-        The result is None if there is no such king cell in this direction, or if terrain blocks the path.
+        The result is None if there is no king cell in this direction, or if terrain blocks the path.
         """
         way = set()
         for cell in ray(escape, direction, self.size):
@@ -686,7 +701,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
     if surrounded:
         if None in sides:
             return ()
-        # For capture from four sides, hostile terrain counts only beside the castle.
+        # If the king must be surrounded on all four sides, hostile terrain counts only beside the castle.
         helping = anvils.intersection(sides) if beside_castle else set()
         needed = frozenset(cell for cell in sides if cell is not None and cell not in helping)
         # Even if all sides are hostile terrain, an attacker must arrive on one of them to capture the king.
@@ -696,7 +711,7 @@ def king_patterns(variant: Variant, king: int) -> tuple[KingPattern, ...]:
 
     found: dict[frozenset[int], bool] = {}
     for near, far in ((sides[0], sides[2]), (sides[2], sides[0]), (sides[1], sides[3]), (sides[3], sides[1])):
-        # The capturing soldier has arrived at `near`; `far` must be hostile behind the king.
+        # The capturing soldier has arrived at `near`. The cell `far`, behind the king, must be hostile.
         if near is None or far is None or near not in soldier_cells:
             continue
         if far in anvils:

@@ -1,7 +1,7 @@
-"""Reading and writing of variant files. All faults in a file are reported on a single line.
+"""Reading and writing of variant files. The faults found in a file are reported together on a single line.
 
-The format is TOML. A file contains ``title``, ``source``, two diagrams and the rule fields of
-`tablut.variants.model`. `docs/variants.md` describes it for authors of variants.
+The format is TOML. A file contains ``title``, ``source``, two diagrams and the rule fields of `tablut.variants.model`.
+`docs/variants.md` describes the format for authors of variants.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ class _VariantFile(Rules):
 
 
 def parse_variant(text: str, *, name: str, origin: str) -> Variant:
-    """Parse the text of a variant file. ``name`` is the default name, and ``origin`` the prefix of error messages."""
+    """Parse the text of a variant file.
+
+    ``name`` is the default name, and ``origin`` is the prefix of error messages.
+    """
     if not (name.isprintable() and 0 < len(name) <= NAME_LENGTH):
         raise VariantError(f"name {excerpt(name)}: expected 1 to {NAME_LENGTH} characters on one line", subject=origin)
     for number, line in enumerate(text.split("\n"), 1):
@@ -77,7 +80,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
     except tomllib.TOMLDecodeError as error:
         raise VariantError(f"is not valid TOML: {_one_line(str(error))}", subject=origin) from error
     except (RecursionError, ValueError) as error:
-        # Python rejects deeply nested lists, and numbers of thousands of digits.
+        # Python rejects deeply nested lists, and numbers with thousands of digits.
         what = "nested too deeply" if isinstance(error, RecursionError) else "a number has too many digits"
         raise VariantError(f"cannot be read: {what}", subject=origin) from error
     version = data.get("format", FORMAT)
@@ -174,7 +177,7 @@ def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
 def _check_square_diagram(field: str, rows: tuple[str, ...], letters: str) -> None:
     size = len(rows)
     if size not in _SIZES:
-        raise _FieldError(field, f"has {size} rows; boards have an odd side from {_SIZES[0]} to {_SIZES[-1]}")
+        raise _FieldError(field, f"has {size} rows; boards have an odd number of rows from {_SIZES[0]} to {_SIZES[-1]}")
     for number, row in enumerate(rows, 1):
         if len(row) != size:
             raise _FieldError(
@@ -250,12 +253,12 @@ def _check_fields_agree(variant: Variant) -> None:
     size, regions, rules = variant.size, variant.regions, variant.rules
     corners, wide, wall = regions.royal_corners, rules.corners.wide, rules.shieldwall
     if wall is not None and wall.corner and not corners:
-        raise _FieldError("shieldwall.corner", "is true, and 'terrain' has no X corners")
+        raise _FieldError("shieldwall.corner", "is true, but 'terrain' has no X corners")
     edge = {cell for cell in range(size * size) if not {0, size - 1}.isdisjoint(divmod(cell, size))}
     if wall is not None and wall.corner and edge <= regions.escapes:
         raise _FieldError("shieldwall.corner", "is true, but in 'terrain' the king escapes on the whole edge")
     if wide and not corners:
-        raise _FieldError("corners.wide", "is true, and 'terrain' has no X corners")
+        raise _FieldError("corners.wide", "is true, but 'terrain' has no X corners")
     blocks = [
         {cell, cell + 1, cell + size, cell + size + 1}
         for cell in (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
@@ -266,7 +269,9 @@ def _check_fields_agree(variant: Variant) -> None:
     if later and corners and not regions.approaches.keys() & corners:
         raise _FieldError("corners", "cannot be reached by any king in 'terrain'")
     if rules.fort != "none" and not edge & regions.king_cells:
-        raise _FieldError("fort", f"is {rules.fort}, and by 'terrain' no king stands on an edge cell and plays on")
+        raise _FieldError(
+            "fort", f"is {rules.fort}, but in 'terrain' the king cannot stand on an edge cell without having won"
+        )
     if rules.fort != "none" and regions.camps:
         raise _FieldError("fort", f"is {rules.fort}, but 'terrain' has camps, for which forts are not defined")
     if rules.fort != "none" and any(len(regions.neighbours(castle)) < 4 for castle in regions.castles):

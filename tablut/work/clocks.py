@@ -1,11 +1,11 @@
-"""Time spent on compiling kernels: counters, a message to the user, and clocks that exclude it.
+"""Counters of the time spent on compiling kernels, a message to the user, and clocks that exclude this time.
 
-Kernels are compiled when they are first called, often in the middle of a measurement.
-Every time in a result is therefore taken from a clock of this module, which excludes the time
-spent on compiling kernels and on loading compiled ones.
+Kernels are compiled when they are first called, often in the middle of a measurement. Every duration in a result is
+therefore measured with a clock from this module, which excludes the time spent on compiling kernels and on loading
+compiled ones.
 
-This module does not import numba. Instead, `tablut.engine.jit` reports to it when compiling begins and ends. For a
-command that needs no kernels, all counters are zero.
+This module does not import numba. Instead, the engine calls `begin` and `end` around each compilation. For a command
+that needs no kernels, all counters are zero.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ class _Counters:
         self.loaded: list[str] = []
         self.told = False
         self.silent = False
+        self.forgets = ""
         self.tell: Callable[[bool], object] | None = None
 
 
@@ -44,13 +45,18 @@ _of_thread = threading.local()
 
 
 def compile_seconds() -> float:
-    """Return the wall-clock seconds that this process has spent on compiling kernels and loading compiled ones."""
+    """Return the wall-clock time in seconds that this process has spent on compiling and loading kernels."""
     return _counters.spent[0]
 
 
 def announced() -> bool:
     """Return whether the user has been informed that this process compiles kernels."""
     return _counters.told
+
+
+def forget_kernels(reason: str) -> None:
+    """Record why this process cannot keep the kernels that it compiles, so that no message promises to keep them."""
+    _counters.forgets = reason
 
 
 def compiling() -> bool:
@@ -71,19 +77,19 @@ def prepared_kernels() -> frozenset[str]:
 def wall_clock() -> float:
     """Return the time, in seconds, of a clock that stops while this process compiles.
 
-    Only the difference between two times has a meaning.
+    Only the difference between two times is meaningful.
     """
     wall, began = _counters.spent
     return (time.perf_counter() if began is None else began) - wall
 
 
 def cpu_clock() -> float:
-    """Return the processor seconds that this process has used, excluding those spent on compiling."""
+    """Return the processor time in seconds that this process has used, excluding the time spent on compiling."""
     return time.process_time() - _counters.cpu
 
 
 def thread_clock() -> float:
-    """Return the processor seconds that this thread has used, excluding those spent on compiling."""
+    """Return the processor time in seconds that this thread has used, excluding the time spent on compiling."""
     return time.thread_time() - getattr(_of_thread, "cpu", 0.0)
 
 
@@ -91,7 +97,7 @@ def thread_clock() -> float:
 def alarm(seconds: float, call: Callable[[], object]) -> Iterator[None]:
     """Call a function from another thread after some seconds, unless the context has ended by then.
 
-    If the call has begun, the context waits on exit until it ends, so that no call runs afterwards.
+    If the call has begun, the context waits on exit until the call ends, so that no call runs afterwards.
     """
     timer = threading.Timer(seconds, call)
     timer.daemon = True
@@ -127,7 +133,10 @@ def described(function: Callable[..., object], arguments: Iterable[object]) -> s
 
 
 def begin(*, loads: bool = False) -> None:
-    """Record that compiling or loading a kernel begins. The caller holds numba's lock and calls `end` afterwards."""
+    """Record the start of compiling or loading a kernel.
+
+    The caller must hold numba's lock, and must call `end` afterwards.
+    """
     _counters.depth += 1
     if _counters.depth > 1:
         return
@@ -136,7 +145,7 @@ def begin(*, loads: bool = False) -> None:
     if not loads:
         _counters.timer = _start_timer()
         # The compiler creates millions of objects that live until it ends. Searching them for garbage would take a
-        # fifth of its time, so garbage collection is switched off.
+        # fifth of the compilation time, so garbage collection is switched off.
         _counters.collects = gc.isenabled()
         gc.disable()
         _counters.compiles = True
@@ -180,8 +189,6 @@ def _tell() -> None:
     if _counters.told or _counters.silent:
         return
     _counters.told = True
-    print(  # noqa: T201
-        "tablut: compiling, once for this machine; this can take a minute or two (`tablut warmup` compiles everything)",
-        file=sys.stderr,
-        flush=True,
-    )
+    once = "compiling, once for this machine; this can take a minute or two (`tablut warmup` compiles everything)"
+    always = f"compiling, at every start, because {_counters.forgets}; this can take a minute or two"
+    print(f"tablut: {always if _counters.forgets else once}", file=sys.stderr, flush=True)  # noqa: T201

@@ -1,4 +1,4 @@
-"""Reading and writing long arrays without the cache of the operating system, and the memory that this needs.
+"""Reading and writing of long arrays without the cache of the operating system, and buffers for this purpose.
 
 For example, a file with the children of a census (the positions after one more ply) is written once, read once and
 removed. Passing it through the system's cache takes longer than processing it, because each new page must be allocated,
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PAGE: Final = 4096
-"""Size of a page in bytes. Direct access needs multiples of the disk's block size, which is at most a page."""
+"""Size of a page in bytes. Direct access requires multiples of the disk's block size, which is at most a page."""
 DIRECT_BYTES: Final = 1 << 18
 """Minimum number of bytes for direct access. Shorter spans are read and written through the cache."""
 
@@ -69,7 +69,7 @@ def _set_direct(stream: IO[bytes], direct: bool) -> bool:
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
-        return False  # this file system has no direct access
+        return False  # this file system does not support direct access
     return True
 
 

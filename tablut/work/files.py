@@ -1,7 +1,7 @@
 """File operations: bounded reads, atomic writes, locks, reserved disk space, and removal of temporary files.
 
 These functions are used for the toolkit's own files and for users' files. Other modules define the file formats. A file
-*from outside* is one that the toolkit has not written itself, such as a file of the user.
+*from outside* is one that the toolkit has not written itself, such as a user's file.
 """
 
 from __future__ import annotations
@@ -30,14 +30,20 @@ _STEP = 1 << 20
 _WITHOUT_WAITING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
-def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
-    """Return the content of a file from outside. It must be an ordinary file of at most ``most`` bytes."""
+def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> bytes:
+    """Return the content of a file from outside, which has at most ``most`` bytes.
+
+    With ``pipes``, it may be a pipe that the user has named, such as a process substitution of the shell. Otherwise it
+    must be an ordinary file: in a store, a pipe would make the reader wait forever.
+    """
     shown = f"{what} {excerpt(str(path))}"
     try:
-        # The file is opened non-blocking, because `open` would wait for a pipe without a writer.
+        # The file is opened in non-blocking mode, because `open` would otherwise wait forever for the writer of a pipe.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
-            if not stat.S_ISREG(found.st_mode):
+            if pipes and stat.S_ISFIFO(found.st_mode):
+                os.set_blocking(file.fileno(), True)
+            elif not stat.S_ISREG(found.st_mode):
                 raise InputError("is not an ordinary file", subject=shown)
             # This never reads more than the limit, even if the file grows at the same time.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
@@ -54,10 +60,10 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES) -> bytes:
     return content
 
 
-def read_text(path: Path, what: str, most: int = TEXT_BYTES) -> str:
-    """Return the text of a UTF-8 file from outside; all line ends become line feeds."""
+def read_text(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> str:
+    """Return the text of a UTF-8 file from outside, with all line ends converted to line feeds."""
     try:
-        text = read_bytes(path, what, most).decode("utf-8-sig")
+        text = read_bytes(path, what, most, pipes=pipes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError("is not a UTF-8 text file", subject=f"{what} {excerpt(str(path))}") from error
     return text.replace("\r\n", "\n").replace("\r", "\n")
@@ -136,7 +142,7 @@ def child(folder: Path, name: str, what: str) -> Path:
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    With ``lasting``, the content is flushed to the disk before the file is renamed.
+    If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
     """
     parts = [content] if isinstance(content, bytes) else content
     try:
@@ -172,7 +178,7 @@ def check_output(target: Path) -> None:
     else:
         folder = next(parent for parent in target.absolute().parents if os.path.lexists(parent))
         if not folder.is_dir():
-            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the same as from `mkdir`
+            code = errno.EEXIST if folder == target.absolute().parent else errno.ENOTDIR  # the error of `mkdir`
         elif not os.access(folder, os.W_OK | os.X_OK):
             code = errno.EACCES
     if code:
@@ -181,12 +187,12 @@ def check_output(target: Path) -> None:
 
 
 def write_text(target: Path, content: str, remedy: str = "", *, lasting: bool = False) -> None:
-    """Write a text file in UTF-8, as `write_bytes` does."""
+    """Write a text file in UTF-8. The options are those of `write_bytes`."""
     write_bytes(target, content.encode(), remedy, lasting=lasting)
 
 
 def remove_temporaries(folder: Path) -> None:
-    """Remove temporary files that a killed `write_bytes` left in a folder. The caller holds the folder's lock."""
+    """Remove temporary files that a killed process left in a folder. The caller must hold the folder's lock."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name) and path.is_file():
             path.unlink(missing_ok=True)
@@ -195,7 +201,7 @@ def remove_temporaries(folder: Path) -> None:
 def reserve(path: Path, length: int) -> None:
     """Create a file filled with zeros and allocate its space on the disk, so that it can be memory-mapped.
 
-    If the space were not allocated and the disk filled up later, writing to the mapped file would end the process by
+    If the space were not allocated and the disk filled up later, writing to the mapped file would kill the process with
     SIGBUS, without a message.
     """
     try:
@@ -214,7 +220,7 @@ def reserve(path: Path, length: int) -> None:
 
 
 def sync_names(folder: Path) -> None:
-    """Flush the directory entries of a folder to the disk, if the system supports that."""
+    """Flush the directory entries of a folder to the disk, if the system supports this."""
     if os.name != "posix":
         return
     try:

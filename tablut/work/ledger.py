@@ -1,7 +1,7 @@
 """Folders of stores: the lock for a single writer, the head record, and the removal of leftovers.
 
-The head record identifies the contents, for example by game and plan. A folder that belongs to another store,
-or that contains files of the user, is therefore rejected before anything is written there.
+The head record identifies the contents, for example by game and plan. A folder that belongs to another store, or that
+contains a user's files, is therefore rejected before anything is written to it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
     """Lock a folder as a store within the context, and yield its head record.
 
     A new store gets the given head. An existing head is checked by ``other``, which returns a description of the
-    mismatch or None if the head is acceptable; by default it must equal the given one.
+    mismatch, or None if the head is acceptable. By default, an existing head must equal the given head.
     """
     shown = f"{kind.name} folder {str(root)!r}"
     with writing(shown, "choose another folder"):
@@ -72,7 +72,7 @@ def claim(root: Path, kind: Kind, head: Head, *, other: Callable[[Head], str | N
         refuse_foreign(root, kind)
         child(root, "lock", f"{kind.name} file")
     with lock_folder(root, kind.name):
-        # This is checked again, now that no other program can write here.
+        # This is checked again, now that no other program can write to the folder.
         refuse_foreign(root, kind)
         sweep(root, kind.name)
         found = head_of(root, kind, type(head))
@@ -93,7 +93,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that is written again when the work continues, or None if the file does not exist."""
+    """Return a record that can be made again by continuing the work, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:
@@ -123,7 +123,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    To be safe against a crash, the names of the files are flushed to the disk first, then the record, then its name.
+    For safety against a crash, the file names are flushed to the disk first, then the record, and then its name.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():
@@ -133,7 +133,7 @@ def commit(path: Path, record: Record) -> None:
 
 
 def sweep(folder: Path, what: str) -> None:
-    """Remove temporary files that killed writers left in a folder. The caller holds the lock of the store."""
+    """Remove temporary files that killed writers left in a folder. The caller must hold the lock of the store."""
     with writing(f"{what} folder {str(folder)!r}"):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporaries(folder)

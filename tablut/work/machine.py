@@ -19,7 +19,7 @@ MOST_THREADS: Final = 256
 
 
 def check_threads(threads: int) -> int:
-    """Return a number of threads unchanged. Raise `InputError` if it is out of range."""
+    """Check a number of threads and return it unchanged. Raise `InputError` if it is out of range."""
     if not 1 <= threads <= MOST_THREADS:
         raise InputError(f"expected 1 to {MOST_THREADS}", parameter="threads", value=threads)
     return threads
@@ -46,9 +46,9 @@ def peak_memory() -> int | None:
 
 
 def check_address_space(mib: int) -> None:
-    """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than this many MiB.
+    """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than ``mib`` MiB.
 
-    Otherwise OpenBLAS would exit with code 1, which commands use for a negative answer, and LLVM would abort or hang.
+    With less, OpenBLAS would exit with code 1, which commands use for a negative result, and LLVM would abort or hang.
     """
     if sys.platform != "linux":
         return
@@ -73,7 +73,7 @@ def return_memory() -> None:
 
 @cache
 def _trim() -> Callable[[int], object] | None:
-    """Return the function ``malloc_trim`` of glibc, or None with another C library."""
+    """Return glibc's function ``malloc_trim``, or None if the C library is not glibc."""
     try:
         return ctypes.CDLL(None).malloc_trim
     except (AttributeError, OSError, TypeError):

@@ -1,6 +1,6 @@
-"""`OneCaller`: base class of objects that serve one caller at a time, such as a search with its memory.
+"""`OneCaller`, the base class of objects that serve one caller at a time, such as a search.
 
-Compiled code writes into the arrays of these objects without the interpreter's lock. Two simultaneous calls could
+Compiled code writes to the arrays of these objects without holding the interpreter lock. Two simultaneous calls could
 therefore return moves for each other's boards.
 """
 
@@ -24,7 +24,7 @@ class OneCaller:
 
 
 class Stoppable(OneCaller):
-    """Base class of objects on which another thread can stop the running call, even just before the call begins."""
+    """Base class of objects whose calls another thread can stop, even just before a call begins."""
 
     _stop_asked = False
 

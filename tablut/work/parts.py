@@ -1,18 +1,18 @@
-"""Parts: the files that the tasks of long work write. Each is sealed, and bound to its place in the work.
+"""Parts, the files that the tasks of long work write. Each part is sealed, and bound to its place in the work.
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
-compressed with LZ4, or *raw*: a single block with the bytes as they are in memory. The sections are followed by a
-header (`Header`, in JSON) and a tail of fixed length with the format version and the processor seconds of the task. The
-digest of a part is the SHA-256 of its header. The header contains the SHA-256 of each block, so the digest covers
-everything, except for raw sections that are written with ``checked=False``. The package that reads these sections
-checks them.
+compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The
+sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the
+processor seconds of the task. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
+each block, so the digest covers everything, except for raw sections that are written with ``checked=False``. The
+package that reads these sections checks them.
 
 The header also names the owner of a part: the digest of a plan, and the step and the number of the task. The plan
 must cover everything that the content depends on. A part that was damaged, truncated, swapped or left over from other
 work is therefore detected when it is opened, or when its blocks are read. File names are never read from a file.
 
-A part is written under a temporary name and renamed, so a file under its final name is complete. A block is written as
-soon as it is full, because a section can take more memory than a task has. Long raw sections bypass the cache of the
+A part is written under a temporary name and renamed, so a file that has its final name is complete. A block is written
+as soon as it is full, because a section can take more memory than a task has. Long raw sections bypass the cache of the
 system (`tablut.work.direct`).
 """
 
@@ -70,7 +70,7 @@ class Block(Part):
 
 
 class Section(Part):
-    """A section of a part. ``packed`` is true if its blocks are compressed."""
+    """A section of a part. ``packed`` is true if the section's blocks are compressed."""
 
     dtype: Literal["uint8", "uint16", "uint32", "uint64", "int64"]
     items: Count
@@ -79,7 +79,10 @@ class Section(Part):
 
 
 class Header(Part, Generic[Stats]):
-    """The header of a part. ``stats`` are counts that depend on its kind; ``bytes`` is the length of all sections."""
+    """The header of a part.
+
+    ``stats`` holds counts that depend on the kind of part. ``bytes`` is the total length of the sections.
+    """
 
     owner: Owner
     stats: Stats
@@ -88,7 +91,7 @@ class Header(Part, Generic[Stats]):
 
 
 class PartSource(NamedTuple):
-    """Path of a part with the digest that it must have."""
+    """Path of a part, and the digest that the part must have."""
 
     path: Path
     digest: str
@@ -99,7 +102,7 @@ class PartSource(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class PartFile(Generic[Stats]):
-    """An open part. Its header has been checked; its blocks are checked when they are read."""
+    """An open part. The header has already been checked; blocks are checked when they are read."""
 
     path: Path
     digest: str
@@ -163,7 +166,10 @@ class PartFile(Generic[Stats]):
 
 @contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Convert read errors raised within the context. A file that is missing or ends early counts as damaged."""
+    """Convert read errors raised within the context to errors that name the file.
+
+    A file that is missing or ends early counts as damaged.
+    """
     try:
         yield
     except EOFError as error:
@@ -179,7 +185,7 @@ def _reading(path: Path) -> Iterator[None]:
 def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
     """Open a part and check its header. If ``digest`` is given, compare it with the digest of the part.
 
-    ``kind`` is the type of its statistics.
+    ``kind`` is the type of the part's statistics.
     """
     with _reading(path):
         state = path.lstat()
@@ -295,7 +301,7 @@ class PartWriter:
     def finish(self, owner: Owner, stats: Part, *, cpu: float = 0.0, lasting: bool = False) -> PartFile[Any]:
         """Write the remaining blocks, the header and the tail, and give the file its final name.
 
-        With ``lasting``, the content is flushed to the disk before the file is renamed.
+        If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
         """
         for name, some in self._growing.items():
             if some.held:

@@ -6,7 +6,7 @@ from typing import Final
 
 _UNITS: Final = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "years": 365.25 * 86_400}
 _MANY: Final = {"seconds": 120, "minutes": 120, "hours": 48, "days": 1000}
-"""Number of each unit of time at which the next larger unit is used instead."""
+"""For each unit of time, the number of units at which the next larger unit is used instead."""
 
 
 class Observer:

@@ -2,8 +2,8 @@
 
 Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
 detected. For each data file, a record also contains the length, the SHA-256 (or a digest that the package derives from
-it), and the work that the file belongs to. So files that are damaged, truncated, swapped or left over from another run
-are detected. File names are never read from a file.
+it), and the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
+therefore detected. File names are never read from a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.
@@ -31,22 +31,22 @@ Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
 class StoreError(InputError):
-    """A store that cannot be used in its current state. The message names the file or the folder."""
+    """Raised for a store that cannot be used in its current state. The message names the file or the folder."""
 
 
 class DamagedError(StoreError):
-    """A file of a store that is missing or has changed since it was written.
+    """Raised for a file of a store that is missing or has changed since it was written.
 
     Attributes
     ----------
     path : Path or None
-        The file, if the work that wrote it writes it again when it continues; otherwise None.
+        Path of the file, if continuing the work writes the file again; otherwise None.
     """
 
     path: Path | None = None
 
     def at(self, path: Path) -> Self:
-        """Set the file, and return the error.
+        """Set the path of the file, and return the error itself.
 
         Parameters
         ----------
@@ -63,11 +63,11 @@ class DamagedError(StoreError):
 
 
 class TooOldError(StoreError):
-    """A store with a format version that this program can no longer read."""
+    """Raised for a store with a format version that this program can no longer read."""
 
 
 class TooNewError(StoreError):
-    """A store with a format version that only later versions of this program can read."""
+    """Raised for a store with a format version that only later versions of this program can read."""
 
 
 def plain_of(value: Any) -> Any:
@@ -83,7 +83,7 @@ def plain_of(value: Any) -> Any:
 
 
 def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
-    """Return the fields of a model as JSON values, under their names in files."""
+    """Return the fields of a model as JSON values, keyed by their names in files."""
     fields = {name: field.alias or name for name, field in type(model).model_fields.items() if name not in without}
     found = {}
     for name, written in fields.items():
@@ -112,7 +112,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 class TwiceError(json.JSONDecodeError):
-    """A JSON object in which a field occurs twice."""
+    """Raised for a JSON object in which a field occurs twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -167,7 +167,7 @@ class Record(Part):
     GROUP: ClassVar[bool] = False
 
     def fault(self) -> str | None:
-        """Return a description of an internal contradiction in the record, or None."""
+        """Return a description of an internal contradiction in the record, or None if there is none."""
         return None
 
 
@@ -188,7 +188,7 @@ def record_text(record: Record) -> str:
 
 
 def sealed_format(path: Path) -> str:
-    """Check the seal of a JSON file, and return the format of its record; empty if it contains no record."""
+    """Check the seal of a JSON file, and return the format of its record, or an empty string if it has no record."""
     try:
         text = read_bytes(path, "file", _MOST_BYTES).decode()
         sealed = read_json(text)
@@ -218,9 +218,9 @@ def write_record(path: Path, record: Record, *, remedy: str = "") -> None:
 
 
 def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Model | None:
-    """Return the record in a file after checking all of it, or None if the file does not exist.
+    """Read and check the record in a file. Return None if the file does not exist.
 
-    ``what`` describes the file, and ``way_out`` the remedy, in error messages.
+    In error messages, ``what`` describes the file and ``way_out`` the remedy.
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():
@@ -275,7 +275,7 @@ def data_file(path: Path) -> DataFile:
 def check_data(path: Path, expected: DataFile, what: str, way_out: str, *, content: bool = True) -> None:
     """Raise an error if a data file is missing, is a link, or does not have the expected length and digest.
 
-    Without ``content``, only the length is checked, which is fast.
+    If ``content`` is false, only the length is checked, which is fast.
     """
     shown = f"{what} {str(path)!r}"
     if path.is_symlink():

@@ -1,12 +1,13 @@
-"""Running the coarse tasks of long work, in threads of this process or on the workers of a running Dask cluster.
+"""Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
 
-A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. This is how all long work
-resumes after being killed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
+A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
+can therefore be resumed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
 
 Dask is needed only for a cluster; the extra ``cluster`` installs it.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, so all workers must have access to it under the same path.
+unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
+path.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Time limit in seconds within which a scheduler must respond."""
+"""Time in seconds within which a scheduler must respond."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
@@ -86,7 +87,7 @@ class Scheduler:
     def _fed(
         self, function: Callable[[Task], dict[str, Any]], draw: Callable[[], Task | None], done: Callable[..., None]
     ) -> None:
-        """Keep all workers busy. Call ``done`` with the number of a task and its result, in the caller's thread."""
+        """Keep all workers busy. Call ``done`` with the number and the result of each task, in the caller's thread."""
         running: dict[Any, int] = {}
         drawn = 0
         with self._guarded():
@@ -112,7 +113,9 @@ class Scheduler:
 
 
 class LocalScheduler(Scheduler):
-    """Scheduler for this machine, with threads, since kernels release the GIL, or processes for tasks in plain Python.
+    """Scheduler that runs tasks on this machine, in threads or in processes.
+
+    Threads are used for kernels, which release the GIL, and processes for tasks in plain Python.
 
     The main thread only waits, because a kernel does not react to signals. If the main thread is interrupted, or if a
     task fails, running tasks are abandoned and no further tasks begin.
@@ -149,7 +152,7 @@ class LocalScheduler(Scheduler):
 
 
 class ClusterScheduler(Scheduler):
-    """Scheduler on the workers of a running Dask cluster."""
+    """Scheduler that runs tasks on the workers of a running Dask cluster."""
 
     def __init__(self, client: Any, distributed: Any) -> None:
         self.client, self.distributed = client, distributed
@@ -184,7 +187,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Open a local scheduler, or the scheduler of a cluster by its address. Yield an open scheduler unchanged."""
+    """Yield a local scheduler, the scheduler of the cluster at an address, or a given open scheduler."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
@@ -207,7 +210,8 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # If no program responds, or a program that is not a scheduler, the package raises errors of many kinds.
+            # If no program responds, or if the program that responds is not a scheduler, the package raises errors of
+            # many kinds.
             raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
         if not client.nthreads():
@@ -226,12 +230,12 @@ def _check_greeting(host: str, port: int) -> None:
         while len(said) < _LENGTH and (more := connection.recv(_LENGTH - len(said))):
             said += more
     if len(said) < _LENGTH or int.from_bytes(said, "little") > _GREETING:
-        raise ConnectionError(f"its first message is not that of a scheduler ({said.hex() or 'nothing'})")
+        raise ConnectionError(f"its first message does not come from a scheduler ({said.hex() or 'nothing'})")
 
 
 @contextmanager
 def _silent() -> Iterator[None]:
-    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces them."""
+    """Suppress the log messages of `distributed` about a failed connection. A one-line error replaces the messages."""
     logger = logging.getLogger("distributed")
     level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
@@ -248,9 +252,9 @@ def _first_line(error: BaseException) -> str:
 
 @contextmanager
 def ending_orderly() -> Iterator[None]:
-    """Turn signals that end the process into `SystemExit` within the context, so that temporary files are removed.
+    """Convert signals that end the process to `SystemExit` within the context, so that temporary files are removed.
 
-    Only programs should use this. A library must not change how the process handles signals.
+    Only programs should use this function. A library must not change how the process handles signals.
     """
 
     def leave(number: int, _: object) -> None:
@@ -285,7 +289,7 @@ class PartTask(ABC):
 
     @abstractmethod
     def make(self, began: float) -> PartFile[Any]:
-        """Write the part. ``began`` is the time of the thread's clock at the start of the task."""
+        """Write the part. ``began`` is the reading of the thread's clock at the start of the task."""
 
 
 def run_parts(
@@ -315,8 +319,9 @@ def made_part(task: PartTask) -> PartFile[Any] | None:
 def run_part(task: PartTask) -> dict[str, Any]:
     """Run a task unless its part already exists; return a description of the part.
 
-    The result contains the ``number`` of the owner, the ``digest``, the length in ``bytes``, the ``stats``, the
-    processor seconds ``cpu``, whether the part was written ``now``, and the ``damage`` of an earlier part, if any.
+    The result contains the ``number`` of the owner, the ``digest`` and ``stats`` of the part, its length in ``bytes``,
+    and the processor time in seconds (``cpu``). It also states whether the part was written ``now``, and describes the
+    ``damage`` of an earlier part, if any.
     """
     began, damage, part = thread_clock(), "", None
     try:
@@ -336,7 +341,7 @@ _TRIES: Final = 3
 
 
 class Mending:
-    """The policy for damage: a damaged file is reported and removed, and the work goes on and writes it again."""
+    """The policy for damage: a damaged file is reported and removed, and the work then writes it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
@@ -345,8 +350,8 @@ class Mending:
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
         """Handle damage that is found within the context, in which a step of the work is run.
 
-        After damage, ``resume`` is called. It must find out which files still exist. The caller then writes the
-        missing ones.
+        If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
+        writes the missing files.
         """
         try:
             yield
@@ -358,9 +363,11 @@ class Mending:
                 self._furthest, self._failures = step, 0
 
     def remove(self, error: DamagedError, *, found: bool = False) -> None:
-        """Report and remove a damaged file. Raise the error if no work writes it again, or after too many repairs.
+        """Report and remove a damaged file.
 
-        Files that are ``found`` damaged while the program looks for existing files do not count.
+        The error is raised if no task can write the file again, or after too many repairs.
+
+        Files that are ``found`` damaged while the program looks for existing files do not count as repairs.
         """
         if error.path is None:
             raise error

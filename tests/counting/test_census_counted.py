@@ -358,16 +358,16 @@ def test_the_command(tmp_path: Path, capsys: Captured) -> None:
     plain = census(BOARD, plies=PLY).plies[PLY]
     for estimate in found["counted"]["estimates"][:2]:
         assert estimate["low"] <= getattr(plain, estimate["name"]) <= estimate["high"]
-    assert run([*arguments, "--resume", "--passes", "3", "--disk", "0.5"]) == 0
-    found = answer("--resume", "--passes", "2", "--part", "1/4", "--again")
+    assert run([*arguments, "--passes", "3", "--disk", "0.5"]) == 0
+    found = answer("--passes", "2", "--part", "1/4", "--again")
     assert found["counted"]["counted_again"] == list(range(25))
     assert found["counted"]["agrees"]
     assert (found["plies"][PLY]["new"], found["total"]) == (plain.new, plain.total)
     assert not found["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
     # Stored as well, it is no longer said to be missing.
-    assert run(["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store, "--resume"]) == 0
-    assert answer("--resume")["plies"][PLY]["stored"]
+    assert run(["census", "-v", BOARD.name, "--plies", str(PLY), "--store", store]) == 0
+    assert answer()["plies"][PLY]["stored"]
     assert run(["census", "verify", store]) == 0
     capsys.readouterr()
     for former in (["--count-last"], ["--part", "1/10"], ["--again"]):

@@ -53,8 +53,8 @@ KINDS = {
             "census -v brandubh-5-4v0 --plies 4 --store STORE",
             "census -v ashton-5-4v0 --plies 4 --full --store STORE",
         ),
-        ("census verify STORE", "census -v ashton-5-4v0 --plies 1 --store STORE --resume"),
-        ("census -v ashton-5-4v0 --plies 6 --store STORE --resume",),
+        ("census verify STORE", "census -v ashton-5-4v0 --plies 1 --store STORE"),
+        ("census -v ashton-5-4v0 --plies 6 --store STORE",),
     ),
     "tablebase": Kind(
         "tablebase build -v ashton-5-4v2 --men 3 --store STORE",

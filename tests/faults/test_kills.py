@@ -24,8 +24,8 @@ from tests.support.waiting import PATIENCE
 pytestmark = [pytest.mark.fuzz, pytest.mark.skipif(os.name != "posix", reason="signals end commands")]
 ROOT = Path(__file__).resolve().parents[2]
 COMMANDS = (
-    "census -v brandubh-5-4v0 --all --store out --resume",
-    "census --plies 3 --store out --resume",
+    "census -v brandubh-5-4v0 --all --store out",
+    "census --plies 3 --store out",
     "census -v ashton-5-4v0 --all",
     "tablebase build -v brandubh-5-4v4 --men 4 --store out",
     "tablebase build -v brandubh-5-4v4 --men 4 --memory 1 --store out",

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from tests.support.waiting import eventually
@@ -39,7 +40,7 @@ def cluster(folder: Path, workers: int) -> Iterator[str]:
             for number in range(workers)
         ]
         for said in logs:
-            _until(lambda said=said: "Registered to" in said.read_text(encoding="utf-8"), started, said)
+            _until(partial(_has_registered, said), started, said)
         yield json.loads(known.read_text(encoding="utf-8"))["address"]
     finally:
         for process in reversed(started):
@@ -53,6 +54,11 @@ def _start(started: list[subprocess.Popen[bytes]], said: Path, program: str, *op
         command = [sys.executable, "-m", f"distributed.cli.{program}", *options]
         started.append(subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=file, stderr=file))
     return said
+
+
+def _has_registered(said: Path) -> bool:
+    """Return whether a worker has reported that it has joined the cluster."""
+    return "Registered to" in said.read_text(encoding="utf-8")
 
 
 def _until(there: Callable[[], bool], started: list[subprocess.Popen[bytes]], said: Path) -> None:

@@ -45,7 +45,12 @@ def at_most(seconds: int, *, processor: bool = False) -> Iterator[None]:
 def stopping(searcher: Any) -> Iterator[None]:
     """Let another thread stop the search that runs in the context, once it has begun to deepen."""
     timer = threading.Timer(0.05, searcher.stop)
-    searcher.observer = lambda thought: timer.ident or timer.start()
+
+    def start(_: object) -> None:
+        if timer.ident is None:
+            timer.start()
+
+    searcher.observer = start
     yield
     searcher.observer = None
     timer.join()

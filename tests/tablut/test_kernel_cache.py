@@ -366,3 +366,44 @@ for process in started:
 print(json.dumps([len(started), int(fourfold(7)), clocks.compiled_kernels()]))
 """
     assert run(script) == [1, 28, 0]
+
+
+SHIPPING = """
+import json, sys
+from pathlib import Path
+from tablut.engine import kernel_cache
+from tablut.work import clocks
+
+kernel_cache.SHIPPED = Path({folder!r})
+import module
+
+answer = int(module.fourfold(7))
+if {ship}:
+    for arguments in module.fourfold.overloads:
+        module.fourfold._cache.ship(arguments, module.fourfold.targetctx.codegen(), kernel_cache.SHIPPED)
+print(json.dumps([answer, clocks.compiled_kernels()]))
+"""
+
+
+@pytest.mark.skipif(kernel_cache.baseline() is None, reason="this processor lacks features of the baseline")
+def test_a_shipped_kernel_is_used_until_it_is_damaged_or_its_source_changes(run, tmp_path, monkeypatch):
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+
+    def answer(*, ship=False):
+        shutil.rmtree(tmp_path / "cache", ignore_errors=True)
+        return run(SHIPPING.format(folder=str(folder), ship=ship))
+
+    with monkeypatch.context() as settings:
+        settings.setenv("NUMBA_CPU_NAME", kernel_cache.baseline())
+        settings.setenv("NUMBA_CPU_FEATURES", "")
+        assert answer(ship=True) == [28, 1]
+        assert answer() == [28, 1]  # whoever chooses a processor gets code for it
+    [shipped] = folder.iterdir()
+    assert answer() == [28, 0]
+    content = shipped.read_bytes()
+    shipped.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert answer() == [28, 1]
+    shipped.write_bytes(content)
+    (tmp_path / "module.py").write_text(MODULE.replace("4 * x", "6 * x"), encoding="utf-8")
+    assert answer() == [42, 1]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -302,6 +303,26 @@ def test_devices_and_pipes_are_not_read(tmp_path: Path) -> None:
     for path in (pipe, Path("/dev/zero"), tmp_path):
         with pytest.raises(InputError):
             read_bytes(path, "file")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with a name here")
+def test_a_pipe_that_the_user_names_is_read_within_the_limit(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert read_bytes(pipe, "file", pipes=True) == b""  # nobody writes to it
+    for most in (100_000, 99_999):
+        with ThreadPoolExecutor() as pool:
+            written = pool.submit(pipe.write_bytes, b"x" * 100_000)
+            with pipe.open("rb") as reader:  # so that the writer goes on while the pipe is opened again
+                if most == 100_000:
+                    assert read_bytes(pipe, "file", most, pipes=True) == b"x" * most
+                else:
+                    with pytest.raises(InputError):
+                        read_bytes(pipe, "file", most, pipes=True)
+                reader.read()
+            written.result()
+    with pytest.raises(InputError):
+        read_bytes(Path("/dev/zero"), "file", pipes=True)
 
 
 @pytest.mark.parametrize("parts", [[], [b""], [b"a", b"", b"bc"], [bytes(1 << 20), b"end"]])

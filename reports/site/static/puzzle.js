@@ -57,7 +57,7 @@
   function play(move) {
     const right = node.right[move], answer = right || node.wrong[move];
     from = null;
-    if (!answer) return tell(move + " is no legal move of " + data.winner + ".", "wrong");
+    if (!answer) return tell(move + " is not a legal move for " + data.winner + ".", "wrong");
     if (!right) return refute(move, answer);
     hints = 0;
     cells = board.after(cells, move, answer.takes);

@@ -1,4 +1,4 @@
-"""``python -m reports.studies.balance``: play the games of the atlas, collect their results, render the page."""
+"""``python -m reports.studies.balance``: play the games of the atlas, summarise the results, render the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 app = Group(help="Balance of the tafl games, rule by rule.")
 NAME = "python -m reports.studies.balance"
-_KINDS: Final = "Only cells whose name matches, such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
+_KINDS: Final = "Only cells whose names match a pattern such as fetlar, 'fetlar+*' or '*+king'. [default: all]"
 
 
 class _Played(Result):
@@ -44,13 +44,13 @@ def _chosen(only: str) -> list[Cell]:
 @app.command("play")
 @option("--store", required=True, metavar="DIR", help="Folder of the game records.")
 @option("--only", default="*", metavar="PATTERN", help=_KINDS)
-@whole("--nodes", multiple=True, least=1, help="Nodes for each move; may be repeated.")
+@whole("--nodes", multiple=True, least=1, help="Number of nodes per move; may be repeated.")
 @whole("--games", "-n", default=200, least=2, most=10_000, help="Number of games in each cell.")
 @threads_option("Number of parallel games.")
 def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, threads: int) -> Reply:
     """Play the games that are missing from the store, cell by cell.
 
-    After an interruption, the same command continues.
+    After an interruption, the same command continues the work.
     """
     from tablut.play.arena import play_match
 
@@ -78,9 +78,9 @@ def play_command(store: str, only: str, nodes: tuple[int, ...], games: int, thre
 @app.command("gather")
 @option("--store", required=True, metavar="DIR", help="Folder of the game records.")
 @option("--only", default="*", metavar="PATTERN", help=_KINDS)
-@file_option("--out", metavar="DIR", help="Folder; by default the data of the study.")
+@file_option("--out", metavar="DIR", help="Output folder; by default, the data folder of the study.")
 def gather_command(store: str, only: str, out: Path | None) -> Reply:
-    """Summarise all games in a store, however many there are. Every record is replayed first."""
+    """Summarise all games in a store, even if some are missing. Every record is replayed first."""
     from reports.studies.balance.gathering import Atlas, Played, csv_text, row_of, short
     from reports.studies.balance.page import DATA
     from tablut.play.arena import play_match

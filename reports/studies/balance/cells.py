@@ -1,4 +1,4 @@
-"""The cells of the atlas, as this study calls its collection of games.
+"""The cells of the *atlas*, which is this study's collection of games.
 
 A *cell* is a shipped rule set, or a shipped rule set with one disputed rule changed.
 """
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 STRENGTHS: Final = (5_000, 50_000)
-"""Nodes per move, for both sides."""
+"""Strengths at which the games are played, in nodes per move for both sides."""
 SHIPPED: Final = (
     *("brandubh", "brandubh-federation", "saami-tablut", "sea-battle-9", "berkeley", "leiden", "mcgill", "ashton"),
     *("bologna", "copenhagen", "fetlar", "tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),
 )
-"""The games with all men at the start, in the order in which they are played."""
+"""The shipped games except the reduced boards, in the order in which they are played."""
 CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwrdd", "copenhagen", "sea-battle-11")
 """The games in which single rules are changed."""
 SEED: Final = 20_261_123
 HASH: Final = 64
-"""Size of the transposition table in MiB. A search at these strengths does not fill it."""
+"""Size of the transposition table in MiB. A search with this many nodes does not fill it."""
 _OPENING: Final = 4
 _MOST_PLIES: Final = 500
 
@@ -56,7 +56,7 @@ def shipped_cell(game: str) -> Cell:
 
 
 def changed_cells(game: str) -> tuple[list[Cell], dict[str, str]]:
-    """Return the cells of a game with each disputed rule changed, and the reasons for omitted changes, by change."""
+    """Return the cells in which one disputed rule of a game is changed, and the reason for each omitted change."""
     cells, left_out = [], {}
     variant = load_variant(game)
     for change in _CHANGES:
@@ -83,7 +83,7 @@ _LOST: Final = {"times": 3, "result": "white_loses"}
 
 
 def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """Return a change of one disputed rule: in words, as new field values, and as terrain."""
+    """Return the changed value of a disputed rule in words, as values of rule fields, and as terrain."""
     rules, corners = variant.rules, bool(variant.regions.royal_corners)
     fields: dict[str, Any]
     terrain = variant.terrain
@@ -117,7 +117,7 @@ def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple
 
 
 def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
-    """Return the terrain with the escapes moved from the corners to the whole edge, or from the edge to the corners."""
+    """Return the terrain with the escapes moved from the corners to the whole edge, or the other way round."""
     last = len(terrain) - 1
 
     def _letter(rank: int, file: int) -> str:
@@ -130,12 +130,12 @@ def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
 
 
 def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
-    """Return the plan of a cell's games at one strength, as ``tablut measure alphabeta`` would play them."""
+    """Return the plan for a cell's games at one strength, as ``tablut measure alphabeta`` would play them."""
     player = contestant("alphabeta", SearchLimits(nodes=nodes), PlayerOptions(hash_mib=HASH))
     openings = Openings(_OPENING, 1, SEED)
     return MatchPlan(cell.variant, player, player, games, SEED, openings, None, _MOST_PLIES, math.inf, paired=False)
 
 
 def all_cells() -> list[Cell]:
-    """Return the cells of the shipped games, then those of their changes, in the order in which they are played."""
+    """Return all cells in the order in which they are played: first the shipped games, then the changed games."""
     return [*map(shipped_cell, SHIPPED), *(cell for game in CHANGED for cell in changed_cells(game)[0])]

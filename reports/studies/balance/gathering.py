@@ -1,8 +1,8 @@
 """Statistics of a cell's games: shares with Wilson intervals, length, branching, tree size, first moves, and tests.
 
-The result of each game is stored, in the order of the games. Games with the same number begin with the same random
-plies in every cell in which these plies are legal. Cells can therefore be compared game by game with a sign test, which
-is valid whether or not two games with the same number have anything else in common.
+The results are stored in the order of the games. Games with the same number begin with the same random plies in every
+cell in which these plies are legal. Cells can therefore be compared game by game with a sign test, which is valid
+whether or not two games with the same number have anything else in common.
 
 References
 ----------
@@ -47,7 +47,7 @@ _SHUFFLES: Final = 9_999
 
 
 class Row(Result):
-    """One cell at one strength, as a row of the CSV file."""
+    """The statistics of one cell at one strength, as a row of the CSV file."""
 
     cell: str
     game: str
@@ -87,7 +87,7 @@ class Row(Result):
 
 
 class Played(Result):
-    """The games of a cell at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
+    """The games of a cell at one strength: the plan's digest, the results (w, b, d), the first moves up to symmetry."""
 
     digest: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
@@ -100,7 +100,7 @@ class Played(Result):
 
 
 class Atlas(Result):
-    """Summary of every game of the atlas, with its provenance."""
+    """The games of the atlas in short form, with their provenance."""
 
     provenance: Provenance
     played: dict[str, dict[int, Played]]
@@ -108,13 +108,13 @@ class Atlas(Result):
 
 
 def share(won: int, games: int) -> tuple[float, float, float]:
-    """Return a share with its 95 % Wilson interval; without games, 0.5 and the interval from 0 to 1."""
+    """Return a share with its 95 % Wilson interval. Without games, this is 0.5 with the interval from 0 to 1."""
     low, high = wilson(won, games) if games else (0.0, 1.0)
     return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
 
 
 def short(report: MatchReport, digest: str, variant: Variant) -> Played:
-    """Return a summary of the games of a report."""
+    """Return a summary of the games in a report."""
     return Played(
         digest=digest,
         results="".join(_LETTERS[one.game.winner] for one in report.played),
@@ -123,13 +123,13 @@ def short(report: MatchReport, digest: str, variant: Variant) -> Played:
 
 
 def first_move(variant: Variant, move: Move) -> str:
-    """Return a name for a first move that is the same for all its symmetric images."""
+    """Return a name for a first move that all symmetric images of the move share."""
     tables = [symmetry.table for symmetry in variant.start_symmetries]
     return str(Move(*min((table[move.start], table[move.target]) for table in tables), variant.size))
 
 
 def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
-    """Return the row of a cell."""
+    """Return the statistics of a cell at one strength."""
     found = measure(cell.variant, report)
     shares = [value for won in (found.white, found.black, found.draws) for value in (won, *share(won, found.games))]
     ends = Counter(one.game.termination for one in report.played).most_common()
@@ -151,7 +151,7 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
 
 
 def first_move_matters(played: Played) -> float:
-    """Return the p-value for the effect of the first move: a permutation test of white's points between first moves."""
+    """Return the p-value of a permutation test of whether white's points depend on the first move."""
     points = np.array([_POINTS[letter] for letter in played.results])
     moves, place = np.unique(played.first_moves, return_inverse=True)
     member = np.eye(len(moves))[:, place]
@@ -164,8 +164,8 @@ def first_move_matters(played: Played) -> float:
 def compared(first: str, second: str) -> tuple[int, int, float]:
     """Compare two cells game by game.
 
-    Returns the numbers of games in which white did better and worse in the second cell, and the p-value of the sign
-    test.
+    Return the number of games in which white did better in the second cell, the number in which white did worse, and
+    the p-value of the sign test.
     """
     pairs = [_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)]
     better, worse = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)
@@ -192,7 +192,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 def csv_text(rows: Iterable[Row]) -> str:
-    """Return the rows as the text of a CSV file."""
+    """Return rows as the text of a CSV file."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
     writer.writeheader()
@@ -201,7 +201,7 @@ def csv_text(rows: Iterable[Row]) -> str:
 
 
 def read_data(folder: Path) -> tuple[dict[tuple[str, int], Row], Atlas]:
-    """Return the rows by cell and strength, and the games; refuse files that are inconsistent."""
+    """Return the rows by cell and strength, and the games. Raise an error if the files are inconsistent."""
     where = folder / "atlas.csv"
     try:
         rows = [Row.model_validate(line) for line in csv.DictReader(read_text(where, "study data").splitlines())]

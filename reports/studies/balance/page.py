@@ -1,4 +1,4 @@
-"""The page of the atlas and its figure, rendered only from the data of the study."""
+"""The page on the atlas and its figure, rendered from the stored data of the study."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 FOLDER: Final = STUDIES / "balance"
 DATA: Final = FOLDER / "data"
 WANTED: Final = 200
-"""Intended number of games of each cell at each strength."""
+"""Target number of games for each cell and strength."""
 _SURE: Final = 0.05
 _WEAK, _STRONG = STRENGTHS
 _HUMAN: Final = "people (quoted)"
@@ -49,7 +49,7 @@ def quoted() -> list[Quoted]:
 
 
 def favours(row: Row) -> str:
-    """Return the side that a cell favours, or ``neither``, judged by the interval of its decided games."""
+    """Return the side that a cell favours according to the interval for its decided games, or ``neither``."""
     return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
 
 
@@ -80,7 +80,7 @@ def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, 
 
 
 def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
-    """Return the rule changes at the lower strength, each compared game by game with the shipped game."""
+    """Return the changed games at the lower strength, each compared game by game with the shipped game."""
     found: list[dict[str, Any]] = []
     for row in rows.values():
         if row.cell != row.game and row.nodes == _WEAK and (row.game, _WEAK) in rows:
@@ -94,7 +94,7 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return the results of human players next to the atlas at each strength, with the p-value of the difference."""
+    """Return the results of human players beside those of the atlas at each strength, with p-values."""
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
@@ -111,11 +111,11 @@ def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
 
 
 def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
-    """Return, for each strength, the estimated hours needed to play the games that are missing from `WANTED`."""
+    """Return the estimated hours needed at each strength to play the games that are missing."""
     each = {key: row.seconds / row.games for key, row in rows.items()}
     both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
     ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]
-    # For a cell without games, assume the time of the unchanged rule set, or else the median time.
+    # For a cell without games, assume the time of the unchanged rule set. If that is unknown, assume the median time.
     ratio = median(ratios) if ratios else _STRONG / _WEAK
     usual = median(value for (_, nodes), value in each.items() if nodes == _WEAK)
     hours = dict.fromkeys(STRENGTHS, 0.0)
@@ -129,7 +129,7 @@ def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
 
 
 def _placements() -> dict[str, int]:
-    """Return the exact bounds from the rendered report, by game."""
+    """Return the exact bounds from the rendered report, keyed by game."""
     text = (STUDIES.parent / "rendered" / "data" / "bounds.json").read_text(encoding="utf-8")
     return {one["variant"]: int(one["tightened"]["distinct"]) for one in json.loads(text)["bounds"]}
 
@@ -193,7 +193,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _draw(lines: list[dict[str, Any]]) -> Figure:
-    """Draw a row for each rule set: white's share of the decided games at each strength, with intervals."""
+    """Draw one row for each rule set, with white's share of the decided games at each strength and its interval."""
     figure, axes = axes_of(8.2, 0.2 * len(lines) + 1.6)
     axes.axvline(50, color="#222222", linewidth=1)
     for place, line in enumerate(lines):

@@ -45,8 +45,8 @@ class _Made(Result):
 @variant_option(default="ashton")
 @whole("--count", "-n", default=5, least=1, most=10**6, help="Number of puzzles.")
 @seed_option("Seed of all random choices.", 1)
-@whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum plies of the win.")
-@whole("--max-plies", "longest", default=99, least=1, most=1000, help="Maximum plies of the win.")
+@whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum length of the win in plies.")
+@whole("--max-plies", "longest", default=99, least=1, most=1000, help="Maximum length of the win in plies.")
 @choice(
     "--from",
     "source",
@@ -54,8 +54,8 @@ class _Made(Result):
     default="self-play",
     help="Source of the positions.",
 )
-@choice("--theme", words=get_args(Theme), help="Only puzzles with this theme.")
-@choice("--winner", words=("white", "black"), help="Only wins of this side.")
+@choice("--theme", words=get_args(Theme), help="Find only puzzles with this theme.")
+@choice("--winner", words=("white", "black"), help="Find only wins of this side.")
 @nodes_option(1_000_000)
 @whole("--memory", least=1, most=1 << 24, default=64, metavar="MIB", help="Memory for the transposition tables in MiB.")
 @whole("--games", default=1000, least=1, most=10**9, help="Maximum number of games.")
@@ -80,10 +80,12 @@ def make_command(
     tablebase: str | None,
     out: Path | None,
 ) -> Reply:
-    """Find new puzzles: graded wins with exactly one winning first move. The same seed gives the same puzzles.
+    """Find new puzzles: graded wins with exactly one winning first move.
 
-    Exit code 3: fewer puzzles were found than requested. If the command is interrupted, it prints and writes the
-    puzzles found so far.
+    The same seed always gives the same puzzles.
+
+    If the command is interrupted, it prints and writes the puzzles found so far. Exit code 3: fewer puzzles were found
+    than requested.
     """
     rules = load_variant(variant)
     if shortest > longest:

@@ -1,8 +1,8 @@
-"""New puzzles from self-play and from random placements, each of them proved.
+"""New puzzles from self-play and from random placements, all of them proved.
 
-The module `mining` takes puzzles from tablebases instead. A puzzle is a position that the side to move wins with
-exactly one first move, that no symmetry maps to itself, and that is possible according to `tablut.status`. All
-randomness comes from one seed, and limits count nodes rather than time, so the same call creates the same puzzles.
+The module `mining` finds puzzles in tablebases instead. A puzzle is a position that the side to move wins with exactly
+one first move. No symmetry maps it to itself, and it is possible according to `tablut.status`. All randomness comes
+from one seed, and limits count nodes rather than time, so the same call always creates the same puzzles.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from tablut.rules.outcome import OUTCOMES
 from tablut.variants import Variant, VariantLike, as_variant, shipped_name
 
 _OPENING = 8
-"""Number of plies at the start of a game from which no puzzles are made."""
+"""Number of positions at the start of each game that are not considered as puzzles."""
 _GAME = 80
 _BATCH = 4096
 _SIDES = "wb"
 
 
 class Wanted(NamedTuple):
-    """The puzzles to be made: their number, length, winner and theme, and the limits of the proofs."""
+    """Specification of the puzzles to find: their number, length, winner and theme, and the limits of the proofs."""
 
     number: int
     seed: int
@@ -48,14 +48,14 @@ class Wanted(NamedTuple):
 
 
 class Made(NamedTuple):
-    """New puzzles, and the number of positions examined for them."""
+    """New puzzles, and the number of positions examined to find them."""
 
     puzzles: list[Puzzle]
     examined: int
 
 
 class Making:
-    """Collector of a variant's new puzzles; no puzzle is a symmetric image of another."""
+    """Collector of new puzzles for a variant. No puzzle is a symmetric image of another."""
 
     def __init__(self, variant: Variant, wanted: Wanted, prober: Prober | None = None) -> None:
         self.variant, self.wanted, self.puzzles, self.examined = variant, wanted, list[Puzzle](), 0
@@ -75,7 +75,7 @@ class Making:
     def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
         """Return the solution of a position if it is a puzzle of the requested kind.
 
-        If a search is given, it is used as a quick filter and must find the win first.
+        If a search is given, it serves as a quick filter: it must find the win first.
         """
         # Most positions are not won or are won too quickly. This filter detects them more cheaply than a full solution.
         if search is not None and not _promising(search, position, self.wanted):
@@ -96,7 +96,7 @@ class Making:
 def from_self_play(
     variant: VariantLike, wanted: Wanted, *, games: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles from self-play: at most one per game, the one with the longest win."""
+    """Return puzzles from self-play. Each game provides at most one puzzle, the one with the longest win."""
     making = Making(as_variant(variant), wanted)
     for number in range(games):
         best = _best_of_game(making, np.random.default_rng([wanted.seed, number]))
@@ -156,7 +156,7 @@ def _from_batches(
     source: str,
     advanced: Callable[[Made], None],
 ) -> Made:
-    """Return the puzzles among the given positions, in their order."""
+    """Return the puzzles among the given positions, in the order of the positions."""
     making = Making(variant, wanted)
     for batch in batches:
         for position in batch:
@@ -185,13 +185,13 @@ def _samples(
     winner: str | None,
     size: int = _BATCH,
 ) -> Iterator[list[Position]]:
-    """Yield random undecided placements in batches; all tiers are equally likely."""
+    """Yield random undecided positions in batches. All tiers are equally likely."""
     index = PlacementIndex(variant)
     for start in range(0, samples, size):
         batch = []
         for _ in range(min(size, samples - start)):
             tier = tiers[int(rng.integers(len(tiers)))]
-            # The distribution is uniform even if a tier has more than 2**63 placements.
+            # The distribution is practically uniform, even if a tier has more than 2**63 placements.
             rank = int.from_bytes(rng.bytes(24), "little") % tier.size
             side: Side = ("w", "b")[rng.integers(2)] if winner is None else ("w" if winner == "white" else "b")
             batch.append(index.unrank_in_tier(tier.attackers, tier.defenders, rank, side))
@@ -199,7 +199,7 @@ def _samples(
 
 
 def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
-    """Return whether the side to move wins within the longest requested distance, but not before the shortest one."""
+    """Return whether the side to move has a win whose length is within the requested limits."""
     spent, board = search.budget.nodes, search.engine.board(position.cells, position.side)
     for bound in range(1, wanted.plies[1] + 1, 2):
         answer = search.within(board, bound, wanted.limits.nodes - (search.budget.nodes - spent))
@@ -209,12 +209,12 @@ def _promising(search: WinSearch, position: Position, wanted: Wanted) -> bool:
 
 
 def fit(variant: Variant, position: Position) -> bool:
-    """Return whether a position may become a puzzle, regardless of its value."""
+    """Return whether a position is suitable for a puzzle, apart from its value."""
     return not Board(variant, position).status() and not is_symmetrical(variant, position)
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a win is proved, within the requested plies, and by exactly one first move."""
+    """Return whether a solution is a proved win of the requested length with exactly one winning first move."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -250,7 +250,7 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     )
 
 
-# -- what a first move looks like to a human solver --------------------------------------
+# -- the difficulty of a puzzle for a human solver ---------------------------------------
 # A move is tempting if it captures, threatens to win with the next ply, brings the king closer to an escape, or places
 # an attacker next to the king. The more tempting wrong moves a puzzle has, the harder it is.
 
@@ -258,13 +258,13 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
 def grade(plies: int, temptations: int) -> int:
     """Return the difficulty of a puzzle, from 1 to 5.
 
-    Compared with the easiest puzzles, every two additional plies and every eight tempting wrong moves add a point.
+    The easiest puzzles have grade 1. Every two additional plies and every eight tempting wrong moves add 1.
     """
     return min(5, max(1, 1 + (plies - 3 + 1) // 2 + temptations // 8))
 
 
 def threatens(variant: Variant, position: Position) -> bool:
-    """Return whether the side that is *not* to move could win immediately if it were its turn."""
+    """Return whether the side that is *not* to move could win immediately if it were that side's turn."""
     engine = engine_for(variant)
     board = engine.board(position.cells, "w" if position.side == "b" else "b")
     children = engine.expand(engine.words(board))
@@ -275,7 +275,7 @@ def threatens(variant: Variant, position: Position) -> bool:
 
 
 def tempting_moves(variant: Variant, position: Position, winning: Collection[Move]) -> list[Move]:
-    """Return the tempting moves that are not among the winning ones."""
+    """Return the tempting moves that are not among the winning moves."""
     found = []
     for move in Board(variant, position).legal_moves:
         if move in winning:
@@ -316,10 +316,10 @@ def is_symmetrical(variant: Variant, position: Position) -> bool:
 
 
 # -- positions from self-play ------------------------------------------------------------
-# The players are simple and differ in style. All of them take an immediate win. A greedy
-# player captures if it can; a careful one rejects moves after which the other side wins
-# within three plies, as long as it finds another. Random play collapses within a few plies;
-# careful play keeps the tension, which leads to positions with long wins.
+# The players are simple and differ in style. All of them play an immediate win if there is one.
+# A greedy player captures if it can. A careful player rejects moves after which the other side
+# wins within three plies, as long as it finds another move. Random play soon ends in a loss,
+# whereas careful play leads to positions with long wins.
 
 
 _TABLE_BYTES = 1 << 20
@@ -340,7 +340,7 @@ STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9,
 def self_play(
     variant: Variant, rng: np.random.Generator, plies: int, styles: tuple[Style, Style] | None = None
 ) -> Iterator[Position]:
-    """Yield the undecided positions of a game, beginning with the start."""
+    """Play a game, and yield its undecided positions, beginning with the start."""
     engine = engine_for(variant)
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)
@@ -362,7 +362,7 @@ def self_play(
 def _choose(
     engine: Engine, board: NDArray[np.uint32], style: Style, searches: list[WinSearch], rng: np.random.Generator
 ) -> NDArray[np.uint32] | None:
-    """Return the position after a player's move, or None if the game ends."""
+    """Return the board after a player's move, or None if the game ends."""
     mover = int(head(board)[SIDE_AT])
     children = engine.expand(engine.words(board))
     if not len(children.words) or any(

@@ -1,8 +1,8 @@
-"""The deepest puzzles of a tablebase, found by examining every position it covers, or a random sample.
+"""The deepest puzzles in a tablebase, found by examining all its positions or a random sample of them.
 
 The index of each tier lists the positions, and a `Prober` returns their values and, for positions that may be deep
-enough, the values of their children. Mining needs no search: the tables show whether only one first move attains the
-distance. Finally a `Solver` proves the remaining candidates.
+enough, the values of their children. No search is needed to find candidates, because the tables show whether exactly
+one first move attains the distance. In the end, a `Solver` proves the candidates.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _POOL: Final = 64
 
 
 class _Found(NamedTuple):
-    """Positions with exactly one first move that attains the distance, best first.
+    """Positions with exactly one first move that attains the distance, in descending order of the distance.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class _Mine:
-    """The entries to examine: tiers, sides to move, and the size of a random sample if not all are examined."""
+    """The entries to examine: the tiers, the sides to move, and the size of the random sample if there is one."""
 
     engine: Engine
     prober: Prober
@@ -76,7 +76,7 @@ class _Mine:
         return min(entries, -(-self.samples // (len(self.tiers.tier.size) * len(self.sides))))
 
     def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Yield tiers, sides to move and entries: all entries, or a random sample with the same share for each tier."""
+        """Yield tiers, sides to move and entries: all entries, or a random sample of the same size from each tier."""
         for number, entries in enumerate(self.tiers.tier.size.tolist()):
             for side in self.sides:
                 share = self._share(number)
@@ -122,7 +122,7 @@ class _Mine:
 
 
 def _best(one: _Found, other: _Found, most: int) -> _Found:
-    """Merge two sets of candidates and return the best of them."""
+    """Merge two sets of candidates, and return at most ``most`` of the best ones."""
     values, ties, words = (np.concatenate(pair) for pair in zip(one, other, strict=True))
     order = np.lexsort((ties, -values))[:most]
     return _Found(values[order], ties[order], words[order])
@@ -136,7 +136,7 @@ def from_tablebase(
     samples: int | None = None,
     advanced: Callable[[Made], None] = lambda _: None,
 ) -> Made:
-    """Return the deepest puzzles of the material that a tablebase covers."""
+    """Return the deepest puzzles among the positions that a tablebase covers."""
     variant = as_variant(variant)
     engine = engine_for(variant)
     materials = [
@@ -159,7 +159,7 @@ def from_tablebase(
             if solution is not None:
                 making.add(solution, f"t{len(making.puzzles)}", f"tablebase, seed {wanted.seed}")
                 advanced(making.made)
-        # Too few candidates were suitable. A full pool may have excluded others, so try again with a larger one.
+        # Too few candidates were suitable. A full pool may have excluded others, so try again with a larger pool.
         if making.done or len(found.values) < pool:
             return making.made
         pool *= 8

@@ -1,4 +1,4 @@
-"""Random positions with an almost complete fort, ring or shieldwall, and detection of these shapes in play."""
+"""Random positions with an almost complete fort, ring or shieldwall, and the detection of these shapes in play."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FORTS: Final = (
     ((-2, 0), (-1, 1), (0, 1), (1, 1), (2, 0)),
     ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0)),
 )
-"""Walls around a king on an edge, as steps along the edge and away from it."""
+"""Walls around a king on an edge. Each cell is given by its steps from the king along the edge and away from it."""
 _RINGS: Final = (
     ((-2, 0), (-1, 1), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
     ((-2, 0), (-2, 1), (-1, 2), (0, 2), (1, 1), (2, 0), (1, -1), (0, -2), (-1, -1)),
@@ -37,7 +37,7 @@ _Pieces = dict[tuple[int, int], str]
 
 
 def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
-    """Return the shapes in a line of play: shieldwall captures, and an exit fort or encirclement that ends the game."""
+    """Return the shapes that occur in a line of play: a shieldwall capture, and a final exit fort or encirclement."""
     board, wall = Board(variant, position), False
     for move in line:
         wall = wall or _is_wall(board, move)
@@ -48,7 +48,7 @@ def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
 
 
 def _is_wall(board: Board, move: Move) -> bool:
-    """Return whether a move captures by a shieldwall, so that without the rule it would capture something else."""
+    """Return whether a move makes a shieldwall capture, that is, captures other pieces than without this rule."""
     if board.variant.rules.shieldwall is None:
         return False
     after, without = board.copy(), Board(_custodial(board.variant), board.position)
@@ -64,9 +64,9 @@ def _custodial(variant: Variant) -> Variant:
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions that contain a shape in which one or two pieces are missing, and other men.
+    """Yield random positions with a shape that lacks one or two pieces, and with other men.
 
-    Random positions that are impossible or decided are discarded, so fewer than `number` may be yielded.
+    Impossible and decided positions are discarded, so fewer than `number` positions may be yielded.
     """
     rules = variant.rules
     has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}
@@ -88,7 +88,7 @@ def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number
 
 
 def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random.Generator, low: int = 0) -> None:
-    """Put pieces on random cells, from rank `low` on. Occupied cells are left unchanged."""
+    """Put pieces on random cells of rank `low` and above. Occupied cells are left unchanged."""
     for _ in range(number):
         pieces.setdefault((int(rng.integers(size)), int(rng.integers(low, size))), piece)
 
@@ -96,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put a piece on all but one or two of the cells, and the missing pieces where they may reach the gaps."""
+    """Put pieces on all but one or two of the cells, and the missing pieces on cells in line with the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:
@@ -133,7 +133,7 @@ def _wall(size: int, rng: np.random.Generator) -> tuple[_Pieces, Side]:
     first = 1 if rng.random() < 0.6 or size - length < 4 else int(rng.integers(2, size - length - 1))
     pieces = dict.fromkeys([(file, 0) for file in range(first, first + length)], "b" if side == "w" else "w")
     pieces |= dict.fromkeys([(file, 1) for file in range(first, first + length)] + [(first - 1, 0)] * (first > 1), side)
-    # The piece that closes the wall at its other end; it may be the king.
+    # This piece can close the wall at its other end; it may be the king.
     pieces[first + length, int(rng.integers(1, size))] = "K" if side == "w" and rng.random() < 0.5 else side
     if "K" not in pieces.values():
         near = int(rng.integers(size)), int(rng.integers(4))

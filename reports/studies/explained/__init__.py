@@ -1,1 +1,1 @@
-"""Explanation of every unreachable position of the reduced boards; see README.md."""
+"""The explanation of every unreachable position of the reduced boards; see README.md."""

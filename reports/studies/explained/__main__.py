@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from reports.studies.explained.explaining import explain
-from tablut.cli.command import command, flag, option, whole
+from tablut.cli.command import command, option, whole
 from tablut.cli.options import threads_option, variant_option
 from tablut.cli.people import Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress
@@ -24,17 +24,17 @@ NAME = "python -m reports.studies.explained"
 @command()
 @variant_option(default="ashton")
 @option("--store", metavar="DIR", help="Folder for the census. [default: a temporary one]")
-@flag("--resume", hidden=True, expose_value=False)
 @whole("--memory", default=4096, least=1, metavar="MIB", help="Memory limit for the census in MiB.")
 @threads_option("Number of parallel tasks of the census.")
 def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
-    """Explain every counted position of a small board: reached, excluded by a lemma, or in a set that no game enters.
+    """Explain every counted position of a small board.
 
-    A complete census is made first. Exit code 1: census, lemmas and un-moves contradict each other.
+    Each position is reached by a game, excluded by a lemma, or in a set that no game enters. The command begins with a
+    complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
     """
     rules = load_variant(variant)
     with progress("explain") as observer:
-        # Temporary files are removed when an interrupt is noticed, which is after each batch of classes.
+        # An interrupt is noticed after each batch of classes, and temporary files are then removed.
         result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 

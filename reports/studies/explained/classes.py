@@ -1,7 +1,7 @@
-"""All classes of a small board's counted positions, with marks on the reached ones.
+"""All classes of a small board's counted positions, with marks on those that games reach.
 
-The index of the tiers (`tablut.indexing.tiers`), under the symmetries that preserve the start, numbers every class of
-counted positions. Some classes have more than one number (*aliases*). A complete census marks the entries of reached
+The index of the tiers (`tablut.indexing.tiers`) numbers every class of counted positions under the symmetries that
+preserve the start. Some classes have further numbers, called *aliases*. A complete census marks the entries of reached
 classes. The unmarked entries, without the aliases, are the classes that no game reaches.
 """
 
@@ -34,7 +34,7 @@ _STEP: Final = 1 << 18
 
 
 class Unmarked(NamedTuple):
-    """Some unmarked classes of one material.
+    """A batch of unmarked classes with the same material.
 
     Attributes
     ----------
@@ -53,7 +53,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """Marks for the classes of a variant's counted positions."""
+    """The marks on the classes of a variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)
@@ -65,7 +65,7 @@ class ClassMarks:
         self.entries = self._marked.size
 
     def mark(self, boards: NDArray[np.uint32]) -> int:
-        """Mark the classes of positions, and return the number of new marks."""
+        """Mark the classes of the given positions, and return the number of new marks."""
         tiers, entries = self._rank(boards)
         if (entries < 0).any():
             raise ArithmeticError(f"{self.variant.name}: a position is not in the counted space")
@@ -76,7 +76,7 @@ class ClassMarks:
         return new
 
     def unmarked(self) -> Iterator[Unmarked]:
-        """Yield the classes without a mark in batches, each class once."""
+        """Yield the unmarked classes in batches. Each class occurs once."""
         for tier, (attackers, defenders) in enumerate(self._materials):
             for side in range(2):
                 marked = self._marked[side, self._first[tier] : self._first[tier + 1]]
@@ -95,7 +95,7 @@ class ClassMarks:
         return tiers, entries
 
 
-# -- the closed set, which no lemma excludes and no game reaches: every predecessor is excluded or in the set
+# -- the closed set: no lemma excludes its classes, but all their predecessors are excluded or in the set
 
 
 _STEP_closed: Final = 1 << 14
@@ -103,14 +103,14 @@ _STEP_closed: Final = 1 << 14
 
 
 class Predecessors(NamedTuple):
-    """Predecessor relation within a set of classes.
+    """The predecessor relation within a set of classes.
 
     Attributes
     ----------
     sources, targets : ndarray of int64, shape (m,)
-        Each pair is a ply from the first class to the second, both in the set; no pair occurs twice.
+        Each pair stands for a ply from a class in the set to another, or to itself; no pair occurs twice.
     entered : ndarray of int64
-        Classes with a predecessor outside the set that no lemma excludes; empty if the set is closed.
+        Classes with a predecessor that is not in the set and not excluded by a lemma; empty if the set is closed.
     """
 
     sources: NDArray[np.int64]
@@ -136,12 +136,12 @@ def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predeces
 
 
 class ClosedSet(NamedTuple):
-    """Structure of a closed set, by class.
+    """The structure of a closed set, with one item per class in each array.
 
     Attributes
     ----------
     layer : ndarray of int64, shape (n,)
-        Layer of each class, counted from 1; 0 if it belongs to no layer.
+        Layer of each class, counted from 1; 0 if the class belongs to no layer.
     recurrent : ndarray of bool, shape (n,)
         Whether plies can lead from a class back to itself.
     component : ndarray of int64, shape (n,)
@@ -154,7 +154,7 @@ class ClosedSet(NamedTuple):
 
 
 def close(size: int, found: Predecessors) -> ClosedSet:
-    """Return the structure of a closed set; the cost is O(classes + pairs) for each layer."""
+    """Return the structure of a closed set. The cost is O(classes + pairs) for each layer."""
     layer, number = np.zeros(size, dtype=np.int64), 0
     sources, targets = found.sources, found.targets
     while True:

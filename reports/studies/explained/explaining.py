@@ -1,8 +1,8 @@
-"""Explanation of every counted position of a small board: reached by a game, or the reason why no game reaches it.
+"""The explanation of every counted position of a small board: whether games reach it, and if not, the reason.
 
-Two counts from opposite ends must match. Forward, a complete census lists the reached positions, and no lemma may
-exclude any of them. Backward, every other class is either excluded by a lemma or belongs to a set that no game enters
-(`reports.studies.explained.classes`). Together the two counts must account for all counted positions.
+Two counts must match. The first is a complete census, which lists the reached positions; no lemma may exclude any of
+them. The second goes backwards: every other class must be excluded by a lemma or belong to a set that no game enters
+(`reports.studies.explained.classes`). Together, the two counts must account for all counted positions.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 MOST_ENTRIES: Final = 4 << 30
-"""Largest number of counted positions, up to symmetry, of a supported board; each takes one byte of memory."""
+"""Maximum number of counted positions, up to symmetry, of a supported board. Each takes one byte of memory."""
 
 _SHOWN: Final = 5
 _STEP: Final = 1 << 16
@@ -92,8 +92,9 @@ def explain(
 ) -> Explanation:
     """Explain every counted position of a small board.
 
-    ``failures`` of the result is 0 unless the lemmas, the census or the un-moves are wrong. The census is kept in the
-    folder ``store``, or otherwise in a temporary folder. It uses at most ``memory`` bytes and ``threads`` threads.
+    In the result, ``failures`` is 0 unless the lemmas, the census or the un-moves are wrong. The census is stored in
+    the folder ``store``, or in a temporary folder if ``store`` is None. It uses at most ``memory`` bytes and
+    ``threads`` threads.
     """
     variant = as_variant(variant)
     _refuse(variant)
@@ -113,7 +114,7 @@ def explain(
 
 
 def _refuse(variant: Variant) -> None:
-    """Refuse a board whose positions cannot all be listed, or whose rules have a move limit."""
+    """Raise an error if a board has too many positions to list, or if its rules have a move limit."""
     if variant.rules.move_limit is not None:
         raise InputError(
             f"ends a game after {variant.rules.move_limit} plies",
@@ -130,7 +131,7 @@ def _refuse(variant: Variant) -> None:
 
 
 class _Explaining:
-    """The explanation of one variant in progress."""
+    """An unfinished explanation of the positions of a variant."""
 
     def __init__(self, variant: Variant, progress: Progress) -> None:
         self.variant, self.progress = variant, progress
@@ -139,7 +140,7 @@ class _Explaining:
         self.failures, self.failed = 0, list[str]()
 
     def mark_reached(self, folder: Path, total: int) -> None:
-        """Apply the lemmas to every class of a complete census, and mark the class as reached."""
+        """Apply the lemmas to every class in a complete census, and mark the class as reached."""
         self.progress.begin("reached", total)
         marked = 0
         for boards in self._reached(folder):
@@ -150,7 +151,7 @@ class _Explaining:
             raise ArithmeticError(f"{self.variant.name}: {marked:,} classes are marked, but the census has {total:,}")
 
     def _reached(self, folder: Path) -> Iterator[NDArray[np.uint32]]:
-        """Yield the undecided positions of a census, one from each class."""
+        """Yield batches of the undecided positions in a census, one position from each class."""
         stored = StoredCensus(folder, self.variant.digest, full=False)
         for record in stored.records():
             for file in stored.check_parts(record):
@@ -165,7 +166,7 @@ class _Explaining:
     def finish(self, reached: Amount, pairs: dict[tuple[int, int], tuple[int, int]]) -> Explanation:
         """Classify the positions that are not reached, and return the explanation.
 
-        ``pairs`` contains the counted and the reached positions by material.
+        ``pairs`` contains the numbers of counted and of reached positions by material.
         """
         self.progress.begin("not reached", self.marks.entries)
         excluded = [Amount() for _ in range(len(LEMMAS) + 1)]
@@ -212,7 +213,7 @@ class _Explaining:
         )
 
     def _close(self, words: NDArray[np.uint64], orbits: NDArray[np.int64]) -> ClosedReport:
-        """Return the structure of the closed set, and record classes that can be entered from outside as failures."""
+        """Return the structure of the closed set. Classes that can be entered from outside count as failures."""
         self.progress.begin("closed", len(words))
         found = predecessors_within(self.variant, words)
         self._fail(self.engine.boards(words[found.entered]))

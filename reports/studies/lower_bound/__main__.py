@@ -28,13 +28,13 @@ _SHOWN = 20
     default=BUDGET,
     least=1,
     most=10**11,
-    help="Number of placements of the outer ranks to examine (a microsecond each); more raise the bound.",
+    help="Number of placements of an outer region to examine (a microsecond each); more placements raise the bound.",
 )
 @option("--store", metavar="DIR", help="Folder for finished counts, from which a run resumes.")
 def lower_command(budget: int, store: str | None) -> Reply:
     """Prove a lower bound on the number of reachable positions of ashton, without samples.
 
-    Every step of the proof is checked again. Exit code 1: a step does not hold.
+    Every step of the proof is checked. Exit code 1: a step does not hold.
     """
     with progress("lower bound") as observer:
         folder = None if store is None else Path(store)

@@ -1,4 +1,4 @@
-"""The lower bound itself: every part of the theorem is checked and counted from scratch."""
+"""The lower bound itself: this module checks every part of the theorem and counts the placements from scratch."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _MOST_ATTACKERS: Final = 8
 
 
 class MaterialCount(Result):
-    """Number of constructed placements of one material."""
+    """The number of constructed placements with one material."""
 
     attackers: int
     defenders: int
@@ -43,7 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """Number of assembled placements of an outer region, for one material."""
+    """The number of assembled placements of an outer region with one material."""
 
     attackers: int
     defenders: int
@@ -54,17 +54,17 @@ class RegionCount(Result):
 
 
 class ProvedBound(LowerBound, extra="forbid"):
-    """A proved lower bound with its parts."""
+    """A proved lower bound, with the counts from which it follows."""
 
     regions: list[RegionCount]
     materials: list[MaterialCount]
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that raise the bound most, within the budget.
+    """Return the materials of an outer region that raise the bound most, as far as the budget allows.
 
-    Materials are ordered by the number of counted placements that have them in the upper region, divided by the number
-    of placements of the region that must be examined.
+    The materials are ordered by a ratio, the largest first: the number of counted placements with the material in the
+    upper region, divided by the number of placements of the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
@@ -82,7 +82,8 @@ def _placements(material: RegionMaterial) -> int:
 def _positions_with(material: RegionMaterial) -> int:
     """Return the number of counted placements that have the given material in the upper region."""
     attackers, defenders, king = material
-    # Outside the region there are 41 free cells and 16 camp cells; a king there has 30 of the free cells or the castle.
+    # Outside the region there are 41 free cells and 16 camp cells. A king outside it may be on 30 of the free cells or
+    # on the castle.
     kings = {41: 1} if king else {40: 30, 41: 1}
     return _placements(material) * sum(
         ways * comb(free, d - defenders) * comb(free - (d - defenders) + ATTACKERS, a - attackers)
@@ -93,7 +94,7 @@ def _positions_with(material: RegionMaterial) -> int:
 
 
 def _tables_digest() -> str:
-    """Return a digest of everything on which a closure depends."""
+    """Return a digest of all tables on which a closure depends."""
     digest = hashlib.sha256(b"closure 1")
     for table in region_tables():
         digest.update(np.asarray(table).tobytes())
@@ -101,7 +102,7 @@ def _tables_digest() -> str:
 
 
 def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
-    """Return the count of a closure, read from the store if possible."""
+    """Return the number of placements in a closure, from the store if it is there."""
     name = f"closure-{material.attackers}-{material.defenders}-{material.king}.json"
     tables = _tables_digest()
     path = None if store is None else child(store, name, "store")
@@ -136,11 +137,11 @@ def prove_lower_bound(
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
 ) -> ProvedBound:
-    """Prove a lower bound on the number of reachable positions of ashton. It is 0 if a step of the proof fails.
+    """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step of the proof fails.
 
-    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The folder
-    ``store`` contains the counts of closures; existing counts are reused. ``begin`` receives the name and length of
-    each stage, and ``tick`` its progress.
+    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The counts
+    of closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
+    ``tick`` receives its progress.
     """
     variant = load_variant("ashton")
     if store is not None:

@@ -1,8 +1,8 @@
-"""Construction of games from the start to placements of the theorem, following its proof.
+"""Construction of games from the start to placements to which the theorem applies, following its proof.
 
-The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
-a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
-`counting.reachable.checker.Checker` replays each game by the plain rules and compares the placement in which it ends.
+The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black
+with a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
+`counting.reachable.checker.Checker` replays each game under the plain rules and compares its final placement.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _CAMP_OF: Final = (0, 3)
 """The camps of the upper and of the lower region."""
 _C, _D, _F, _G = 2, 3, 5, 6
-"""Files that are neither doors nor next to the edge; they are also places of the lane."""
+"""Files without a door that are not at the edge. The same numbers denote their places on the lane."""
 
 
 class ConstructionError(Exception):
-    """Raised if the construction does not reach the placement: the theorem does not cover it, or the proof is wrong."""
+    """Exception raised if no game is constructed: the theorem does not cover the placement, or the proof is wrong."""
 
 
 def _material(region: Region) -> RegionMaterial:
@@ -36,7 +36,7 @@ def _material(region: Region) -> RegionMaterial:
 
 
 class _Game:
-    """A game under construction; cells are indices."""
+    """A game under construction. Cells are given by their indices."""
 
     def __init__(self, opening: Opening) -> None:
         self.rules = NaiveGame(load_variant("ashton"))
@@ -48,7 +48,7 @@ class _Game:
             self._apply(start, target)
 
     def _apply(self, start: int, target: int) -> None:
-        """Make a ply of the side to move."""
+        """Make a ply for the side to move."""
         move = (start % SIZE, start // SIZE), (target % SIZE, target // SIZE)
         if move not in self.rules.legal_moves(self.here):
             raise ConstructionError(f"{self.rules.move_name(move)} in {self.rules.write(self.here)}")
@@ -59,11 +59,11 @@ class _Game:
         self.moves.append((start, target))
 
     def piece(self, cell: int) -> str:
-        """Return the piece on a cell, or ``''``."""
+        """Return the piece on a cell, or ``''`` if the cell is empty."""
         return self.here.piece((cell % SIZE, cell // SIZE))
 
     def parts(self) -> Parts:
-        """Return the current placement in parts."""
+        """Return the current placement, divided into its parts."""
         return parts_of(self.here.pieces)
 
     def token(self) -> None:
@@ -72,7 +72,7 @@ class _Game:
         self._apply(*((centre, tip) if self.piece(centre) else (tip, centre)))
 
     def white_tempo(self) -> tuple[int, int] | None:
-        """Return a white ply that can be taken back, or None."""
+        """Return a quiet white ply that can be taken back, or None if there is none."""
         for lower, region in enumerate(self.parts().regions):
             for free in {-1, self.free}:
                 found = oscillation(region, free)
@@ -81,7 +81,7 @@ class _Game:
         return None
 
     def pass_turn(self) -> bool:
-        """Pass the turn to the other side, and return False if white cannot."""
+        """Pass the turn to the other side. Return False if white is to move and cannot lose a tempo."""
         if self.here.side == "b":
             self.token()
             return True
@@ -94,7 +94,7 @@ class _Game:
         return True
 
     def play(self, start: int, target: int) -> None:
-        """Make a ply; if it is the other side's turn, let that side lose a tempo first."""
+        """Make a ply. If it is the other side's turn, let that side lose a tempo first."""
         side = "b" if self.piece(start) == "b" else "w"
         if self.here.side != side and not self.pass_turn():
             raise ConstructionError(f"white is not mobile in {self.rules.write(self.here)}")
@@ -103,12 +103,12 @@ class _Game:
     # -- outer regions -------------------------------------------------------------------
 
     def follow(self, lower: int, goal: Region) -> None:
-        """Play within an outer region until it equals the goal."""
+        """Make plies within an outer region until its placement equals the goal."""
         for start, target in self.path(lower, goal):
             self.play(start, target)
 
     def path(self, lower: int, goal: Region) -> list[tuple[int, int]]:
-        """Return plies that turn an outer region into the goal."""
+        """Return plies within an outer region that lead to the goal."""
         root = self.parts().regions[lower]
         found = find_path(goal, root, own_tempo=bool(goal.white), free=self.free)
         if found is None and goal.white and self.parts().regions[1 - lower].white:
@@ -138,7 +138,7 @@ class _Game:
         self.free = -1
 
     def take_white(self) -> None:
-        """Let a defender of the upper region be captured on c5."""
+        """Let a defender from the upper region be captured on c5."""
         self.leave(0, "w", _C)
         self.play(_on_board(_C, 0), cell_of("c5"))
         self.leave(0, "b", _D)
@@ -148,7 +148,7 @@ class _Game:
         self.free = -1
 
     def take_black(self) -> None:
-        """Let an attacker of the upper region be captured on g5, by one of that region's white pieces."""
+        """Let a white piece from the upper region capture an attacker from this region on g5."""
         self.leave(0, "b", _G)
         self.play(_on_board(_G, 0), cell_of("g5"))
         self.leave(0, "w" if self.parts().regions[0].soldiers else "K", _F)
@@ -160,12 +160,12 @@ class _Game:
     # -- camps ---------------------------------------------------------------------------
 
     def arrange(self, camp: int, held: int) -> None:
-        """Play within a camp until its attackers occupy the given cells."""
+        """Make plies within a camp until its attackers occupy the given cells."""
         for start, target in _camp_path(self.parts().held[camp], held):
             self.play(CAMPS[camp][start], CAMPS[camp][target])
 
     def fill_tip(self, camp: int) -> None:
-        """Play within a camp until its tip is occupied."""
+        """Make plies within a camp until its tip is occupied."""
         held = self.parts().held[camp]
         if not held & TIP:
             others = [bit for bit in (CENTRE, 0b0010, 0b0100) if held & bit]
@@ -196,7 +196,7 @@ class _Game:
         return region._replace(black=region.black & ~(1 << GATE))
 
     def come_from_camp(self, lower: int, place: int) -> None:
-        """Bring an attacker from the camp of an outer region to a place of its lane if the park is full."""
+        """Bring an attacker from the camp of an outer region to a place of its lane while the park is full."""
         camp = _CAMP_OF[lower]
         self.fill_tip(camp)
         self.play(CAMPS[camp][-1], _on_board(GATE, lower))
@@ -210,7 +210,7 @@ def _on_board(place: int, lower: int) -> int:
 
 
 def _camp_path(held: int, goal: int) -> list[tuple[int, int]]:
-    """Return plies within a camp from one set of attackers to another; cells are numbered within the camp."""
+    """Return plies within a camp that lead from one set of attackers to another, with cells numbered in the camp."""
     paths: dict[int, list[tuple[int, int]]] = {held: []}
     for known in (open_sets := [held]):
         for leaf in range(1, 4):
@@ -272,7 +272,7 @@ def build_game(position: NaivePosition) -> list[tuple[int, int]]:
 
 
 class _WrongTurnError(Exception):
-    """Raised when the token or the turn ends up on the wrong side, so that another opening must be tried."""
+    """Exception raised if a game ends with the wrong side to move or the token on the wrong cell."""
 
 
 class _Builder:
@@ -283,7 +283,7 @@ class _Builder:
         self.exits = _exits(parts)
         self.materials = [_material(region) for region in parts.regions]
         self.held = [held.bit_count() for held in parts.held]
-        # These are planned backward: the material that each region parks, and the attackers that its camp takes in.
+        # The material that each region parks, and the attackers that its camp takes in, are planned backwards.
         self.stored = [0, 0]
         for lower in range(2):
             self._store(lower)
@@ -305,7 +305,7 @@ class _Builder:
         return True
 
     def run(self) -> None:
-        """Play from the opening to the position."""
+        """Make the plies from the opening to the position."""
         self._captures()
         self._parks()
         self._middle()
@@ -345,12 +345,12 @@ class _Builder:
             game.take_black()
 
     def _source(self) -> int:
-        """Return a camp that an attacker still has to leave."""
+        """Return a camp that at least one attacker still has to leave."""
         held = self.game.parts().held
         return next(c for c in range(4) if c != self.camp and held[c].bit_count() > self.held[c])
 
     def _parks(self) -> None:
-        """Bring all pieces to the region in which they are to be parked."""
+        """Bring every piece to the region in which it is to be parked."""
         game = self.game
         while (moves := list(self._white_transfers())) or game.parts().regions[0].black.bit_count() > (
             self.materials[0].attackers
@@ -363,7 +363,7 @@ class _Builder:
         self._arrange(range(1, len(CAMPS) - 1))
 
     def _arrange(self, camps: Iterable[int]) -> None:
-        """Arrange camps as in the position; side camps must be arranged while the middle is empty."""
+        """Arrange camps as in the position. Side camps must be arranged while the middle is empty."""
         for camp in camps:
             if camp != self.camp:
                 self.game.arrange(camp, self.parts.held[camp])
@@ -377,7 +377,7 @@ class _Builder:
                 yield lower, "w"
 
     def _middle(self) -> None:
-        """Set up the middle, in reverse order of the exits."""
+        """Bring the pieces of the middle to their cells, in the reverse order of the exits."""
         for piece, cell, lower, stored in reversed(self.plan):
             place = cell % SIZE
             if stored:
@@ -389,7 +389,7 @@ class _Builder:
             self.game.free = -1
 
     def _prepare(self, lower: int) -> None:
-        """Let an attacker out of the camp if the region needs one more than can be parked."""
+        """Let an attacker leave the camp if the region needs one more than can be parked."""
         wanted = _material(self.parts.regions[lower])
         game = self.game
         if game.parts().regions[lower].black.bit_count() < wanted.attackers:
@@ -433,7 +433,7 @@ class _Builder:
 
 
 def _without_loops(game: _Game) -> list[tuple[int, int]]:
-    """Return the game without the plies between repetitions of a position."""
+    """Return the plies of a game, leaving out those between two occurrences of the same position."""
     rules, here = game.rules, game.rules.start()
     seen = {(frozenset(here.pieces.items()), here.side): 0}
     kept: list[tuple[int, int]] = []

@@ -1,8 +1,8 @@
 """Exhaustive search for the placements of an outer region that can be assembled within it by quiet plies.
 
-The set of these placements is the *closure* of the placement from which the plies begin.
-A placement of the region has some attackers, defenders and perhaps the king. Its number combines the king's place, then
-the attackers among the remaining places, then the defenders among the rest, each encoded as the rank of a combination.
+The set of these placements is the *closure* of the placement from which the plies begin. A placement of the region has
+some attackers, defenders and perhaps the king. Its number combines the king's place, the attackers' places among the
+other places, and the defenders' places among the rest. Each set of places is encoded as the rank of a combination.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _TRAPS: Final = 2
 
 
 class MaskTables(NamedTuple):
-    """Ranks of combinations of places.
+    """Tables of the ranks of combinations of places.
 
     Attributes
     ----------
     ranks : ndarray of int32, shape (2**23,)
-        Rank of each mask among the masks with as many bits, in ascending order.
+        Rank of each mask among the masks with the same number of bits, in ascending order.
     masks : ndarray of int32, shape (2**23,)
         The masks, ordered by number of bits and then ascending.
     firsts : ndarray of int64, shape (25,)
@@ -51,7 +51,7 @@ class MaskTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def mask_tables() -> MaskTables:
-    """Return the tables; every call returns the same object."""
+    """Return the tables. Every call returns the same object."""
     bits = np.zeros(1, dtype=np.uint8)
     for _ in range(PLACES):
         bits = np.concatenate([bits, bits + np.uint8(1)])
@@ -65,7 +65,10 @@ def mask_tables() -> MaskTables:
 
 @inlined
 def _without(mask: int, removed: int) -> int:
-    """Return a mask with its places renumbered as if those in ``removed``, which it must not contain, did not exist."""
+    """Return a mask with its places renumbered as if the places in ``removed`` did not exist.
+
+    The mask must not contain any of the removed places.
+    """
     result = I64(0)
     while mask:
         bit = mask & -mask
@@ -76,7 +79,7 @@ def _without(mask: int, removed: int) -> int:
 
 @inlined
 def _with(mask: int, added: int) -> int:
-    """Undo `_without`."""
+    """Return a mask with its places renumbered as if the places in ``added`` existed again; inverts `_without`."""
     result, number = I64(0), I64(0)
     for place in range(PLACES):
         if (added >> place) & 1 == 0:
@@ -101,7 +104,7 @@ def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int
 
 @inlined
 def _is_active(t: RegionTables, place: int, own: int, enemies: int) -> bool:
-    """Return whether a piece that arrives on a place captures something, or might."""
+    """Return whether a piece that arrives on a place captures something, or might do so."""
     own |= HOSTILE
     active = False
     for way in range(4):
@@ -150,7 +153,7 @@ def _door_code(black: int, white: int) -> int:
 
 
 class _Search(NamedTuple):
-    """The state of a closure's computation.
+    """The state of the computation of a closure.
 
     Attributes
     ----------
@@ -161,7 +164,7 @@ class _Search(NamedTuple):
     queue : ndarray of uint32 or int64
         The placements found, in order of discovery; see `queue_type`.
     seen : ndarray of uint8
-        Whether a placement has been found, by its number.
+        For each placement number, whether the placement has been found.
     counts : ndarray of int64, shape (27,)
         Number of placements found, by the contents of the doors.
     """
@@ -179,7 +182,7 @@ class _Search(NamedTuple):
 def _found_by(
     t: RegionTables, m: MaskTables, s: _Search, black: int, soldiers: int, king: int, place: int, target: int
 ) -> int:
-    """Return the number of the placement to which a ply leads if the ply is safe and the placement is new, else -1."""
+    """Return the number of the placement after a ply, or -1 if the ply is not safe or the placement is not new."""
     royal = I64(1) << king if king >= 0 else I64(0)
     white, change = soldiers | royal, (I64(1) << place) | (I64(1) << target)
     is_black = (black >> place) & 1 != 0
@@ -205,7 +208,10 @@ def _found_by(
 
 @kernel
 def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) -> int:
-    """Find the placements that can be assembled from ``root``, and return their number; O(placements x plies)."""
+    """Find the placements that can be assembled from ``root``, and return how many there are.
+
+    The cost is O(placements x plies).
+    """
     t, m, s = flat(region), flat(masks), flat(search)
     room = I64(PLACES) - s.crowned
     lows = I64(m.combinations[(room - s.attackers) * _ROW + s.defenders])
@@ -246,7 +252,7 @@ def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) 
 
 
 class Closure(NamedTuple):
-    """Placements of one material that can be assembled.
+    """The placements of an outer region that can be assembled, for one material.
 
     Attributes
     ----------
@@ -255,7 +261,7 @@ class Closure(NamedTuple):
     by_doors : ndarray of int64, shape (27,)
         Number of placements by the contents of the doors, in base 3: 0 for empty, 1 for an attacker, 2 for white.
     seen : ndarray of uint8
-        Whether each placement can be assembled, by its number.
+        For each placement number, whether the placement can be assembled.
     """
 
     placements: int

@@ -1,4 +1,4 @@
-"""The conditions of the theorem, checked for a single placement, independently of the counts in `summing`."""
+"""The theorem's conditions for a single placement, checked independently of the counts in `summing`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _PAIRS: Final = (
     *((mirrored(door), mirrored(door) + SIZE) for door in DOORS),
     *(tuple(map(cell_of, pair)) for pair in (("c5", "d5"), ("f5", "g5"))),
 )
-"""Pairs of neighbouring cells that must not hold pieces of different colours."""
+"""Pairs of neighbouring cells that must not contain pieces of different colours."""
 _TOKEN_ORDER: Final = (1, 2, 0, 3)
 _SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
 
@@ -62,12 +62,12 @@ def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
 
 
 def token_camp(held: tuple[int, ...]) -> int | None:
-    """Return the camp chosen for black's loss of tempi, or None if there is no token camp."""
+    """Return the camp in which black loses tempi, or None if there is no token camp."""
     return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
 
 
 class Closures:
-    """The closures of the outer regions, each computed when it is first needed."""
+    """The closures of outer regions. Each is computed when it is first needed."""
 
     def __init__(self, admitted: Callable[[RegionMaterial], bool]) -> None:
         self.admitted = admitted
@@ -87,12 +87,12 @@ class Closures:
 
 
 def goes_up(cell: int) -> bool:
-    """Return whether a piece on a cell of the middle leaves it upward."""
+    """Return whether a piece on a given cell of the middle leaves the middle upward."""
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 
 def exclusion(parts: Parts, closures: Container[Region] | None) -> str | None:
-    """Return the reason why a placement does not satisfy the theorem's conditions, or None if it does."""
+    """Return the reason why a placement does not satisfy the conditions of the theorem, or None if it does."""
     pieces, regions, held = parts
     colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}
     for one, other in _PAIRS:

@@ -1,9 +1,9 @@
-"""The board of the construction and its regions: two outer regions of three ranks each, and the middle between them.
+"""The regions of the board used in the construction: two outer regions of three ranks, and the middle between them.
 
-Cells are indices from a1 = 0. A *region* contains free cells only. The upper region is ranks 7 to 9, and the lower one
-is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region, the same for mirror images.
-Cells beyond a region are assumed to be in the worst possible state. `docs/notes/lower-bound.md` explains why, and
-defines the terms *lane*, *door*, *park*, *tip* and *token camp*, which the modules of this study use.
+Cells are indices from a1 = 0. A *region* contains only free cells. The upper region consists of ranks 7 to 9, and the
+lower region is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region; mirror images have
+the same number. Cells outside a region are assumed to be in the worst possible state. `docs/notes/lower-bound.md`
+explains why, and defines the terms *lane*, *door*, *park*, *tip* and *token camp*, which this study uses.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PLACES: Final = 23
 """Number of cells of an outer region."""
 ATTACKERS: Final = 16
 HOSTILE: Final = 1 << PLACES
-"""Bit in a mask of anvils: the cell behind the victim is, or may be, an anvil to both sides."""
+"""Extra bit in masks of anvils. It is set if the cell behind the victim is, or may be, an anvil for both sides."""
 
 
 def cell_of(name: str) -> int:
@@ -42,31 +42,31 @@ def cells_of(names: str) -> tuple[int, ...]:
 
 
 def mirrored(cell: int) -> int:
-    """Return the mirror image of a cell: rank 1 for rank 9 and so on."""
+    """Return the mirror image of a cell, which is on rank 1 for a cell on rank 9, and so on."""
     return (SIZE - 1 - cell // SIZE) * SIZE + cell % SIZE
 
 
 CASTLE: Final = cell_of("e5")
 UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
-"""The upper region. Its first nine places are the lane, the row next to the middle."""
+"""The cells of the upper region. The first nine are the lane, which is the row next to the middle."""
 UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
-"""Lane cells whose neighbour in the middle has terrain behind it. Within the region they are entered but never left."""
+"""Lane cells whose neighbour in the middle has terrain behind it. Plies in the region enter but never leave them."""
 CAMPS: Final = (
     cells_of("e9 d9 f9 e8"),
     cells_of("a5 a4 a6 b5"),
     cells_of("i5 i4 i6 h5"),
     cells_of("e1 d1 f1 e2"),
 )
-"""The cells of each camp: its centre first, its tip last."""
+"""The cells of each camp. The first one is the centre, and the last one is the tip."""
 LANE_PAIRS: Final = tuple(
     (cell_of(file + upper), cell_of(file + lower)) for file in "cdfg" for upper, lower in ("65", "54")
 )
-"""Neighbouring cells in the middle that must not hold different colours, so that the lanes are safe."""
+"""Neighbouring cells in the middle that must not contain different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
-"""Parking places of the defenders, in order: without the king, and with the king."""
+"""Parking places of the defenders, in the order in which they are filled: without the king, and with the king."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 
@@ -77,18 +77,18 @@ def place_of(cell: int) -> int:
 
 
 class RegionTables(NamedTuple):
-    """Tables of an outer region considered on its own.
+    """Tables for an outer region, considered without the rest of the board.
 
     Attributes
     ----------
     rays : ndarray of int64, shape (23, 4, 9)
-        The places in each direction from each place, in order, terminated by -1.
+        The places in each direction from each place, nearest first, terminated by -1.
     victims : ndarray of int64, shape (23, 4)
         The bit of the adjacent place in each direction; 0 if nothing can be captured there.
     anvils : ndarray of int64, shape (23, 4)
         The bit of the place behind the adjacent one, or `HOSTILE`, or 0.
     king_places : ndarray of int64, shape (23,)
-        The number of each place among those where a king may stop, or -1.
+        The number of each place among the places where a king may stop, or -1.
     kings : ndarray of int64, shape (13,)
         The places where a king may stop.
     doors : int
@@ -109,7 +109,7 @@ class RegionTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def region_tables() -> RegionTables:
-    """Return the tables of the outer regions; every call returns the same object."""
+    """Return the tables for the outer regions. Every call returns the same object."""
     places = {cell: place for place, cell in enumerate(UPPER)}
     camps = {cell for camp in CAMPS for cell in camp}
     rays = np.full((PLACES, 4, SIZE), -1, dtype=np.int64)
@@ -146,7 +146,7 @@ def _line(cell: int, right: int, up: int) -> list[int]:
 
 
 def require_variant(variant: Variant) -> None:
-    """Refuse a variant for which the construction is not proved."""
+    """Raise an error for any variant for which the construction is not proved."""
     known = load_variant("ashton")
     if (variant.terrain, variant.start, variant.rules) != (known.terrain, known.start, known.rules):
         raise InputError(

@@ -1,8 +1,9 @@
-"""The middle of the board: placements that can be taken apart piece by piece, counted as the bound requires.
+"""The middle of the board: the number of its placements that can be taken apart piece by piece.
 
 A placement of the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
-way to a lane. Pieces on rank 6, c5 and g5 leave upward, those on rank 4, d5 and f5 downward; for a piece on rank 5, the
-cell on its way must be free. Removing one piece never prevents the removal of another, so the order does not matter.
+free way to a lane. Pieces on rank 6, c5 and g5 leave upward; pieces on rank 4, d5 and f5 leave downward. A piece on
+rank 5 needs a free cell on its way. Removing one piece never prevents the removal of another, so the order does not
+matter.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HISTOGRAM: Final = (10, 10, 10, 10)
-"""Shape of the counts: attackers and white pieces that leave upward, then the same downward."""
+"""Shape of the counts. The axes are attackers and white pieces that leave upward, then those that leave downward."""
 _HOSTILE: Final = 1 << len(MIDDLE)
 _UP: Final = sum(1 << p for p, cell in enumerate(MIDDLE) if cell // SIZE == SIZE // 2 + 1 or cell in UPWARD)
 
 
 class MiddleTables(NamedTuple):
-    """Tables of the middle; a place is the number of a cell in `MIDDLE`.
+    """Tables for the middle. A place is the number of a cell in `MIDDLE`.
 
     Attributes
     ----------
@@ -34,7 +35,7 @@ class MiddleTables(NamedTuple):
     anvils : ndarray of int64, shape (18, 4)
         The bit of the place behind the adjacent one, or an extra bit for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        For each place of rank 5, the bit of the place on its way out, which must be free; 0 for others.
+        For each place of rank 5, the bit of the place on its way out, which must be free; 0 for other places.
     columns : ndarray of int64, shape (17, 3)
         The possible contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0 for empty, 1 for an
         attacker, 2 for white.
@@ -48,7 +49,7 @@ class MiddleTables(NamedTuple):
 
 @lru_cache(maxsize=1)
 def middle_tables() -> MiddleTables:
-    """Return the tables; every call returns the same object."""
+    """Return the tables. Every call returns the same object."""
     places = {cell: place for place, cell in enumerate(MIDDLE)}
     terrain = {cell for camp in CAMPS for cell in camp} | {CASTLE}
     victims, anvils = np.zeros((2, len(MIDDLE), 4), dtype=np.int64)
@@ -115,7 +116,7 @@ def _fill(
     counts: NDArray[np.int32],
     besieged: NDArray[np.int32],
 ) -> None:
-    """Count the placements with given contents of b6, e6, h6, b4, e4, h4, and those of them that besiege the castle."""
+    """Count the placements with given contents of b6, e6, h6, b4, e4, h4, and how many of them besiege the castle."""
     black_at = np.zeros(4 * len(columns), dtype=np.int64)
     white_at = np.zeros(4 * len(columns), dtype=np.int64)
     for file in range(4):
@@ -143,7 +144,7 @@ def _fill(
         for d in range(size):
             black_left = black_at[c] | black_at[size + d]
             white_left = white_at[c] | white_at[size + d]
-            # The two cells between camp and castle must not hold different colours.
+            # The two cells between a camp and the castle must not contain different colours.
             if black_left & left and white_left & left:
                 continue
             for f in range(size):
@@ -168,7 +169,7 @@ def _fill(
 
 
 def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Count the placements of the middle that can be taken apart, for given contents of the cells before the doors.
+    """Count the placements of the middle that can be taken apart, given the contents of the cells before the doors.
 
     The second array counts only those in which attackers occupy all four cells next to the castle.
     """

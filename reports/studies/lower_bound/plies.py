@@ -1,6 +1,6 @@
 """Quiet plies within an outer region, in plain Python, and paths of such plies between placements.
 
-The rules are those of `closures`, implemented a second time. The paths prove single steps and are used to build games.
+This is a second implementation of the rules in `closures`. The paths prove single steps and are used to build games.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from reports.studies.lower_bound.summing import RegionMaterial
 
 MOST_SEEN: Final = 4_000_000
-"""Maximum number of placements that a search for a path visits, about half a gigabyte; few paths need 100,000."""
+"""Maximum number of placements that a search for a path visits. They take about half a gigabyte of memory."""
 _DOWN: Final = 3
 """The direction from an outer region to the middle."""
 
 
 class GaveUpError(Exception):
-    """Raised when a search for a path reached its limit. This says nothing about the theorem."""
+    """Exception raised when a search for a path reaches its limit. It does not mean that the theorem is wrong."""
 
 
 class Region(NamedTuple):
@@ -43,7 +43,7 @@ class Region(NamedTuple):
 
     @property
     def white(self) -> int:
-        """Mask of the defenders and the king."""
+        """Mask of all white pieces: the defenders and the king."""
         return self.soldiers | (1 << self.king if self.king >= 0 else 0)
 
     def moved(self, start: int, target: int) -> Region:
@@ -71,10 +71,10 @@ def parked(material: RegionMaterial) -> Region:
 
 
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
-    """Return whether the piece on a place, if it had arrived last, would have captured nothing.
+    """Return whether the piece on a place would have captured nothing if it had arrived there last.
 
-    ``free`` is a place of the lane whose neighbour in the middle is known to be empty, so that a piece on it cannot be
-    captured from above; -1 if there is none.
+    ``free`` is a place of the lane whose neighbour in the middle is known to be empty, or -1 if there is no such place.
+    A piece on this place cannot be captured from above.
     """
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)
     if free >= 0 and rays_of(place)[_DOWN][0] == free:
@@ -91,12 +91,12 @@ def _captures(place: int) -> list[tuple[int, int]]:
 
 @cache
 def rays_of(place: int) -> list[list[int]]:
-    """Return the places in each direction, nearest first, with -1 after the last one."""
+    """Return the places in each direction from a place, nearest first, with -1 after the last one."""
     return list(region_tables().rays[place].tolist())
 
 
 def is_safe(region: Region) -> bool:
-    """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
+    """Return whether an attacker that arrives on the tip of the camp captures nothing in the region."""
     return not any(region.white >> first & 1 and region.black >> second & 1 for first, second in _traps())
 
 
@@ -118,7 +118,7 @@ def _slides(region: Region, start: int) -> Iterator[int]:
 
 
 def oscillation(region: Region, free: int = -1) -> Ply | None:
-    """Return a quiet ply of a white piece that can be taken back quietly, or None."""
+    """Return a quiet ply of a white piece that can be taken back quietly, or None if there is none."""
     doors = region_tables().doors
     for start in range(PLACES):
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):
@@ -150,8 +150,8 @@ def _sources(region: Region, own_tempo: bool, free: int) -> Iterator[tuple[Ply, 
 def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1) -> list[Ply] | None:
     """Return quiet plies that lead from the placement ``root`` of an outer region to ``goal``, or None.
 
-    With ``own_tempo``, white must be able to lose a tempo in the region after each attacker's ply. The search goes
-    backward from the goal and prefers placements in which most pieces stand as in the root.
+    If ``own_tempo`` is set, white must be able to lose a tempo in the region after each attacker's ply. The search goes
+    backwards from the goal and prefers placements that resemble the root.
     """
 
     def _cost(region: Region) -> int:

@@ -1,7 +1,7 @@
 """The finite part of the proof, checked by a program: every step of the construction outside the closures.
 
-Each function checks one kind of step for all materials and names the failures. `docs/notes/lower-bound.md` explains how
-the proof uses them.
+Each check covers one kind of step for all materials and lists the failures. `docs/notes/lower-bound.md` explains how
+the proof uses the steps.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 PIECES = "bwK"
 GATE = place_of(cell_of("f8"))
-"""Place at which attackers from the tip of a region's camp arrive."""
+"""Place at which attackers arrive from the tip of a region's camp."""
 _LANE = range(1, SIZE - 1)
-"""Places of the lane that a piece may enter from the middle; those next to camps are excluded."""
+"""Places of the lane that a piece may enter from the middle. The places next to camps are excluded."""
 _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
-"""Places of the lane that are neither doors nor its ends."""
+"""Places of the lane that are neither doors nor at its ends."""
 
 
 class StepChecks(NamedTuple):
-    """Number of steps checked, and the names of those that failed."""
+    """The number of steps checked, and the names of those that failed."""
 
     checked: int
     failures: tuple[str, ...]
@@ -48,7 +48,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
 
 
 def with_piece(region: Region, piece: str, place: int) -> Region:
-    """Return a region with one additional piece."""
+    """Return a placement of a region with one additional piece."""
     if piece == "K":
         return region._replace(king=place)
     if piece == "b":
@@ -82,7 +82,7 @@ def _parking() -> Iterator[tuple[str, bool]]:
             rest, whole = parked(material), parked(larger)
             for place in _LANE:
                 lane = with_piece(rest, piece, place)
-                # If white has no piece here, it has one in the other park.
+                # If white has no piece in this region, it has one in the other park.
                 tempo = bool(lane.white)
                 name = f"{material} and {piece} on {place}"
                 yield f"{name}: leaves", find_path(lane, whole, own_tempo=tempo, free=place) is not None
@@ -94,7 +94,7 @@ def _parking() -> Iterator[tuple[str, bool]]:
 
 
 def _gate() -> Iterator[tuple[str, bool]]:
-    """Check that an attacker can come from the tip of the camp to a park, and to the lane next to a full park."""
+    """Check that an attacker can get from the tip of the camp to a park, and to the lane if the park is full."""
     for material in parkable():
         rest = parked(material)
         at_gate = with_piece(rest, "b", GATE)
@@ -112,7 +112,7 @@ def _gate() -> Iterator[tuple[str, bool]]:
 
 
 def _camps(game: NaiveGame) -> Iterator[tuple[str, bool]]:
-    """Check by the plain rules that plies within camps capture nothing while all other pieces are parked."""
+    """Check under the plain rules that plies within camps capture nothing while all other pieces are parked."""
     for material in parkable(8):
         pieces = full_board({0: parked(material), 1: parked(material._replace(king=0))})
         if not material.king:
@@ -125,7 +125,7 @@ def _camps(game: NaiveGame) -> Iterator[tuple[str, bool]]:
 
 
 def _sorties(game: NaiveGame) -> Iterator[tuple[str, bool]]:
-    """Check the plies across the empty middle: out of camps, from lane to lane, and both kinds of capture."""
+    """Check the plies across the empty middle: those out of camps, those between lanes, and both kinds of capture."""
     for king in ("e5", "c8"):
         for text, taken in (
             ("b b5-c5", ""),
@@ -147,13 +147,13 @@ def _sorties(game: NaiveGame) -> Iterator[tuple[str, bool]]:
             ("w f5-f7", ""),
         ):
             yield f"king on {king}: {text}", _plays(game, {"K": king}, text, taken)
-    # The same plies by the king.
+    # The king makes the same plies.
     for text, taken in (("K c7-c3", ""), ("K c3-c7", ""), ("K f7-f5 b=g5", "g5"), ("K f5-f7", "")):
         yield text, _plays(game, {}, text, taken)
 
 
 def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bool:
-    """Return whether a ply such as ``b d7-d5 w=c5`` is legal, captures exactly what it should and decides nothing."""
+    """Return whether a ply such as ``b d7-d5 w=c5`` is legal, captures only ``taken`` and does not decide the game."""
     piece, move, *more_pieces = text.split()
     start, target = game.parse_move(move)
     pieces = {_cell(cell_of(square)): other for other, square in others.items()}
@@ -168,7 +168,7 @@ def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bo
 
 
 def full_board(regions: dict[int, Region]) -> dict[tuple[int, int], str]:
-    """Return the pieces of the outer regions on the board."""
+    """Return the pieces on the board for given placements of the outer regions."""
     pieces = {}
     for lower, region in regions.items():
         for place, cell in enumerate(UPPER):
@@ -183,18 +183,18 @@ def full_board(regions: dict[int, Region]) -> dict[tuple[int, int], str]:
 
 
 def _cell(cell: int) -> tuple[int, int]:
-    """Return a cell as (file, rank)."""
+    """Return a cell as a pair of file and rank."""
     return cell % SIZE, cell // SIZE
 
 
 def check_steps() -> StepChecks:
-    """Check every step of the proof except the openings and the closures."""
+    """Check every step of the proof except for the openings and the closures."""
     game = NaiveGame(load_variant("ashton"))
     facts = [*_parking(), *_gate(), *_camps(game), *_sorties(game)]
     return StepChecks(len(facts), tuple(name for name, holds in facts if not holds))
 
 
-# -- the openings of the construction: games from the start to placements with all pieces parked or in full camps
+# -- the openings of the construction: games from the start until all pieces are parked or in full camps
 
 
 CENTRE: Final = 0b0001
@@ -203,7 +203,7 @@ _FULL: Final = 0b1111
 
 
 class Opening(NamedTuple):
-    """An opening: its token camp, the attackers in this camp, whether the king is parked, and the side to move."""
+    """An opening: its token camp, the attackers in this camp, whether the king is parked, and who is to move."""
 
     camp: int
     held: int
@@ -236,7 +236,7 @@ def opening_position(opening: Opening) -> NaivePosition:
 
 @lru_cache(maxsize=1)
 def _games() -> dict[Opening, tuple[tuple[int, int], ...]]:
-    """Return a game for each opening. Openings for which the search gave up are missing."""
+    """Return a game for each opening. Openings for which the search fails are missing."""
     variant = load_variant("ashton")
     engine = engine_for(variant)
     positions = [opening_position(opening) for opening in OPENINGS]
@@ -254,7 +254,7 @@ def opening_moves(opening: Opening) -> tuple[tuple[int, int], ...]:
 
 
 def check_openings() -> StepChecks:
-    """Replay a game to every opening by the plain rules."""
+    """Replay the game of every opening under the plain rules."""
     checker = Checker(load_variant("ashton"))
     failures = []
     for opening in OPENINGS:

@@ -1,8 +1,8 @@
-"""The exact number of constructed placements by material: products of the regions' counts, added up.
+"""The exact number of constructed placements by material, as a sum of products of the regions' counts.
 
 A polynomial in two variables is an array: entry ``[a, d]`` counts placements with ``a`` attackers and ``d`` defenders.
-Numbers beyond 64 bits are split into two arrays, the low `_LIMB` bits and the rest, until they are converted to
-Python's integers.
+Numbers of more than 64 bits are split into two arrays, with the low `_LIMB` bits and the rest, until they are converted
+to Python integers.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ if TYPE_CHECKING:
 MOST_WHITE: Final = 7
 """Maximum number of white pieces, including the king, that are parked together in an outer region."""
 MOST_ATTACKERS: Final = 7
-"""Maximum number of attackers parked in an outer region, in addition to those for which its camp has free cells."""
+"""Maximum number of attackers parked in an outer region; further attackers go to free cells of its camp."""
 _DEFENDERS: Final = 8
 _SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
 _EXTRA: Final = 10
-"""Number of pieces of one colour that can enter an outer region from the middle, plus one."""
+"""Maximum number of pieces of one colour that can enter an outer region from the middle, plus one."""
 _LIMB: Final = 24
 _REGIONAL: Final = 50
-"""Maximum number of bits of an outer region's entries.
+"""Maximum number of bits in the entries of an outer region's polynomials.
 
-The middle has fewer than 2**26 placements for given contents of the cells before the lower doors, each counted with at
-most 9 kings. A sum of products of limbs therefore stays below 2**62.
+For given contents of the cells in front of the lower doors, the middle has fewer than 2**26 placements, and each is
+counted with at most 9 kings. A sum of products of limbs therefore stays below 2**62.
 """
 
 
 class RegionMaterial(NamedTuple):
-    """Material of an outer region."""
+    """The material of an outer region."""
 
     attackers: int
     defenders: int
@@ -47,13 +47,13 @@ class RegionMaterial(NamedTuple):
 
 
 def is_token_camp(held: int) -> bool:
-    """Return whether black can lose a tempo within a camp, whatever stands outside."""
+    """Return whether black can lose a tempo within a camp, whatever pieces are outside it."""
     centre, tip = held & 1, held >> 3 & 1
     return centre != tip or (centre == 1 and held != 0b1111)
 
 
 def _camp_counts(camp: str) -> list[int]:
-    """Return the number of sets of a camp's cells by size, for ``any``, ``token`` or ``useless`` (other) camps."""
+    """Return how many sets of occupied cells make a camp an ``any``, ``token`` or ``useless`` camp, by size."""
     counts = [0] * 5
     for held in range(16):
         counts[held.bit_count()] += camp == "any" or is_token_camp(held) == (camp == "token")
@@ -61,7 +61,7 @@ def _camp_counts(camp: str) -> list[int]:
 
 
 def _compatible(inner: int, door: int) -> bool:
-    """Return whether the door and the cell before it do not hold different colours."""
+    """Return whether a door and the cell in front of it do not contain different colours."""
     return {inner, door} != {1, 2}
 
 
@@ -70,10 +70,10 @@ def _region_polynomials(
 ) -> NDArray[np.int64]:
     """Return the polynomials of an outer region with its camp.
 
-    ``camp`` is the kind of camp: ``any`` camp, into which attackers may move; a ``useless`` one, which is not a token
-    camp and into which attackers may move; or the ``token`` camp, into which none move. Without ``white``, the region
-    contains no white piece. The axes of the result are: contents of the three cells before the doors in base 3,
-    attackers and white pieces that come from the middle, king, attackers, defenders.
+    ``camp`` is the kind of camp. Attackers may move into ``any`` camp and into a ``useless`` camp, which is not a token
+    camp, but not into the ``token`` camp. If ``white`` is not set, the region contains no white piece. The axes of the
+    result are: contents of the three cells in front of the doors in base 3, attackers and white pieces that come from
+    the middle, king, attackers, defenders.
     """
     result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
     codes = list(product(range(3), repeat=3))
@@ -104,11 +104,11 @@ def _accumulate(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> None:
-    """Add the product of a histogram of the middle and the upper region's polynomials.
+    """Add the product of a histogram of the middle and the upper region's polynomials to ``low`` and ``high``.
 
     ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), with axes as in `_region_polynomials`. ``low``
-    and ``high`` have the shape (2, 10, 10, 17, 9): whether the king is still to come in the lower region, attackers and
-    white pieces that go there from the middle, and material.
+    and ``high`` have the shape (2, 10, 10, 17, 9). The first axis is 1 if the king is in the lower region. The next two
+    are the attackers and the white pieces that go there from the middle, and the last two are the material.
     """
     for up_black in range(10):
         for up_white in range(10 - up_black):
@@ -159,7 +159,7 @@ def constructed_by_material(
         for white in (True, False)
     }
     side_any, side_useless = (_squared(_camp_counts(camp)) for camp in ("any", "useless"))
-    # Upper camp, lower camp, both side camps: one case for each location of the token.
+    # The kinds of upper camp, lower camp and both side camps, with one case for each location of the token.
     cases = [
         ("any", "any", side_any - side_useless),
         ("token", "any", side_useless),
@@ -171,7 +171,7 @@ def constructed_by_material(
         gathered = {key: np.zeros((2, 2, _EXTRA, _EXTRA, *_SHAPE), dtype=np.int64) for key in regional}
         for upper in range(27):
             doors = tuple(code // base % 3 for code in (upper, lower) for base in (9, 3, 1))
-            # A left-right image has the same counts.
+            # A mirror image has the same counts.
             image = (*doors[2::-1], *doors[:2:-1])
             if image not in middles:
                 middles[doors] = middle_histogram(doors)
@@ -180,7 +180,7 @@ def constructed_by_material(
                 above = np.ascontiguousarray(polynomials[upper])
                 _accumulate(counts, besieged, above & ((1 << _LIMB) - 1), above >> _LIMB, *gathered[key])
             tick(1)
-        # Count all placements of a case, and subtract those without white in an outer region.
+        # Count all placements of a case, and subtract those without a white piece in an outer region.
         for (above, below, sides), white in product(cases, (True, False)):
             part = _joined(gathered[above, white], regional[below, white][lower])
             total += (1 if white else -1) * _times(part, sides)
@@ -188,7 +188,7 @@ def constructed_by_material(
 
 
 def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the product of the lower region's polynomials and those of the upper region with the middle."""
+    """Return the product of the lower region's polynomials and the combined sums of the upper region and the middle."""
     low, high = gathered
     result = np.zeros(_SHAPE, dtype=object)
     for king, black, white in product(range(2), range(_EXTRA), range(_EXTRA)):
@@ -199,7 +199,7 @@ def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[An
 
 
 def _squared(camp: list[int]) -> NDArray[np.int64]:
-    """Return the polynomial of two camps."""
+    """Return the polynomial for two camps together."""
     result = np.zeros(_SHAPE, dtype=np.int64)
     for (one, first), (two, second) in product(enumerate(camp), repeat=2):
         result[one + two, 0] += first * second

@@ -1,1 +1,1 @@
-"""Brandubh's openings: players' claims about them, and which of the claims are proved."""
+"""Brandubh's openings: the claims that players make about them, and proofs of some of these claims."""

@@ -1,4 +1,4 @@
-"""``python -m reports.studies.openings``: search the openings, check the certificates, render the page."""
+"""``python -m reports.studies.openings``: search the openings, check the certificates, and render the page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
 """Maximum size in bytes of a file that is kept with the study."""
 _SMALL: Final = 64 << 10
-"""Maximum size in bytes of a certificate for an opening about which there is no claim."""
+"""Maximum size in bytes of a kept certificate for an opening about which there is no claim."""
 _SHORT: Final = 2_000_000
 """Maximum number of moves in the search that excludes short wins."""
 
@@ -68,21 +68,28 @@ class _Outlines(Result):
 
 @app.command("decide")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @real("--hours", default=1.0, least=0, metavar="H", help="Time limit in hours for each opening.")
 @whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
 @whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
 @threads_option("Number of threads for each task; they share one table.")
-@whole("--guide", default=0, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
-@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
+@whole(
+    "--guide", default=0, least=0, metavar="N", help="Number of moves made by the engine to choose a move for white."
+)
+@option(
+    "--line",
+    default="",
+    metavar="MOVES",
+    help="Moves from the start; white's moves among them take precedence over the engine's.",
+)
 def decide_command(
     store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
 ) -> Reply:
     """Search each opening for a win of white, and record the results. Small certificates are kept with the study.
 
-    The openings that seem nearest to a proof come first, and later searches use what earlier ones have found. Openings
-    that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves open is
-    searched further after the move that the engine chooses, and all tasks share what has been proved.
+    The openings that seem nearest to a proof come first, and a search continues from the results of earlier searches.
+    Openings that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves
+    open is searched further after the move that the engine chooses, and all tasks share what has been proved.
     """
     data, workers, given = read_findings(), LocalScheduler(1), given_moves(Board(GAME), line)
     chosen = sorted(_chosen(only), key=lambda one: _far(data.get(one.name)))
@@ -102,15 +109,26 @@ def decide_command(
 
 @app.command("join")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
-@real("--hours", default=0.0, least=0, metavar="H", help="Hours for starting new searches.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
+@real("--hours", default=0.0, least=0, metavar="H", help="Number of hours after which no new searches are started.")
 @whole("--nodes", default=20_000_000, least=1, metavar="N", help="Number of moves made by each task.")
 @whole("--memory", default=2048, least=1, metavar="MIB", help="Memory for a table in MiB.")
 @threads_option("Number of parallel tasks, each with its own table.")
 @flag("--share", help="Run one task at a time, with all threads.")
-@whole("--guide", default=60_000_000, least=0, metavar="N", help="Moves that the engine makes to choose for white.")
-@option("--line", default="", metavar="MOVES", help="Moves from the start, used for white before the engine's.")
-@option("--outline", default="", metavar="FILE", help="Outline of the proof, which saves searches.")
+@whole(
+    "--guide",
+    default=60_000_000,
+    least=0,
+    metavar="N",
+    help="Number of moves made by the engine to choose a move for white.",
+)
+@option(
+    "--line",
+    default="",
+    metavar="MOVES",
+    help="Moves from the start; white's moves among them take precedence over the engine's.",
+)
+@option("--outline", default="", metavar="FILE", help="Outline of the proof, which makes most searches unnecessary.")
 def join_command(
     store: str,
     only: str,
@@ -123,11 +141,11 @@ def join_command(
     line: str,
     outline: str,
 ) -> Reply:
-    """Combine the proofs in the store into proofs of the openings that lead to them.
+    """Combine the proofs in the store into proofs of the openings from which the proved positions arise.
 
-    The openings in between are proved as parts of such a proof. With --hours, open positions are searched, with the
-    engine's guidance and all proved positions known; the results become part of the proof. After an interruption, the
-    same command continues with the proofs with which it began.
+    The openings in between are proved as parts of such a proof. With --hours, open positions are searched with the
+    engine's guidance, using all proved positions, and the results become part of the proof. After an interruption, the
+    same command continues with the proofs that it had at the beginning.
     """
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
@@ -175,7 +193,7 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
 def _parts(
     run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
 ) -> dict[str, Decided]:
-    """Return the openings one move further on that are proved as parts of a run's proof, without the cost of each."""
+    """Return the openings one move further on that are proved as parts of a run's proof. They have no costs."""
     parts, none = dict[str, Decided](), Decided(status="proved", nodes=0, tasks=0, seconds=0.0, part_of=opening.name)
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         node = run.tree.nodes.get(_unsearched(one, observer).tree.root.words)
@@ -197,7 +215,7 @@ def _join(
     data: dict[str, Decided],
     observer: Observer,
 ) -> list[tuple[Opening, ProofRun]]:
-    """Add the store's proofs of later positions to a run; return the openings in between, with their proofs."""
+    """Add the store's proofs of later positions to a run. Return the openings in between, with their proofs."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         own = _unsearched(one, observer)
@@ -211,7 +229,7 @@ def _join(
             elif (before := data.get(one.name)) is not None:
                 # The tree first searches the loser's move with the smallest proof number. So set the proof numbers in
                 # this order: proved openings, the cheapest first; then openings proved as part of another proof; then
-                # open ones.
+                # open ones, again the cheapest first.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took
@@ -222,12 +240,13 @@ def _join(
 
 @app.command("outline")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match.")
-@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum plies of the outlined wins.")
+@option("--only", required=True, metavar="PATTERN", help="Only openings whose moves match the pattern.")
+@whole("--least", default=LEAST, least=5, metavar="N", help="Minimum length of the outlined wins in plies.")
 def outline_command(store: str, only: str, least: int) -> Reply:
-    """Write the outline of a proof: the moves of the long wins that the store contains for an opening.
+    """Write the outline of a proof: the winner's moves in the long wins that the store contains for an opening.
 
-    `join --outline` finds the other moves from it. The outline is kept with the study, in two files of at most 5 MB.
+    From the outline, `join --outline` finds the other moves. The outline is kept with the study, in two files of at
+    most 5 MB.
     """
     made = dict[str, int]()
     for opening in _chosen(only):
@@ -244,10 +263,10 @@ def outline_command(store: str, only: str, least: int) -> Reply:
 
 @app.command("check")
 @option("--store", required=True, metavar="DIR", help="Folder of the searches.")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def check_command(store: str, only: str, threads: int) -> Reply:
-    """Check the certificates by the plain rules, and record the results."""
+    """Check the certificates under the plain rules, and record the results."""
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].sha256):
         path, found = _folder(store, opening) / CERTIFICATE, data[opening.name]
@@ -264,10 +283,13 @@ def check_command(store: str, only: str, threads: int) -> Reply:
 
 
 @app.command("count")
-@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match.")
+@option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def count_command(only: str, threads: int) -> Reply:
-    """Count the longest play by the certificates that are kept with the study, by the plain rules."""
+    """Find the longest play under the certificates that are kept with the study, and record its length.
+
+    The certificates are checked under the plain rules.
+    """
     chosen, data = _chosen(only), read_findings()
     for opening in (one for one in chosen if one.name in data and data[one.name].certificate):
         path = DATA / opening.file
@@ -282,13 +304,13 @@ def count_command(only: str, threads: int) -> Reply:
 def _unsearched(
     opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20, threads: int = 1
 ) -> ProofRun:
-    """Return a run that has searched nothing yet and can load the contents of a store."""
+    """Return a run that has not searched anything yet and can load the contents of a store."""
     board, limits = opening.board(), {"nodes": nodes, "memory": memory, "threads": threads}
     return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
 
 
 def _far(found: Decided | None) -> float:
-    """Return how far away a proof seems to be; 0 if there is one."""
+    """Return an estimate of how far an opening is from being proved, or 0 if it is proved."""
     if found is None or found.status == "proved":
         return float(found is None)
     return 1.0 if found.proof is None else found.proof / (found.disproof or math.inf)
@@ -299,7 +321,7 @@ def _folder(store: str, opening: Opening) -> Path:
 
 
 def _kept(store: str, opening: Opening) -> bool:
-    """Return whether a store has a certificate of an opening."""
+    """Return whether a store contains a certificate for an opening."""
     return (_folder(store, opening) / CERTIFICATE).exists()
 
 
@@ -311,9 +333,9 @@ def _chosen(only: str) -> list[Opening]:
 
 
 def _write(made: dict[str, Decided]) -> dict[str, Decided]:
-    """Add results to the stored data and return all of them.
+    """Add results to the stored data, and return the results of all openings.
 
-    The data are read again, since another command may have changed them.
+    The data are read again first, since another command may have changed them.
     """
     data = read_findings() | made
     seconds = sum(one.seconds for one in data.values())
@@ -329,7 +351,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return a number of plies within which white has no win, as far as a search of at most ``nodes`` moves shows."""
+    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win of white."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))
@@ -339,7 +361,7 @@ def _not_within(board: Board, nodes: int) -> int:
 
 
 def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
-    """Return the result for an opening, with play from its certificate; keep small certificates with the study."""
+    """Return the result for an opening, with play from its certificate. Keep small certificates with the study."""
     kept = {
         name: value for name, value in found.model_dump().items() if name in Decided.model_fields and name != "checked"
     }
@@ -367,7 +389,7 @@ def page_command(check: bool) -> Reply:
 
 @app.command("walk")
 def walk_command() -> Reply:
-    """Print the openings as a graph to explore. With --json, the output is the file that the site reads."""
+    """Print the openings as a graph to explore. With --json, print the file that the site reads."""
     from reports.studies.openings.walking import walk
 
     result = walk()

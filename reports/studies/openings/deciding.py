@@ -1,4 +1,4 @@
-"""Openings, the claims about them, the results of the proofs, and play that follows the certificates."""
+"""The openings, the claims about them, the results of the proofs, and play that follows the certificates."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ GAME: Final = "brandubh-federation"
 
 
 class Source(Result):
-    """Source of a claim."""
+    """The source of a claim."""
 
     what: str
     link: str
 
 
 class Opening(Result):
-    """Moves from the start, and the claim about the resulting position.
+    """An opening: moves from the start, and the claim about the resulting position.
 
-    With ``every``, each possible next move is a separate opening, for which ``listed`` is false. An opening may also
-    be a board with fewer men, which has a name and a position instead of moves.
+    If ``every`` is set, each possible next move also leads to an opening, for which ``listed`` is false. An opening may
+    also be a board with fewer men, which has a name and a position instead of moves.
     """
 
     moves: str = ""
@@ -70,11 +70,11 @@ class Opening(Result):
 
 
 class Decided(Result):
-    """Results of search and checker for an opening.
+    """The results of the search and the checker for an opening.
 
-    Positions are counted up to symmetry, and the seconds are those of the last run. ``within`` is an upper bound
-    recorded by the search, and ``counted`` is the longest play according to the certificate. An opening that is part of
-    the proof of another one has no separate certificate.
+    Positions are counted up to symmetry, and ``seconds`` is the time of the last run. ``within`` is the search's upper
+    bound for the length of the win, and ``counted`` is the length of the longest play under the certificate. An opening
+    that is proved as part of another proof has no separate certificate.
     """
 
     status: str
@@ -97,14 +97,14 @@ class Decided(Result):
 
 
 class Findings(Result):
-    """The data of the study: results by the name of the opening."""
+    """The data of the study: the results, keyed by the name of the opening."""
 
     provenance: Provenance
     decided: dict[str, Decided]
 
 
 def openings() -> tuple[dict[str, Source], list[Opening]]:
-    """Return the sources and the openings."""
+    """Return the sources of the claims, and the openings."""
     told = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))
     sources = {name: Source.model_validate(one) for name, one in told["sources"].items()}
     listed = {one["moves"]: Opening.model_validate(one) for one in told["openings"]}
@@ -117,19 +117,19 @@ def openings() -> tuple[dict[str, Source], list[Opening]]:
 
 
 def read_findings() -> dict[str, Decided]:
-    """Return the results found so far, by the name of the opening."""
+    """Return the results so far, keyed by the name of the opening."""
     path = DATA / "openings.json"
     return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
 
 
 class _Packed:
-    """Lookup by a position's text in a packed certificate. It is used if a dictionary would be too large."""
+    """A packed certificate with lookup by the text of a position, for which a dictionary would be too large."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
         self._strategy, self._keys = strategy, position_keys(strategy.words)
 
     def get(self, text: str) -> tuple[int, str] | None:
-        """Return plies and move of a position, or None, like ``dict.get``."""
+        """Return the plies and the move for a position, or None if the certificate lacks it."""
         engine = self._strategy.engine
         size, position = engine.variant.size, Position.parse(text, engine.variant.size)
         key = position_keys(engine.words(engine.board(position.cells, position.side)))
@@ -140,7 +140,7 @@ class _Packed:
 
 
 class Strategy:
-    """The winner's moves in a certificate, and play according to them."""
+    """The winner's moves in a certificate, and play that follows them."""
 
     def __init__(self, proof: ProofCertificate) -> None:
         self._symmetries, self._winner = load_variant(proof.variant or GAME).symmetries, proof.winner
@@ -151,7 +151,7 @@ class Strategy:
             self._answers = {text: (plies, move) for text, plies, move in map(json.loads, proof.lines())}
 
     def answer(self, position: Position) -> tuple[int, Move] | None:
-        """Return the plies within which the winner wins and the winning move, or None for an unknown position."""
+        """Return the number of plies to the win and the winning move, or None for an unknown position."""
         for symmetry in self._symmetries:
             image = position.transformed(symmetry)
             if (found := self._answers.get(str(image))) is not None:
@@ -173,8 +173,8 @@ class Strategy:
     def move(self, board: Board) -> Move:
         """Return the winner's move.
 
-        Certificates contain no line for a position with an immediate win, so in this case the move is found by the
-        rules.
+        Certificates contain no line for a position with an immediate win, so in this case the winning move is found by
+        trying all legal moves.
         """
         if (found := self.answer(board.position)) is not None:
             return found[1]
@@ -187,7 +187,7 @@ class Strategy:
         raise InputError(f"the certificate has no entry for '{board.position}', and no move wins there at once")
 
     def line(self, board: Board) -> list[str]:
-        """Return a game in which the winner follows the strategy and the other side holds out for as long as it can."""
+        """Return a game in which the winner follows the strategy and the other side holds out as long as possible."""
         board, played = board.copy(), list[str]()
         while board.outcome() is None:
             if board.turn == self._winner:

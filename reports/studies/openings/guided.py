@@ -1,9 +1,9 @@
 """Tasks of a proof search in which the engine suggests white's moves and all tasks share what has been proved.
 
-A proof search normally keeps all white moves alive that look nearly as good as the best one. If the engine is sure of a
-move, the tree is continued after that move, and the others are tried only if it fails. Whatever a task proves is
+A proof search normally pursues all white moves that look nearly as good as the best move. Here the engine chooses a
+move, and the search continues after this move; the other moves are tried only if it fails. Whatever a task proves is
 extracted immediately, so that it is kept and entered in the tables of all other tasks, with all its symmetric images.
-All of black's replies must be proved. The easy ones are searched first, because their results help with the others.
+All of black's replies must be proved. The easy replies are searched first, because their results help with the others.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from tablut.work.progress import Observer
 
 _OTHERS: Final = 64
-"""Factor by which the proof numbers of all other moves are multiplied."""
+"""Factor by which the proof numbers of all moves other than the chosen one are multiplied."""
 _HASH: Final = 512
 """Size of the engine's transposition table in MiB."""
 
 
 def given_moves(board: Board, line: str) -> dict[str, str]:
-    """Return white's moves in a line from a board, by position, for all symmetric images."""
+    """Return white's moves in a line from a board, keyed by position, with all symmetric images."""
     given = dict[str, str]()
     for move in line.split():
         if board.turn == "white":
@@ -49,8 +49,8 @@ def given_moves(board: Board, line: str) -> dict[str, str]:
 class GuidedWork:
     """Worker that runs the tasks of a proof in threads of this process. All tasks use the strategies proved so far.
 
-    A given move for a position takes precedence over the engine's choice. The tasks also know the positions of an
-    outline, but proofs that depend on them are still extracted.
+    A given move for a position takes precedence over the engine's choice. The tasks also treat the positions of an
+    outline as won, but proofs that depend on them are still extracted.
     """
 
     def __init__(
@@ -82,7 +82,7 @@ class GuidedWork:
         return answer
 
     def _prefer(self, task: Task, rows: NDArray[Any]) -> None:
-        """Make the tree continue after the given move, or after the engine's choice if there is none."""
+        """Make the tree continue after the given move, or after the engine's choice if no move is given."""
         engine = engine_for(task.variant)
         board = Board(task.variant, text_of(engine, engine.boards(rows["words"][:1])[0]))
         move = self._given.get(str(board.position))
@@ -98,7 +98,7 @@ class GuidedWork:
         self._observer.note(f"{board.position} after {move}")
 
     def _known(self) -> list[PackedStrategy]:
-        """Return the strategies of the run, merged into a few larger ones."""
+        """Return the strategies of the run, merged into a few larger strategies."""
         with self._lock:
             now, engine = self._run.strategies, self._run.engine
             if fresh := now[self._joined :]:
@@ -110,7 +110,7 @@ class GuidedWork:
             return list(self._parts)
 
     def _learn(self, task: Task) -> None:
-        """Enter newly known positions and their symmetric images in this thread's table, each strategy only once."""
+        """Enter the positions of new strategies, with their symmetric images, in the table of this thread."""
         search, engine, known = search_of(task), engine_for(task.variant), [*self._outline, *self._run.strategies]
         fresh = known[self._told.get(get_ident(), 0) :]
         for words, left in (after for strategy in fresh for after in after_moves(engine, strategy)):

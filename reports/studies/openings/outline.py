@@ -1,9 +1,9 @@
 """Outline of a proof: the winner's moves in long wins, from which a search can reproduce the rest in minutes.
 
-Only a few per cent of a certificate's lines are needed, and they need no positions: starting from the root of the
-proof, the moves lead to them ply by ply. An outline therefore takes two bytes per line before compression. The outline
-of an unfinished search begins with the positions proved so far. An outline is not a proof: everything derived from it
-is searched and extracted as usual, and checked by the plain rules.
+Only a few per cent of a certificate's lines are needed. Their positions are not stored, because the moves lead to them
+ply by ply from the root of the proof. The outline of an unfinished search begins with the positions proved so far. An
+outline is not a proof: everything derived from it is searched and extracted as usual, and checked under the plain
+rules.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from tablut.engine import Engine
 
 LEAST: Final = 7
-"""Minimum length in plies of the wins in an outline; shorter wins are found immediately."""
+"""Default minimum length, in plies, of the wins in an outline. Shorter wins are found immediately."""
 _SEEN: Final = 3
-"""Number of plies within which a win is found without a search."""
+"""Maximum length, in plies, of wins that are found without a search."""
 _BATCH: Final = 100_000
 _MOST: Final = 64 << 20
 """Maximum size of an uncompressed outline in bytes."""
@@ -50,7 +50,8 @@ class OutlineRecord(Record):
     each of the ``positions`` in which the win takes more than three plies, in the order in which the moves lead to
     them. The byte is the number, from 1, of the winner's move among all moves in ascending order, or 0 if the outline
     has no move for the position. The ``lines`` are the positions with a move. For each of them, the difference between
-    the remaining plies and the length of the win follows: first the low bytes of all lines, then the high bytes.
+    the remaining plies and the length of the win is stored after these bytes: first the low bytes of all lines, then
+    the high bytes.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"
@@ -66,7 +67,7 @@ class OutlineRecord(Record):
 
 
 def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRecord:
-    """Write the outline of a run's proof: its record at ``path``, and at most two data files of ``most`` bytes each."""
+    """Write the outline of a run's proof: a record at ``path``, and at most two data files of ``most`` bytes each."""
     tops, strategy = _tops(run), run.whole
     if strategy is None:
         strategy = joined(run.engine, [run.own_moves(run.tree.strategy(*tops, holds=False)[0]), *run.strategies])
@@ -169,7 +170,7 @@ def _data(path: Path, number: int) -> Path:
 
 
 def _tops(run: ProofRun) -> list[Node]:
-    """Return the root of a run if it is proved, otherwise the topmost proved positions."""
+    """Return the root of a run's tree if it is proved, otherwise the topmost proved positions."""
     nodes = [run.tree.root] if run.tree.root.proof == 0 else run.tree.nodes.values()
     return [one for one in nodes if one.proof == 0 and (not one.parents or any(above.proof for above in one.parents))]
 
@@ -177,7 +178,7 @@ def _tops(run: ProofRun) -> list[Node]:
 def _walk(run: ProofRun, starts: Iterable[str], plies: int, chosen: Callable[[PackedStrategy], PackedStrategy]) -> None:
     """Follow the chosen moves from the start positions, and call ``chosen`` with each batch of new positions.
 
-    Each position is visited once, with the plies that remain there. Positions with a win within three plies are
+    Each position is visited once, with the number of remaining plies. Positions with a win within three plies are
     skipped.
     """
     engine, group = run.engine, run.variant.symmetries
@@ -210,7 +211,10 @@ def _places(keys: NDArray[Any], words: NDArray[np.uint64]) -> tuple[NDArray[np.i
 
 
 def _moves(engine: Engine, words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return all moves, in ascending order for each position, and each position's first index and number of moves."""
+    """Return the moves of all positions in one array, with the first index and the number of moves of each position.
+
+    The moves of a position are in ascending order.
+    """
     moves, counts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     for start in range(0, len(words), _BATCH):
         children = engine.expand(words[start : start + _BATCH])

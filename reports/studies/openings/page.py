@@ -34,9 +34,9 @@ def artefacts() -> list[Artefact]:
 
 
 def _checked_above(opening: Opening, findings: dict[str, Decided]) -> str | None:
-    """Return an earlier opening with a checked proof whose main line passes through this one, or None.
+    """Return an earlier opening with a checked proof whose main line passes through the given opening, or None.
 
-    The proof of such an opening also proves this one.
+    The proof of the earlier opening also proves the given one.
     """
     moves = opening.moves.split()
     for count in range(1, len(moves)):
@@ -48,13 +48,13 @@ def _checked_above(opening: Opening, findings: dict[str, Decided]) -> str | None
 
 
 def _answers(rows: list[dict[str, Any]], moves: str) -> str:
-    """Return how many of the moves after an opening are proved to lose, such as ``3 of 12``."""
+    """Return how many of the moves after an opening are proved to lose, in the form ``3 of 12``."""
     after = [one["found"] for one in rows if one["opening"].moves.rpartition(" ")[0] == moves]
     return f"{sum(one is not None and one.status == 'proved' for one in after)} of {len(after)}"
 
 
 def _tree(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the openings in depth-first order, each with its depth below the nearest opening above it."""
+    """Return the openings in depth-first order, each with its depth in the tree of openings."""
     found: list[dict[str, Any]] = []
     above: list[str] = []
     for row in sorted((one for one in rows if one["opening"].moves), key=lambda one: one["opening"].moves.split()):

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tablut.position import Move
 
 PLIES: Final = 3
-"""Number of plies followed from a won position: the strategy's move, then every move of black, and so on."""
+"""Number of plies to follow from a won position: the strategy's move, every move of black, the strategy's move."""
 _ORDER: Final = ("win", "open", "loss")
 
 
 class _Place(NamedTuple):
-    """A position of the graph: the moves leading to it, white's strategy if any, the plies to follow, and its bound."""
+    """A position in the graph, with the moves that lead to it, white's strategy, the plies to follow, and its bound."""
 
     path: tuple[str, ...]
     strategy: Strategy | None = None
@@ -29,7 +29,7 @@ class _Place(NamedTuple):
 
 
 def walk() -> TableWalk:
-    """Return the graph. Wins and losses have their bounds, and positions without a proof are open."""
+    """Return the graph. Wins and losses have bounds, and positions without a proof are open."""
     found = read_findings()
     bounds = {one.board().canonical().position: found[one.name].within for one in openings()[1] if one.name in found}
     named = {tuple(one.moves.split()[:n]) for one in openings()[1] for n in range(len(one.moves.split()) + 1)}

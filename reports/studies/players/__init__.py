@@ -1,1 +1,1 @@
-"""The players of the source papers: their published results repeated, and the size of the games as they play."""
+"""The players described in the source papers: their published results repeated, and the size of their games."""

@@ -1,8 +1,7 @@
 """Page on the size of the games as they are played in practice, and on the side that they favour.
 
-It is rendered from the output of ``tablut measure --json``, stored in ``data/measures``: each shipped game,
-played by random moves, by the heuristic of the McGill paper and by this toolkit's search. A test repeats the
-measurement for small games.
+It is rendered from the stored output of ``tablut measure --json`` in ``data/measures``. The players make random moves,
+or use the heuristic of the McGill paper or this toolkit's search. A test repeats the measurement for small games.
 
 References
 ----------
@@ -28,7 +27,7 @@ GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
 
 
 class SelfPlayer(NamedTuple):
-    """A player whose games against itself are measured, and how many games it plays."""
+    """A player that plays against itself, and the number of games that are measured."""
 
     name: str
     text: str
@@ -37,7 +36,7 @@ class SelfPlayer(NamedTuple):
     variants: tuple[str, ...] = GAMES
 
     def command(self, variant: str) -> str:
-        """Return the command that measures a game."""
+        """Return the command that measures a variant."""
         return f"tablut measure {self.text} -v {variant} -n {self.games} --nodes {self.nodes} --json"
 
 
@@ -46,7 +45,7 @@ PLAYERS: Final = (
     SelfPlayer("heuristic", "heuristic", 400, 1),
     SelfPlayer("alphabeta", "alphabeta", 200, 5000),
 )
-"""The players of the page, from the weakest to the strongest."""
+"""The players on the page, from the weakest to the strongest."""
 
 _OTHERS: Final = (
     SelfPlayer("mcts", "mcts@playouts=1000", 100, 1_000_000_000, ("mcgill",)),
@@ -54,14 +53,14 @@ _OTHERS: Final = (
 )
 _CLOSE: Final = 2e-6
 _MOST_CUT: Final = 0.05
-"""Largest share of games cut off by the ply limit.
+"""Maximum share of games that the ply limit cuts off.
 
-Above it, the lengths and tree sizes reflect the limit rather than the game.
+Above this share, the lengths and tree sizes reflect the limit rather than the game.
 """
 
 
 class KnownGame(NamedTuple):
-    """A game from the literature: its name, mean branching factor, mean length, log10 of its tree size, and source."""
+    """A game from the literature: its name, mean branching factor, mean length, log10 of the tree size, and source."""
 
     name: str
     branching: str
@@ -75,7 +74,7 @@ KNOWN: Final = tuple(KnownGame(**one) for one in quoted("games", _FOLDER))
 
 
 def results() -> dict[tuple[str, str], dict[str, Any]]:
-    """Return the stored measures by player and variant, in the order of the page; all of them must exist."""
+    """Return the stored measurements by player and variant, in page order. All of them must exist."""
     return {
         (player.name, game): read_stored(_FOLDER / "data" / "measures", f"{player.name}-{game}", _Stored, _check)
         for player in (*PLAYERS, *_OTHERS)
@@ -88,7 +87,7 @@ class _Stored(GameMeasures):
 
 
 def _check(stored: _Stored, name: str) -> None:
-    """Check that measures match their file name and are internally consistent."""
+    """Check that measurements match their file name and are internally consistent."""
     player = next(one for one in (*PLAYERS, *_OTHERS) if name in {f"{one.name}-{game}" for game in one.variants})
     variant = name.removeprefix(f"{player.name}-")
     if (stored.variant, stored.player, stored.games) != (variant, player.text, player.games):
@@ -145,7 +144,7 @@ def _is_cut(row: dict[str, Any]) -> bool:
 
 
 def _verdict(row: dict[str, Any]) -> str:
-    """Describe which side the player's games favour, and by how much, if the difference is significant."""
+    """Return in words which side the games favour, and by how much, if the difference is significant."""
     low, high = row["white_score_interval"]
     if low <= 0.5 <= high:
         return "neither, as far as this shows"
@@ -154,7 +153,7 @@ def _verdict(row: dict[str, Any]) -> str:
 
 
 def _places(rows: list[dict[str, Any]]) -> list[KnownGame]:
-    """Return our games and those from the literature, sorted by the size of their trees."""
+    """Return the measured games and those from the literature, sorted by the size of their trees."""
     ours = [
         KnownGame(
             row["variant"],
@@ -180,7 +179,7 @@ def _point(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw(points: list[dict[str, Any]]) -> Figure:
-    """Draw white's score and the length of games by variant, with one colour per player and 95 % intervals."""
+    """Draw white's score and the length of games for each variant, with one colour per player and 95 % intervals."""
     figure, (left, right) = axes_of(7.2, 3.6, 1, 2, sharey=True)
     games = list(dict.fromkeys(point["game"] for point in points))
     players = list(dict.fromkeys(point["player"] for point in points))

@@ -1,6 +1,6 @@
-"""Page on the players of the McGill paper: its tables next to our own matches, and tests of its claims.
+"""Page on the players of the McGill paper: the paper's tables beside our own matches, and tests of its claims.
 
-The matches take minutes, so the page is rendered from the output of ``tablut match --json``, stored in
+The matches take minutes, so the page is rendered from the stored output of ``tablut match --json`` in
 ``data/players``. A test plays some of the games again.
 
 References
@@ -58,7 +58,7 @@ def check_match(stored: StoredMatch, variant: str, players: tuple[str, str], com
 
 
 def _check_statistics(stored: StoredMatch) -> None:
-    """Recompute the score and its intervals, and compare them with the stored ones."""
+    """Recompute the score and its intervals, and compare them with the stored values."""
     hold(len(stored.pairs) == 5 and 2 * sum(stored.pairs) == stored.games, "pairs: are not half as many as games")
     a, b, c, d, e = stored.pairs
     tally = Tally(stored.a_wins, stored.draws, stored.b_wins, (a, b, c, d, e))
@@ -78,16 +78,16 @@ def _check_statistics(stored: StoredMatch) -> None:
             raise ValueError("elo: does not follow from the score")
 
 
-# -- our player against those of the sources: matches stored as ``ours-NAME`` ----------------------
+# -- our player against the players of the sources: matches stored as ``ours-NAME`` ----------------
 
 
 WANTED: Final = 0.99
-"""Target score of our player."""
+"""The score that our player should reach."""
 _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 
 class Opponent(NamedTuple):
-    """A player from the source papers, and the game in which our player meets it."""
+    """A player from the source papers, and the variant in which our player meets it."""
 
     name: str
     text: str
@@ -107,11 +107,11 @@ OPPONENTS: Final = (
     Opponent("heuristic", "heuristic@nodes=1"),
     Opponent("minimax3", "minimax3@movetime=0.1", "berkeley", "berkeley"),
 )
-"""The strongest players of the sources: 400 games each at 0.1 s a move, without a move limit."""
+"""The strongest players of the sources. Each plays 400 games at 0.1 s per move, without a move limit."""
 
 
 def own_matches() -> dict[str, dict[str, Any]]:
-    """Return the stored matches by the opponent's name, in the order of `OPPONENTS`."""
+    """Return the stored matches, keyed by the opponent's name, in the order of `OPPONENTS`."""
     return {one.name: read_stored(_MATCHES, f"ours-{one.name}", StoredMatch, _check_own) for one in OPPONENTS}
 
 
@@ -124,7 +124,7 @@ def _check_own(stored: StoredMatch, name: str) -> None:
 # -- the tables of the paper ------------------------------------------------------------------------
 
 LEVEL: Final = 0.01
-"""The p-value below which a published result is called incompatible with ours."""
+"""Significance level: a published result with a smaller p-value counts as incompatible with ours."""
 PER_CELL: Final = 200
 """Number of games that we play for each published result."""
 _MOVE_LIMIT: Final = 100
@@ -133,7 +133,7 @@ _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
 class PublishedGames(NamedTuple):
-    """A cell of a published table: results of the first player, and the mean number of moves of decided games."""
+    """A cell of a published table: the first player's results, and the mean number of moves in decided games."""
 
     wins: int
     losses: int
@@ -172,16 +172,16 @@ PAIRINGS: Final = tuple(
 """The ten pairings of the paper, each with both colours."""
 
 _SELF_PLAY: Final = ("heuristic", "mcts", "mcts-heuristic")
-"""Players whose games against themselves under mcgill show how often they move back and forth."""
+"""Players whose self-play under mcgill shows how often they move back and forth."""
 
 CLOCK: Final = PAIRINGS[2]._replace(
     name="table-3-clock", first="mcts", options="-v mcgill --opening 0 -n 40 --movetime 2 --json"
 )
-"""Table III again, with the paper's two seconds a move."""
+"""Table III again, with two seconds per move as in the paper."""
 
 
 class ComparedCell(NamedTuple):
-    """A published cell next to our results."""
+    """A published cell beside our results."""
 
     pairing: PublishedPair
     side: str
@@ -200,22 +200,22 @@ class ComparedCell(NamedTuple):
 
     @property
     def near(self) -> bool:
-        """Whether our mean length is within a fifth of the published one."""
+        """Whether our mean length differs from the published length by at most a fifth."""
         return self.plies is not None and abs(self.plies / self.published.moves - 1) <= _FIFTH
 
     @property
     def longer(self) -> bool:
-        """Whether our games are longer on average."""
+        """Whether our games are longer on average than the published ones."""
         return self.plies is not None and self.plies > self.published.moves
 
     @property
     def reason(self) -> str:
-        """Reason why the published result differs from ours; defined only for incompatible cells."""
+        """Reason why the published result differs from ours. It is defined only for incompatible cells."""
         return (self.pairing.reasons or {})[self.side]
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored matches by name, in the order of the paper; all of them must exist."""
+    """Return the stored matches by name, in the order of the paper. All of them must exist."""
     return {one.name: read_stored(_MATCHES, one.name, StoredMatch, _check) for one in (*PAIRINGS, CLOCK)}
 
 
@@ -227,7 +227,7 @@ def _check(stored: StoredMatch, name: str) -> None:
 
 
 def _check_plies(stored: StoredMatch) -> None:
-    """Check the mean length of all games against the mean length of the decided ones.
+    """Check the mean length of all games against the mean length of the decided games.
 
     All draws are due to the move limit, so every drawn game has exactly that length.
     """
@@ -243,7 +243,7 @@ def _check_plies(stored: StoredMatch) -> None:
 
 
 def cells(found: dict[str, dict[str, Any]], pairings: tuple[PublishedPair, ...] = PAIRINGS) -> list[ComparedCell]:
-    """Return the published cells next to the stored matches."""
+    """Return the published cells together with the results of the stored matches."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
@@ -263,14 +263,14 @@ def _cell(pairing: PublishedPair, side: str, match: dict[str, Any]) -> ComparedC
 
 
 def noticed(games: int, theirs: float, ours: float) -> float:
-    """Return the probability that a published result over `games` games is called incompatible with ours.
+    """Return the probability that the published result of `games` games is found to be incompatible with ours.
 
     Each game is won or lost. The probability of a win is `theirs` in the published games and `ours` in our own. The
     result is the power of the test: the chance that a real difference is noticed.
     """
     own, places = PER_CELL, np.arange(games + 1)
     chance = 0.0
-    for wins in range(games + own + 1):  # over both samples together
+    for wins in range(games + own + 1):  # in both samples together
         likely = hypergeom.pmf(places, games + own, wins, games)
         p = np.array([likely[likely <= one * (1 + 1e-7)].sum() for one in likely])
         both = binom.pmf(places, games, theirs) * binom.pmf(wins - places, own, ours)
@@ -325,8 +325,8 @@ def _summary(tables: list[ComparedCell]) -> PaperSummary:
 def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, float]:
     """Return the speed of the heuristic player.
 
-    The speed is given as seconds per move in self-play, the slowest single move of all matches, and the number of games
-    in those matches.
+    The result contains the seconds per move in self-play, the slowest move of all matches, and the number of games in
+    these matches.
     """
     moves = alone["games"] * alone["plies"]["mean"]
     seconds = alone["provenance"]["seconds"] - alone["provenance"]["compile_seconds"]
@@ -357,9 +357,9 @@ def _bar(cell: ComparedCell) -> dict[str, Any]:
 
 
 def _draw_cells(bars: list[dict[str, Any]]) -> Figure:
-    """Draw each cell twice, the paper's results above ours, as shares won, drawn and lost.
+    """Draw each cell as shares of wins, draws and losses, with the paper's results above ours.
 
-    A black line marks Wilson's interval of our wins.
+    A black line marks the Wilson interval of our share of wins.
     """
     figure, axes = axes_of(7.2, 0.42 * len(bars) + 0.9)
     colours = ("#54803c", "#d9cba8", "#a0522d")

@@ -1,1 +1,1 @@
-"""Model of the resources needed to solve brandubh completely; see README.md."""
+"""A model of the resources needed to solve brandubh completely; see README.md."""

@@ -1,4 +1,4 @@
-"""``python -m reports.studies.scale``: measure, render the page, and predict the time of a traced build."""
+"""``python -m reports.studies.scale``: take measurements, render the page, and predict how long builds take."""
 
 from __future__ import annotations
 
@@ -58,12 +58,14 @@ class _Traced(Result):
 @file_option("--out", required=True, help="JSON file for the trace.")
 @whole("--men", required=True, least=2, most=121, help="Maximum number of men, including the king.")
 @variant_option(default="brandubh")
-@whole("--memory", default=4096, least=1, metavar="MIB", help="MiB of a worker; larger tiers are sliced.")
+@whole(
+    "--memory", default=4096, least=1, metavar="MIB", help="Memory per worker in MiB; larger tiers are built in slices."
+)
 @scheduler_option
 def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, scheduler: str | None) -> Reply:
     """Build a tablebase like `tablut tablebase build`, and record the cost of each task.
 
-    The tiers are built by one worker, or by the workers of a cluster.
+    The tiers are built by one worker or by the workers of a cluster.
     """
     from reports.studies.scale.measuring import traced_build
     from reports.studies.scale.trace import write_trace
@@ -77,13 +79,19 @@ def trace_command(store: Path, out: Path, men: int, variant: str, memory: int, s
 
 @app.command("schedule")
 @argument("trace", metavar="TRACE", type=click.Path(path_type=Path), help="File written by `trace` with one worker.")
-@whole("--workers", multiple=True, least=1, most=_MOST, help="Workers; may be repeated. [default: 1, 2, 4, 8, 16]")
-@whole("--cores", least=1, most=_MOST, help="Number of shared processors. [default: one for each]")
+@whole(
+    "--workers",
+    multiple=True,
+    least=1,
+    most=_MOST,
+    help="Number of workers; may be repeated. [default: 1, 2, 4, 8, 16]",
+)
+@whole("--cores", least=1, most=_MOST, help="Number of processors that the workers share. [default: one per worker]")
 def schedule_command(trace: Path, workers: tuple[int, ...], cores: int | None) -> Reply:
     """Predict how long a build in slices would take with more workers, from the trace of one worker.
 
-    The prediction is a model: the tasks in their order, each with its processor time, an overhead, and the time for the
-    data that it moves.
+    In the model, the tasks keep their order. Each takes its processor time, an overhead, and the time for moving its
+    data.
     """
     from reports.studies.scale.records import read_trace
     from reports.studies.scale.replay import fit_costs, replay
@@ -136,13 +144,13 @@ class _Measured(Result):
 @app.command("measure")
 @file_option("--store", required=True, help="JSON file for the result.")
 @variant_option(default="brandubh")
-@whole("--men", default=6, least=4, most=20, help="Number of men of the timed tiers.")
-@whole("--memory", default=64, least=1, metavar="MIB", help="Memory of a worker in MiB.")
+@whole("--men", default=6, least=4, most=20, help="Number of men in the timed tiers.")
+@whole("--memory", default=64, least=1, metavar="MIB", help="Memory per worker in MiB.")
 @whole("--workers", multiple=True, least=1, most=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
 def measure_command(store: Path, variant: str, men: int, memory: int, workers: tuple[int, ...]) -> Reply:
-    """Build tiers with one, two and four workers on this machine, which takes ten minutes in all, and store the costs.
+    """Build tiers with one, two and four workers on this machine, and store the costs. This takes ten minutes in all.
 
-    Do not run other programs meanwhile. Before each build, the predicted wall time is printed for comparison.
+    Do not run other programs in the meantime. Before each build, the predicted wall time is printed for comparison.
     """
     from reports.studies.scale.measuring import measure
 

@@ -2,10 +2,10 @@
 
 The classes of each tier and the rows that a slice needs are counted exactly. The rates, and the error of the model of
 the schedule (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program
-builds: it takes one generation of tiers after another, builds tiers that fit into memory side by side, and builds the
-others one after another, step by step, in as few slices as the memory allows.
+builds tiers. It processes one generation of tiers after another. Tiers that fit into memory are built side by side.
+Every other tier is built on its own, step by step, in as few slices as the memory allows.
 
-The model does not cover processors other than the measured one, a folder too slow for the data moved, or failures.
+The model does not cover other processors than the measured one, a folder too slow for the data moved, or failures.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _QUANTILES: Final = (0.05, 0.5, 0.95)
 _STUDENT: Final = 1.645
 """Half-width, in standard deviations, of the central 90 % of a normal distribution."""
 _LEAST_ERROR: Final = 0.05
-"""Minimum relative error assumed for the schedule's model, even if it was more accurate in a few builds."""
+"""Minimum relative error assumed for the model of the schedule, even if it was more accurate in a few builds."""
 _ALONE: Final = 3.0
-"""Assumed uncertainty of tiers without defenders: 90 % of the rates are within this factor of the last measured one."""
+"""Assumed uncertainty of tiers without defenders: 90 % of the rates are within this factor of the last measurement."""
 _FOR_EACH: Final = 4
-"""Number of slices per worker if tiers are divided to keep all workers busy."""
+"""Number of slices per worker if a tier is divided so that all workers are busy."""
 _MOST_MEMORY: Final = 38
 """Base-2 logarithm of the largest memory per worker that is tried: 256 GiB."""
 _LEAST_MEMORY: Final = 24
@@ -51,7 +51,7 @@ Material = tuple[int, int]
 
 
 class Interval(Result):
-    """A quantity of the model: its median and the interval that contains 90 % of the draws."""
+    """A quantity in the model: its median, and the interval that contains 90 % of the random draws."""
 
     low: float
     middle: float
@@ -59,7 +59,7 @@ class Interval(Result):
 
 
 class Forecast(Result):
-    """Resources needed for all tiers with at most ``men`` men."""
+    """The resources needed to build all tiers with at most ``men`` men."""
 
     men: int
     workers: int
@@ -76,7 +76,7 @@ class Forecast(Result):
 
 
 class ScaleModel:
-    """The resource model of a game."""
+    """The resource model for a game."""
 
     def __init__(self, check: ScaleCheck, draws: int = DRAWS) -> None:
         self.check, self.variant, self.draws = check, load_variant(check.variant), draws
@@ -90,19 +90,19 @@ class ScaleModel:
     # -- predictions -------------------------------------------------------------------
 
     def foretold(self, workers: int) -> Replay:
-        """Return the predicted time of the measured build with the given number of workers on the same machine."""
+        """Return the predicted time of the measured build on the same machine with the given number of workers."""
         return replay(self.check.trace, workers, costs=self.costs, crowding=self.check.crowded.factor)
 
     @cached_property
     def error(self) -> float:
-        """Largest error of the schedule's model in the measured builds, as the logarithm of a ratio."""
+        """Largest error of the model of the schedule in the measured builds, as the logarithm of a ratio."""
         off = [
             abs(np.log(self.foretold(run.workers).seconds / run.seconds)) for run in self.check.runs if run.workers > 1
         ]
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return the resources for all tiers with at most ``men`` men, for the fastest choice of memory per worker."""
+        """Return the resources for all tiers with at most ``men`` men, with the memory per worker that is fastest."""
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
@@ -112,7 +112,8 @@ class ScaleModel:
                 best = min(best or (seconds, power), (seconds, power))
         if best is None:
             raise InputError(
-                f"no tier may need more than {1 << _MOST_MEMORY} bytes", subject=f"{men} men of {self.variant.name}"
+                f"a tier needs more than {1 << _MOST_MEMORY} bytes per worker",
+                subject=f"{men} men of {self.variant.name}",
             )
         memory = 1 << best[1]
         plans = self.tiers.plans(tiers, memory) or {}
@@ -131,7 +132,7 @@ class ScaleModel:
         return _interval(self._drawn([material], self.draws)["cpu"][:, 0])
 
     def _drawn(self, tiers: Sequence[Material], count: int) -> dict[str, NDArray[np.float64]]:
-        """Return random draws of the tiers' rates, one row per draw; if ``count`` is 0, a single row of medians."""
+        """Return ``count`` random draws of the tiers' rates, one per row, or a single row of medians if it is 0."""
         rates, generator = self.rates, np.random.default_rng(SEED)
         laws = {name: getattr(rates, name) for name in ("passes", "near", "own", "written", "stored", "store")}
         laws["cpu"] = rates.cpu[0]
@@ -151,7 +152,7 @@ class ScaleModel:
             if not material[1]:
                 found["cpu"][:, place] = self.check.whole[known] * alone
             elif not self.tiers.judged(material):
-                # The tier has too many attackers for its rows to be evaluated as wholes, so it takes longer.
+                # The tier has too many attackers to evaluate its rows as wholes, so it takes longer.
                 found["cpu"][:, place] *= np.maximum(factor[:, 0], 1.0)
         return {**found, "off": off}
 
@@ -169,7 +170,7 @@ class ScaleModel:
     def _quantities(
         self, tiers: Sequence[Material], plans: dict[Material, SlicedPlan], workers: int, count: int
     ) -> dict[str, NDArray[np.float64]]:
-        """Return the amount of each resource, added up over all tiers, for each draw."""
+        """Return the total amount of each resource for all tiers, for each draw."""
         drawn = self._drawn(tiers, count)
         number = len(drawn["off"])
         names = ("cpu", "seconds", "shared", "stored", "written", "moved", "scratch")
@@ -180,7 +181,7 @@ class ScaleModel:
             packing = classes * drawn["store"][:, place]
             solving = {"seconds": self._solving(material, plan, workers, drawn, place) + packing}
             solving["shared"] = solving["seconds"]
-            # Finer divisions of the tier are tried only if rates are drawn, not for the median rates alone.
+            # Finer divisions of the tier are tried only if rates are drawn, not if only the medians are used.
             for slices in _finer(plan.slices, workers) if count and material[1] else ():
                 finer = self.tiers.finer(material, slices)
                 seconds = self._solving(material, finer, workers, drawn, place) + packing / workers
@@ -201,8 +202,8 @@ class ScaleModel:
                 found["scratch"] = np.maximum(found["scratch"], 2 * classes * drawn["written"][:, place])
         for name, tiers_by_men in beside.items():
             for some in tiers_by_men.values():
-                # Tiers that fit are built side by side. The time is that of the longest one, or of the total shared
-                # evenly.
+                # Tiers that fit into memory are built side by side. The time is the larger of two values: the time of
+                # the longest tier, and an even share of the total.
                 found[name] += np.maximum(np.max(some, axis=0), np.sum(some, axis=0) / workers)
             found[name] *= drawn["off"]
         return found
@@ -225,7 +226,7 @@ class ScaleModel:
 
 
 def _finer(slices: int, workers: int) -> list[int]:
-    """Return the possible numbers of slices for a tier, up to a few per worker."""
+    """Return the numbers of slices to try for a tier: the given number, and larger ones up to a few per worker."""
     more = [_FOR_EACH << power for power in range(workers.bit_length())]
     return [max(slices, 1), *(count for count in more if count > slices)]
 
@@ -236,7 +237,7 @@ def _interval(drawn: NDArray[np.float64]) -> Interval:
 
 
 def without_largest(check: ScaleCheck) -> ScaleCheck:
-    """Return the measurements without the tiers with the most men. To test the model, these can then be predicted."""
+    """Return the measurements without the largest tiers, so that the model can be tested by predicting these tiers."""
     most = max(sum(tier.material) for tier in check.tiers)
     tiers = tuple(tier for tier in check.tiers if sum(tier.material) < most)
     named = {tier.tier for tier in tiers} | {name for name in check.whole if name.endswith("v0")}
@@ -253,14 +254,17 @@ _FINER: Final = 1.1
 
 
 class SlicedPlan(NamedTuple):
-    """The number of slices in which a tier is built, and how many rows each slice needs, as a multiple of its own."""
+    """How a tier is built: the number of slices (0 if it is built in memory), and the rows that a slice needs.
+
+    ``seen`` is the number of needed rows as a multiple of the slice's own rows.
+    """
 
     slices: int
     seen: float
 
 
 class CountedTiers:
-    """The exactly counted quantities of a game's tiers."""
+    """The quantities of a game's tiers that are counted exactly."""
 
     def __init__(self, variant: Variant, windows: Sequence[Windows]) -> None:
         self.variant, self.graph = variant, tier_graph(variant)
@@ -272,7 +276,7 @@ class CountedTiers:
         return -(-int(self.graph.nodes[material]["positions"]) // len(self.variant.symmetries))
 
     def rows(self, defenders: int) -> int:
-        """Return the number of rows of the tiers with the given number of defenders."""
+        """Return the number of rows in a tier with the given number of defenders."""
         return self._windows[defenders].rows
 
     def seen(self, defenders: int, slices: float) -> float:
@@ -297,7 +301,7 @@ class CountedTiers:
         slices = 1.0
         while slices <= min(self.rows(material[1]), _MOST_SLICES):
             seen = self.seen(material[1], slices)
-            # Assume that a slice needs the same fraction of the tiers below as of the tier itself.
+            # Assume that a slice needs the same fraction of the lower tiers as of the tier itself.
             entries = own * (1 + seen) / slices + lower * min(1.0, seen / slices)
             if _ITEM * entries <= left:
                 return SlicedPlan(round(slices), seen)
@@ -305,7 +309,7 @@ class CountedTiers:
         return None
 
     def plans(self, tiers: Sequence[Material], memory: int) -> dict[Material, SlicedPlan] | None:
-        """Return how tiers are built with the given memory per worker, or None if it is too small for one of them."""
+        """Return how tiers are built with the given memory per worker, or None if it is too small for any of them."""
         found = {}
         for material in tiers:
             plan = self.plan(material, memory)
@@ -315,22 +319,22 @@ class CountedTiers:
         return found
 
     def finer(self, material: Material, slices: int) -> SlicedPlan:
-        """Return the plan of a tier divided into the given number of slices, or one per row if it has fewer rows."""
+        """Return the plan for a tier in the given number of slices, or in one slice per row if it has fewer rows."""
         count = min(slices, self.rows(material[1]))
         return SlicedPlan(count, self.seen(material[1], count))
 
     def judged(self, material: Material) -> bool:
-        """Return whether the rows of a tier are evaluated as whole rows."""
+        """Return whether the rows of a tier are evaluated as wholes."""
         return row_array_sizes(self.variant, material).men > 0
 
 
-# -- the cost of a class, as a law fitted to tiers that were built, with the error of the law
+# -- laws for the cost of a class, fitted to tiers that were built, with the error of each law
 
 
 Terms = Callable[[Material], "tuple[float, ...]"]
 
 _MOST: Final = 230.0
-"""Limit for logarithms: with few degrees of freedom some draws are extreme, and sums of them must not overflow."""
+"""Limit for logarithms. With few degrees of freedom, some draws are extreme, and their sums must not overflow."""
 _LARGE: Final = 10**6
 """Number of classes above which the fixed overhead of a tier's files is negligible."""
 
@@ -356,18 +360,18 @@ def exponential(material: Material) -> tuple[float, ...]:
 
 
 class Law(NamedTuple):
-    """A rate as a function of the men.
+    """A rate as a function of the numbers of men.
 
     Attributes
     ----------
     terms : callable
-        Terms for a tier, in which the logarithm of its rate is linear.
+        Function that returns the terms of a tier. The logarithm of the rate is linear in these terms.
     coefficients : ndarray of float64, shape (t,)
         Coefficients of the terms.
     root : ndarray of float64, shape (t, t)
-        A square root of the covariance of the coefficients, up to the scale.
+        A square root of the covariance matrix of the coefficients, up to the scale.
     scale : float
-        Standard deviation of a tier from the law.
+        Standard deviation of the tiers from the law.
     freedom : int
         Degrees of freedom of the standard deviation.
     """
@@ -383,8 +387,8 @@ class Law(NamedTuple):
         return float(np.exp(np.array(self.terms(material)) @ self.coefficients))
 
     def draw(self, materials: Sequence[Material], count: int, generator: np.random.Generator) -> NDArray[np.float64]:
-        """Draw rates from the distribution that the measurements imply."""
-        # Student's distribution, since the scale is itself estimated with few degrees of freedom.
+        """Return random rates from the distribution that the measurements imply."""
+        # This is Student's distribution, since the scale itself is estimated with few degrees of freedom.
         spread = self.scale * np.sqrt(self.freedom / generator.chisquare(self.freedom, count))[:, None]
         laws = self.coefficients + spread * (generator.standard_normal((count, len(self.root))) @ self.root.T)
         own = spread * generator.standard_normal((count, len(materials)))
@@ -409,10 +413,10 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 
 
 class PassCosts(NamedTuple):
-    """The extra processor seconds of a tier that is built in slices, compared with one that is built in memory.
+    """The extra processor seconds of a build in slices, compared with a build in memory.
 
-    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in the window of a slice,
-    which is counted again in each pass.
+    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in the window of a slice in
+    each pass.
     """
 
     overhead: float
@@ -420,7 +424,7 @@ class PassCosts(NamedTuple):
 
 
 def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> PassCosts:
-    """Fit the costs of slices."""
+    """Fit the extra costs of slices to tiers that have been built."""
     from scipy.optimize import nnls
 
     cpu = np.array([tier.cpu for tier in tiers])
@@ -432,7 +436,7 @@ def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> Pas
 
 
 class Rates(NamedTuple):
-    """The fitted laws of a game: ``passes`` per slice, ``plan`` per slice and row, all others per class."""
+    """The fitted laws of a game. ``passes`` is per slice, ``plan`` per slice and row, and all others are per class."""
 
     costs: PassCosts
     cpu: tuple[Law, Law]
@@ -472,7 +476,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return, as a constant law, the factor by which a class takes longer if rows are not evaluated as wholes."""
+    """Return the factor by which a class takes longer if rows are not evaluated as wholes, as a constant law."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

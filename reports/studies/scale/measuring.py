@@ -1,11 +1,11 @@
 """Measurements for the resource model: ``python -m reports.studies.scale measure --store FILE``.
 
-The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, with each number of
-``--workers``; the tiers below are built beforehand. Smaller tiers are built in slices by one thread, to measure the
-cost of a class. This requires the extra ``cluster``, ten minutes on two processors for six men, and an otherwise idle
-machine. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The model
-also needs the factor by which busy processors slow each other down. To measure it, one tier is built in slices by one
-process, then by one process per processor.
+The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, once for each number of
+``--workers``; the lower tiers are built beforehand. Smaller tiers are built in slices by one thread, to measure the
+cost of a class. This requires the extra ``cluster`` and an otherwise idle machine; for six men, it takes ten minutes on
+two processors. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The
+model also needs the factor by which busy processors slow each other down. To measure this factor, one tier is built in
+slices by one process, then by one process per processor.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from retrograde.solver.kernels.context import Context
 
 SLICES = (16, 64)
-"""Numbers of slices into which the smaller tiers are divided, to measure the cost of neighbouring rows."""
+"""Numbers of slices into which the smaller tiers are divided to measure the cost of neighbouring rows."""
 SAMPLE = 48
 """Number of slices whose windows are sampled."""
 
@@ -53,7 +53,7 @@ def say(*words: object) -> None:
 
 
 def warm(name: str) -> None:
-    """Load every kernel that a task needs into this process."""
+    """Load all kernels that a task needs into this process."""
     variant = load_variant(name)
     with tempfile.TemporaryDirectory() as folder:
         build_tablebase(folder, variant, 3)
@@ -78,7 +78,7 @@ def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> 
 
 
 def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int], count: int, cores: int) -> Crowded:
-    """Return the cost of building a tier alone, and of building it in one process per processor at the same time."""
+    """Build a tier in one process, then in one process per processor at the same time, and return the costs."""
     roots = [folder / f"crowd{number}" for number in range(cores)]
     for root in roots:
         shutil.copytree(base, root)
@@ -122,7 +122,7 @@ def build(
 
 
 def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
-    """Build all tiers with fewer men, and return the processor seconds per class of the tiers without defenders."""
+    """Build all tiers with fewer men. Return the processor seconds per class of the tiers without defenders."""
     build_tablebase(base, variant, men - 1)
     create(base, variant, list(tier_graph(variant, men)))
     found = {}
@@ -140,10 +140,10 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 
 
 class Unjudged(TierSolver):
-    """A solver that does not evaluate rows as wholes, used to measure what this would cost."""
+    """A solver that does not evaluate rows as wholes. It is used to measure how much longer this takes."""
 
     def solving_context(self, material: tuple[int, int]) -> Context:
-        """Return tables and memory without arrays for whole rows."""
+        """Return the solver's tables and memory, without the arrays for whole rows."""
         return self.new_context(material[1])._replace(rules=super().solving_context(material).rules)
 
 
@@ -160,7 +160,7 @@ def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: typ
 
 
 def windows(variant: Variant, defenders: int) -> Windows:
-    """Return the rows that a slice needs, as a multiple of its own rows, for increasing numbers of slices."""
+    """Return how many times its own number of rows a slice needs, for increasing numbers of slices."""
     tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
     slices, seen = [], []
     count = 1
@@ -190,7 +190,7 @@ def processor() -> str:
 def measure(variant: Variant, men: int, memory: int, workers: Sequence[int], command: str) -> ScaleCheck:
     """Run all measurements.
 
-    ``memory`` is per worker, in bytes, and ``command`` is recorded in the result as its origin.
+    ``memory`` is the memory per worker in bytes. ``command`` is recorded in the result as its origin.
     """
     if 1 not in workers:
         raise InputError("must include 1, to which the model is fitted", subject="--workers", remedy="add 1")

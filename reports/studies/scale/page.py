@@ -1,8 +1,8 @@
 """The page on the resources needed to solve brandubh completely.
 
-It is rendered from the measurements of ``python -m reports.studies.scale measure``. The schedule of a build is
-predicted from the trace of one worker and compared with builds by several workers; larger builds are then forecast,
-with the error of the model.
+It is rendered from the measurements of ``python -m reports.studies.scale measure``. The time of a build is predicted
+from the trace of one worker and compared with builds by several workers. Larger builds are then forecast, taking the
+error of the model into account.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
 _QUIET: Final = 0.02
-"""Largest share of time that one worker may wait for a processor if the machine is to be considered idle."""
+"""Maximum share of its time that one worker may wait for a processor if the machine counts as idle."""
 _MOST_RATE: Final = 1e-3
 """Processor seconds per class above which a measurement is implausible."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
@@ -35,7 +35,7 @@ _YEAR: Final = 365.25 * 86400
 
 
 class Built(Result):
-    """A complete build by one process of tiers with more men than those to which the model was fitted.
+    """A complete build, by one process, of tiers with more men than the tiers to which the model was fitted.
 
     Times are processor seconds.
     """
@@ -47,7 +47,7 @@ class Built(Result):
 
 
 def built() -> dict[str, Any]:
-    """Return the build of tiers with more men than were measured for the model, as plain data."""
+    """Return the stored build of tiers with more men than the measured tiers have, as plain data."""
 
     def _classes_are_counted(stored: Built, _: str) -> None:
         if stored.men not in _MEN or stored.classes != _classes(stored.men):
@@ -68,7 +68,7 @@ def results() -> dict[str, Any]:
 
 
 def _check(stored: ScaleCheck, _: str) -> None:
-    """Check measurements for internal consistency, and check that the model can be fitted to them."""
+    """Check that measurements are internally consistent, and that the model can be fitted to them."""
     trace, first = stored.trace, stored.runs[0] if stored.runs else None
     if (stored.variant, trace.variant) != (GAME, GAME):
         raise ValueError("variant: is the wrong one")
@@ -172,12 +172,12 @@ def artefacts() -> list[Artefact]:
 
 
 def _hours(seconds: Interval) -> list[float]:
-    """Return low, middle and high hours to three digits, which hides rounding differences between machines."""
+    """Return the low, middle and high hours to three digits, which hides rounding differences between machines."""
     return [float(f"{value / 3600:.3g}") for value in (seconds.low, seconds.middle, seconds.high)]
 
 
 def _row(one: Forecast) -> dict[str, Any]:
-    """Return a forecast in words."""
+    """Return the fields of a forecast as text."""
     return {
         "workers": one.workers,
         "memory": _bytes(one.memory),
@@ -218,7 +218,7 @@ def _scaled(value: Interval, unit: float) -> str:
 
 
 def _short(value: float) -> str:
-    """Return a number with two significant digits, which is all that a model can support."""
+    """Return a number with two significant digits, because the model is not more precise."""
     return f"{float(f'{value:.2g}'):,.10g}"
 
 
@@ -242,9 +242,9 @@ def _draw_check(runs: list[dict[str, Any]]) -> Figure:
 
 
 def _draw_time(curves: list[dict[str, Any]]) -> Figure:
-    """Draw hours by the number of workers, with a band that contains 90 % of the draws.
+    """Draw the hours by the number of workers, with a band that contains 90 % of the draws.
 
-    Dashed lines show the effect of the two proposed changes of the program.
+    Dashed lines show the effect of the two proposed changes to the program.
     """
     from matplotlib.figure import Figure
 

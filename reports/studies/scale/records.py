@@ -1,4 +1,4 @@
-"""Measurements from which the model is made, stored by `measuring` and read by `page`."""
+"""The measurements on which the model is based, stored by `measuring` and read by `page`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Name = Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
 
 
 class TaskTrace(Result):
-    """A task of a build."""
+    """The measurements of one task of a build."""
 
     tier: Name
     kind: Literal["plan", "pass", "store", "whole"]
@@ -42,7 +42,7 @@ class TaskTrace(Result):
 
     @property
     def material(self) -> tuple[int, int]:
-        """Attackers and defenders."""
+        """Numbers of attackers and of defenders."""
         attackers, _, defenders = self.tier.partition("v")
         return int(attackers), int(defenders)
 
@@ -94,7 +94,7 @@ def read_trace(path: Path) -> Trace:
 
 
 class TierCost(Result):
-    """Cost of all tasks of a tier that was built in slices by one worker."""
+    """The cost of all tasks of a tier that one worker built in slices."""
 
     tier: Name
     classes: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -112,13 +112,13 @@ class TierCost(Result):
 
     @property
     def material(self) -> tuple[int, int]:
-        """Attackers and defenders."""
+        """Numbers of attackers and of defenders."""
         attackers, _, defenders = self.tier.partition("v")
         return int(attackers), int(defenders)
 
 
 class Judged(Result):
-    """Processor seconds of a tier solved in memory, with and without evaluating rows as wholes."""
+    """Processor seconds for solving a tier in memory, with and without evaluating rows as wholes."""
 
     tier: Name
     judged: Annotated[float, Field(gt=0, lt=1e12, allow_inf_nan=False)]
@@ -126,7 +126,7 @@ class Judged(Result):
 
 
 class Crowded(Result):
-    """Cost of a tier built in slices by one process alone, and by one process per processor at the same time."""
+    """The cost of building a tier in slices in one process alone, and in one process per processor simultaneously."""
 
     tier: Name
     slices: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -136,12 +136,12 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """Factor by which the computation of a task takes longer while all processors are busy; at least 1."""
+        """Factor, at least 1, by which the computation of a task takes longer while all processors are busy."""
         return max(self.beside / self.alone, 1.0)
 
 
 class Windows(Result):
-    """Rows that a slice needs, for tiers with the given number of defenders. They do not depend on the attackers."""
+    """The rows that a slice needs in tiers with a given number of defenders, whatever the number of attackers."""
 
     defenders: Annotated[int, Field(ge=1, le=60)]
     rows: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -150,7 +150,7 @@ class Windows(Result):
 
 
 class Run(Result):
-    """A timed build."""
+    """The totals of a timed build."""
 
     workers: Annotated[int, Field(ge=1, lt=1 << 60)]
     seconds: Seconds
@@ -191,7 +191,7 @@ def run_of(trace: Trace) -> Run:
 
 
 def tier_costs(trace: Trace, store: Store) -> list[TierCost]:
-    """Return the cost of each tier that a build made in slices."""
+    """Return the cost of each tier that was built in slices."""
     found = []
     for tier in dict.fromkeys(task.tier for task in trace.tasks if task.kind == PASS):
         mine = [task for task in trace.tasks if task.tier == tier]

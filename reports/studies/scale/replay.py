@@ -1,8 +1,8 @@
-"""Prediction of a build with other numbers of workers, from the trace of one worker.
+"""Prediction of how long a build takes with other numbers of workers, from the trace of one worker.
 
-The tasks and their order are those of the trace. A tier in slices consists of a plan followed by steps: each step
-begins when the slices of the previous one are done, and the leading process writes a checkpoint in between. A tier that
-is built whole is a single task, and such tiers with the same number of men run side by side.
+The tasks and their order are those of the trace. A tier in slices consists of a plan followed by steps. Each step
+begins when the slices of the previous step are done, and the leading process writes a checkpoint in between. A tier
+that is built whole is a single task. Whole tiers with the same number of men run side by side.
 
 The duration of a task is fitted to the trace. It consists of the task's own processor time, a time per byte that it
 moves, and an overhead that is the same for all tasks. The model uses only the trace of one worker and the factor by
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Costs(Result):
-    """Time that a task takes in addition to its processor time, fitted to a trace of one worker."""
+    """The time that a task takes in addition to its processor time, fitted to a trace of one worker."""
 
     overhead: float
     per_byte: float
@@ -49,14 +49,14 @@ class Replay(Result):
 
 
 class _Phase(NamedTuple):
-    """Tasks that do not depend on each other, and the time that the leading process needs before them."""
+    """Tasks that do not depend on each other, and the time that the leading process needs before they begin."""
 
     tasks: list[TaskTrace]
     before: float
 
 
 def fit_costs(trace: Trace) -> Costs:
-    """Fit the time that tasks take in addition to their processor time."""
+    """Return the time that tasks take in addition to their processor time, fitted to a trace."""
     from scipy.optimize import nnls
 
     if trace.workers != 1:
@@ -91,7 +91,7 @@ def fit_costs(trace: Trace) -> Costs:
 
 
 def _idle(task: TaskTrace) -> float:
-    """Return the seconds during which a task could have used a processor but did not need one."""
+    """Return the seconds during which a task neither used a processor nor waited for one."""
     return max(task.seconds - task.cpu - (task.waited or 0.0), 0.0)
 
 
@@ -126,7 +126,7 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
                 waits = _idle(task)
             place = WORKER if task.kind in (PASS, WHOLE) else LEAD
             tasks.append(add_task(graph, [lead], task.cpu, waits, place))
-        # An empty task after the group replaces one edge for each pair of tasks.
+        # An empty task after the group avoids one edge for each pair of tasks.
         done = [add_task(graph, tasks, 0.0, 0.0, LEAD)]
     rest = trace.seconds - max((task.ended for task in trace.tasks), default=0.0)
     add_task(graph, done, 0.0, max(rest, 0.0), LEAD)
@@ -143,17 +143,17 @@ def replay(
     return Replay(workers=workers, cores=cores, seconds=seconds, least=least_time(graph, workers, cores))
 
 
-# -- list scheduling: the start and end of each task of a graph, on workers that may share processors
+# -- list scheduling: the start and end of each task in a graph, on workers that may share processors
 
 
 WORKER: Final = "worker"
 LEAD: Final = "lead"
 _NOTHING: Final = 1e-12
-"""Number of seconds of a task that may remain because of rounding."""
+"""Remaining seconds of a task below which the task counts as finished, to allow for rounding errors."""
 
 
 class Schedule(NamedTuple):
-    """Result of a simulation: the total time, and the start and end of each task."""
+    """The result of a simulation: the total time, and the start and end of each task."""
 
     seconds: float
     spans: dict[int, tuple[float, float]]
@@ -170,7 +170,7 @@ def add_task(
 
 
 def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float = 1.0) -> Schedule:
-    """Return the start and end of each task of a graph under list scheduling."""
+    """Return the start and end of each task in a graph under list scheduling."""
     tasks = graph.nodes
     missing = dict(graph.in_degree())
     ready: dict[str, list[int]] = {WORKER: [], LEAD: []}
@@ -203,7 +203,7 @@ def simulate(graph: nx.DiGraph[int], workers: int, cores: int, crowding: float =
 
 
 def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float:
-    """Advance all running tasks until one of them finishes computing or waiting; return the time that this takes."""
+    """Advance all running tasks until one of them finishes computing or waiting. Return the time that this takes."""
     computing = sum(computes > 0.0 for computes, _ in left.values())
     busy = min(computing, cores)
     speed = busy / computing if computing else 1.0
@@ -217,7 +217,7 @@ def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float
 
 
 def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
-    """Return a lower bound on the time of any schedule, from the longest chain and from sharing all work evenly."""
+    """Return a lower bound on the time of any schedule: that of the longest chain, or of all work shared evenly."""
     tasks = graph.nodes
     length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
     chain: nx.DiGraph[int] = nx.DiGraph()
@@ -232,7 +232,7 @@ def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
 
 
 def list_times(seconds: Sequence[float], workers: int) -> float:
-    """Return how long independent tasks take, as in `simulate` if no processor is shared."""
+    """Return how long independent tasks take if no processor is shared; the result is that of `simulate`."""
     ends = [0.0] * max(1, min(workers, len(seconds)))
     for length in seconds:
         heapq.heapreplace(ends, ends[0] + length)
@@ -240,5 +240,5 @@ def list_times(seconds: Sequence[float], workers: int) -> float:
 
 
 def equal_tasks(count: int, seconds: float, workers: int) -> float:
-    """Return how long independent tasks of equal length take; a closed form of `list_times`."""
+    """Return how long independent tasks of equal length take. This is a closed form of `list_times`."""
     return -(-count // workers) * seconds

@@ -1,7 +1,7 @@
-"""Measurement of each task of a build from outside, through the scheduler that runs the tasks and the observer.
+"""Measurement of each task of a build, with a scheduler and an observer that the build uses.
 
-A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices: planning
-before the first pass, and packing at the end.
+A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices. This
+work is planning before the first pass, or packing at the end.
 
 Times of different processes are comparable only if the clocks of their machines agree.
 """
@@ -39,7 +39,7 @@ _STATISTICS: Final = Path("/proc/thread-self/schedstat")
 
 
 class Meter:
-    """Measurement of a task, from the creation of the meter."""
+    """Measurement of a task that begins when the meter is created."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self._clock = cpu_clock if whole else thread_clock
@@ -74,13 +74,13 @@ def _waited() -> float | None:
 
 
 def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str, Any]:
-    """Run a task in its process and measure it."""
+    """Run a task in its process, and measure it."""
     meter = Meter(whole=isinstance(task, TierTask))
     return {**function(task), "measured": meter.read()}
 
 
 class Tracer(Scheduler, Observer):
-    """Collector of the measurements of a build's tasks, used as both its scheduler and its observer."""
+    """Collector of the measurements of a build's tasks, which serves as the scheduler and the observer of the build."""
 
     def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
         self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler
@@ -100,12 +100,12 @@ class Tracer(Scheduler, Observer):
     def note(self, text: str) -> None:  # noqa: ARG002
         """Start a timer for the packing of a tier.
 
-        A later note restarts it, so that only the time after the last note of the tier is recorded.
+        A later note restarts the timer, so that only the time after the last note of the tier is recorded.
         """
         self._after_note = Meter(whole=True)
 
     def advance(self, count: int = 1) -> None:
-        """End a tier."""
+        """Record the packing of a tier that was built in slices, and start the measurement of the next tier."""
         if self._sliced:
             self._add(self._found[-1]["tier"], STORE, self._after_note.read())
         self.begin("", count)
@@ -115,7 +115,7 @@ class Tracer(Scheduler, Observer):
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Run a function on every task and measure it."""
+        """Run a function on every task, and measure the tasks."""
         if function is not build_tier and not self._sliced:
             self._sliced = True
             self._add(tier_name(tasks[0].material), PLAN, self._after_tier.read())  # type: ignore[attr-defined]
@@ -123,7 +123,7 @@ class Tracer(Scheduler, Observer):
         for answer in answers:
             if function is build_tier:
                 self._add(answer["tier"], WHOLE, answer["measured"])
-            elif answer["now"]:  # otherwise the file of the pass existed already
+            elif answer["now"]:  # otherwise the file of the pass already existed
                 same = {name: getattr(answer["stats"], name) for name in ("entries", "window", "read")}
                 same["number"] = answer["number"]
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
@@ -138,7 +138,7 @@ class Tracer(Scheduler, Observer):
         self._found.append(found)
 
     def trace(self) -> dict[str, Any]:
-        """End the build and return its trace: the tasks in the order in which they began."""
+        """Return the trace of the finished build, with the tasks in the order in which they began."""
         tasks = sorted(self._found, key=lambda task: float(task["began"]))
         last = max((task["ended"] for task in tasks), default=0.0)
         return {

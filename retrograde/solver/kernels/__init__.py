@@ -1,19 +1,20 @@
-"""The solver's compiled passes. They work only on arrays and tables, not on files or names.
+"""The solver's compiled passes. The passes work only on arrays and tables, not on files or names.
 
 A *tier* is the set of all undecided positions with given numbers of attackers and defenders. `tablut.indexing.tiers`
-numbers its positions up to symmetry. These words are used in all modules of this package:
+numbers the positions of a tier up to symmetry. The following terms are used in all modules of this package:
 
-- *entry*: number of a position within its tier, for one side to move.
+- *entry*: the number of a position within its tier, for one side to move.
 - *row*: the entries with the same king and the same *row soldiers* (the defenders, or the attackers if there are no
   defenders). The other attackers are the *column soldiers*; each way to place them is a *column* of the row.
 - *residual group*: the symmetries that preserve a row's king and row soldiers. The group is trivial if it contains only
   the identity. The row then has neither symmetric positions nor aliases.
-- *alias*: an entry whose position is ranked at another entry, because a symmetry maps it to the position of that entry.
+- *alias*: an entry whose position is also represented by another entry, because a symmetry maps one position to the
+  other. Ranking the position gives that other entry.
 - *item*: the 16-bit state of an entry (`tablut.indexing.values`). A *decided* item holds the value of the position. An
   *open* item counts the quiet moves that are not yet known to lose.
-- *quiet move*: a move that captures nothing, so that it leads to a position of the same tier. Captures lead to lower
+- *quiet move*: a move that captures nothing and therefore leads to a position of the same tier. Captures lead to lower
   tiers.
-- *tactical move*: a move that may capture or end the game, judged by its target cell alone.
-- *current row*, *current position*: the row and position that a thread has on its board.
+- *tactical move*: a move that may capture or end the game, as far as its target cell alone can show.
+- *current row*, *current position*: the row and the position that are set up on a thread's board.
 - *line*: a rank or a file of the board.
 """

@@ -1,17 +1,17 @@
 """The backward passes, which propagate the value of a position to its parents by quiet moves.
 
-A lost position makes each of its parents a win. A won position decrements the counter of moves of each parent, and when
-the counter reaches zero, the parent is lost. For this, the counter must be decremented once for every move of the
-parent that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called an
-*un-move*. There is exactly one such move for each un-move, unless the parent or the successor has a symmetry. This can
-happen only in rows with a nontrivial residual group. In these rows, the moves of the parent that lead to the successor
-are counted one by one.
+If a position is lost, each of its parents is won. If a position is won, each parent's counter of moves is decremented,
+and when the counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move of
+the parent that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called
+an *un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only
+positions in rows with a nontrivial residual group can have a symmetry. In these rows, the moves of the parent that lead
+to the successor are counted one by one.
 
-Several threads work on one tier. This is safe because all wins of a round have the same value, counters are decremented
+Several threads can safely work on one tier, because all wins of a round have the same value, counters are decremented
 atomically, and wins and losses are propagated in separate rounds.
 
-In a tier that is solved in slices, white's moves lead to other slices. A pass then writes messages instead, and
-`receive` applies them to the slices that receive them.
+In a tier that is solved in slices, white's moves may lead to other slices. A pass then writes messages instead of
+changing items, and `receive` applies the messages to the items of the receiving slice.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BLOCK = 512
 
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the current position would have a symmetry if one man of a side stood on a given cell."""
+    """Return whether the current position would have a symmetry if a certain man of a side stood on a given cell."""
     index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:
@@ -87,7 +87,7 @@ def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
 
 @called
 def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
-    """Make all quiet moves of a parent, and return the number of those that lead to the class of a successor."""
+    """Make all quiet moves of a parent, and return the number of moves that lead to the class of a successor."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
     board, count = context.spare.board, I64(0)
@@ -102,7 +102,7 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
 
 @called
 def _longest_capture(context: Context, task: Pass, parent: int) -> int:
-    """Return the number of plies in which the slowest capture loses, for a position in which every move loses."""
+    """Return the number of plies in which the slowest capture loses. All moves of the position must lose."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
     board, worst = context.spare.board, I64(0)
@@ -120,7 +120,7 @@ def _longest_capture(context: Context, task: Pass, parent: int) -> int:
 
 @inlined
 def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) -> None:
-    """Make the parent of a lost position a win, or shorten its win."""
+    """Mark the parent of a lost position as a win, or shorten the win that it already has."""
     item, new = I64(task.mine[parent]), won_in(distance + 1)
     if not is_decided(item) or (not is_loss(item) and item > new):
         task.mine[parent] = np.uint16(new)
@@ -132,7 +132,7 @@ def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) ->
 
 @inlined
 def _lose(context: Context, task: Pass, distance: int, parent: int, before: int) -> None:
-    """Make a parent a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
+    """Mark a parent as a loss, when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(context, task, parent))
@@ -143,7 +143,10 @@ def _lose(context: Context, task: Pass, distance: int, parent: int, before: int)
 
 @inlined
 def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves: int) -> None:
-    """Subtract moves to wins in ``distance`` plies from a parent's counter; at zero, make the parent a loss."""
+    """Subtract moves to wins in ``distance`` plies from a parent's counter.
+
+    If the counter reaches zero, mark the parent as a loss.
+    """
     before = fetch_subtract(advance(task.mine, parent), moves)
     left = (before & COUNTER) - moves
     if left < 0:
@@ -154,7 +157,7 @@ def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves:
 
 @inlined
 def _is_known(context: Context, parent: int) -> bool:
-    """Return whether an earlier un-move of the current position has led to the same parent, and record the parent."""
+    """Record a parent, and return whether an earlier un-move of the current position has already led to it."""
     number = context.seen[0]
     for other in range(number):
         if context.seen[1 + other] == parent:
@@ -166,7 +169,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice: a parent, as an entry of the whole tier, and its number of moves to count."""
+    """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
@@ -176,12 +179,12 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether the parent in which a man stands on ``start`` instead of its current cell is symmetric."""
+    """Return whether a parent has a symmetry. In the parent, a man stands on ``start`` instead of its current cell."""
     index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
-    # Only a row with a nontrivial residual group can have symmetric positions. Black moves within the current row. For
-    # a move of white, `RowMoves` stores a negative value instead of the first entry of such a row.
+    # Only a row with a nontrivial residual group can have symmetric positions. Black's moves stay within the current
+    # row. For a move of white to such a row, `RowMoves` stores a negative value instead of the row's first entry.
     may_have = context.cursor.head[RESIDUAL] != 1
     if task.side == 0:
         may_have = context.row_moves.base[man * index.square.cells + start] < 0
@@ -190,16 +193,16 @@ def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, st
 
 @inlined
 def _count_once(context: Context, task: Pass, parent: int, successor: int) -> int:
-    """Return the number of a parent's moves to the current position, or 0 if they have already been counted."""
+    """Return the number of a parent's moves to the current position, or 0 if these moves have already been counted."""
     return I64(0) if _is_known(context, parent) else _count_moves_to(context, task.tier, parent, task.side, successor)
 
 
 @inlined
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
-    """Return whether every ply that leads to the current position ends the game, so that it has no value to propagate.
+    """Return whether every ply that leads to the current position ends the game.
 
-    Unlike in `tablut.engine.unmoves`, a position in which the side to move has no move has parents: it is lost in 0
-    plies.
+    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position in which the side to
+    move has no legal move has parents, because it is a loss in 0 plies.
     """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
@@ -208,15 +211,16 @@ def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
 
 @inlined
 def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
-    """Propagate the current position's item to all its parents, or write messages for them.
+    """Propagate the current position's item to all its parents, or write messages about the parents.
 
-    In the parents, the side of the pass is to move. The parents are found by taking back slides of each of its men.
+    In the parents, the side of the pass is to move. The parents are found by taking back slides of each man of this
+    side.
     """
     rules, index, here = context.rules, context.tiers, context.here
     if _is_decided_by_last_ply(context, task):
         return
     king, men, sends = context.cursor.head[KING], count_men(index, task.tier, task.side), task.messages.room > 0
-    # Without column soldiers a row is a single position, and its residual group is the group of that position.
+    # Without column soldiers, a row is a single position, and its residual group is the group of that position.
     symmetric = context.cursor.head[RESIDUAL] != 1 and (
         index.tier.column_men[task.tier] == 0 or symmetry_order(index, task.tier, king, here.black, here.white) > 1
     )
@@ -231,12 +235,11 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
             start = cell_on_cross(rules, centre, trailing_zeros(starts))
             starts &= starts - 1
             parent = entry_after(context, task.tier, task.side, man, start)
-            # A loss makes every parent a win; a win decrements the counters of parents that are still open.
+            # After a loss, every parent is won. After a win, the counters of parents that are still open decrease.
             if parent < 0 or not (is_loss(item) or sends or not is_decided(I64(task.mine[parent]))):
                 continue
             moves = I64(1)
-            # If the parent or the current position has a symmetry, the number of un-moves can differ from the number of
-            # moves.
+            # If the parent or the current position has a symmetry, the numbers of moves and un-moves can differ.
             if not is_loss(item) and (symmetric or _parent_has_symmetry(context, task, parent, man, start)):
                 moves = _count_once(context, task, parent, successor)
             if moves == 0:
@@ -251,7 +254,7 @@ def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
 
 @inlined
 def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16) -> bool:
-    """Return whether an item occurs in a range of items. The loop has no early exit, so that LLVM vectorises it."""
+    """Return whether an item occurs in a range of items. The loop has no early exit, so that LLVM can vectorise it."""
     found = np.uint16(0)
     for place in range(start, stop):
         found |= np.uint16(items[place] == wanted)
@@ -260,15 +263,16 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position of one value in some rows of a tier to its parents; O(entries + positions * moves).
+    """Propagate every position with a given value, in some rows of a tier, to the position's parents.
 
-    If messages are written, the pass stops when the buffer is nearly full, and the next call continues there.
+    If messages are written, the pass stops when the buffer is nearly full, and the next call continues from there. The
+    pass takes O(entries + positions * moves) time.
     """
     context, task = record_at(directory, Context), flat(arguments)
     index, cursor = context.tiers, context.cursor
     messages = task.messages
     column_men, wanted = index.tier.column_men[task.tier], np.uint16(item)
-    # Leave space for all messages of one position: at most 2 * size for each of white's men.
+    # Leave space for all messages that one position can cause: at most 2 * size for each of white's men.
     full = messages.room - 2 * context.rules.size * (index.tier.defenders[task.tier] + 1)
     cursor.head[ERRORS] = 0
     for orbit in range(index.square.kings):
@@ -305,7 +309,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages about positions that have moves to positions with a given value; O(messages)."""
+    """Apply messages about positions with moves to positions of a given value, in O(messages) time."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

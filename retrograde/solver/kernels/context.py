@@ -1,7 +1,8 @@
 """The inputs of the compiled passes: the task of a pass, and the memory of one thread.
 
-The kernels check no bounds. `row_array_sizes` computes lengths that suffice to evaluate any whole row of a tier.
-`new_context` allocates these arrays and all others; its docstring explains why their types are wide enough.
+The kernels do not check bounds. `row_array_sizes` computes array lengths that suffice to evaluate any whole row of a
+tier. `new_context` allocates these arrays and all others. The docstring of that function explains why the types are
+wide enough.
 
 Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
 Wide boards are arrays of uint64, and their cells are stored as uint16.
@@ -29,9 +30,9 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _MOST_MEN: Final = 5
-"""Maximum number of attackers of a tier whose rows are evaluated as a whole.
+"""Maximum number of attackers in a tier whose rows are evaluated as a whole.
 
-The cost grows with the number of ways to place all attackers but one.
+The cost of this method grows with the number of ways to place all attackers but one.
 """
 
 
@@ -43,10 +44,10 @@ class RowArraySizes(NamedTuple):
     men : int
         Number of attackers of the tier; 0 if its rows are not evaluated as a whole.
     masks, marks : int
-        Numbers of masks and marks: for every way to place all attackers but one, a mask for each line and a mark for
-        each cell.
+        Numbers of masks and marks. For every way to place all attackers but one, there is a mask for each line and a
+        mark for each cell.
     columns : int
-        In a tier without defenders, the number of ways to place all attackers. In other tiers, 0.
+        In a tier without defenders, the number of ways to place all attackers; in other tiers, 0.
     """
 
     men: int
@@ -66,8 +67,8 @@ NO_ROW_ARRAYS: Final = RowArraySizes(0, 0, 0, 0)
 def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySizes:
     """Return the array lengths needed to evaluate whole rows of a tier, or `NO_ROW_ARRAYS` if this is not done.
 
-    The lengths are computed for all cells on which attackers may stand. A row leaves fewer of these cells free, so
-    every rank is within bounds.
+    The lengths are computed as if all cells on which attackers may stand were free. In a row, fewer of these cells are
+    free, so every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
@@ -87,10 +88,10 @@ class LineSources(NamedTuple):
     Attributes
     ----------
     places : ndarray of uint16, flat
-        Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with digit 1 for
-        a piece and 2 for a target. A mask has only empty places where an attacker may stand.
+        Blocks of ``3**N`` masks. Within a block, the index is the content of the line in base 3, with the digit 1 for a
+        piece and 2 for a target. A mask contains only empty places on which an attacker may stand.
     at : ndarray of uint32, shape (2N,)
-        Start of each line's block, for all ranks and then for all files.
+        Start of each line's block: first for all ranks, then for all files.
     """
 
     places: NDArray[np.uint16]
@@ -99,7 +100,7 @@ class LineSources(NamedTuple):
 
 @lru_cache(maxsize=8)
 def line_sources(variant: Variant) -> LineSources:
-    """Return the sources of moves on all lines of a variant's board."""
+    """Return the places from which moves begin on all lines of a variant's board."""
     tables, standing = build_tables(variant), build_origins(variant).attacker_cells
     size = variant.size
     content = np.arange(3**size)
@@ -132,18 +133,19 @@ FULL: Final = 2
 
 
 class Messages(NamedTuple):
-    """Buffer for messages to other slices, about positions with a move to a position that has a new value.
+    """Buffer for messages to other slices about positions with a move to a position that has a new value.
 
     Attributes
     ----------
     room : int
         Capacity of the buffer in messages; 0 if a pass changes the items itself.
     entries : ndarray of int64, shape (room,)
-        Output: the positions that the messages are about, as entries of the whole tier.
+        Output: the positions that the messages concern, as entries of the whole tier.
     moves : ndarray of uint8, shape (room,)
         Output: the number of moves of each position that lead to positions with the new value.
     place : ndarray of int64, shape (2,)
-        The entry at which to continue, or -1 if all messages are written; and the number of messages written so far.
+        The entry at which to continue (-1 if all messages have been written), and the number of messages written so
+        far.
     starts : ndarray of int64, shape (rows,)
         For each row of the task's window, its first entry in the whole tier.
     """
@@ -161,7 +163,7 @@ def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
 
 
 class Pass(NamedTuple):
-    """Parameters of one pass over a tier, which writes the items of one side and reads those of the other.
+    """Parameters of one pass over a tier. The pass writes the items of one side and reads those of the other side.
 
     Attributes
     ----------
@@ -176,19 +178,19 @@ class Pass(NamedTuple):
         they have yet to be propagated. Positions won in more than ``limit + 2`` plies are examined again, since they
         may have a quicker win.
     by_rows : int
-        If not 0, a forward pass finds black's losses by whole rows where possible. This is worthwhile if most of a tier
-        is to be examined.
+        If this is not 0, a forward pass finds black's losses by evaluating whole rows where possible. This is
+        worthwhile if most of a tier has to be examined.
     mine : ndarray of uint16, shape (entries,)
         The tier's items with ``side`` to move; see `tablut.indexing.values`.
     theirs : ndarray of uint16, shape (entries,)
         The tier's items with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
-        Address of each tier's items, at index ``2 * tier + side to move``.
+        Address of the items of each tier, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
         Output: the pass adds the number of items that were given each code, and the number of aliases found.
     messages : Messages
-        In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages and changes
-        no items.
+        In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages instead of
+        changing items.
     """
 
     tier: int
@@ -215,7 +217,7 @@ class Marking(NamedTuple):
     mine, theirs : ndarray of uint8, shape (entries,)
         The tier's marks with this side to move, and with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
-        Address of each tier's marks, at index ``2 * tier + side to move``.
+        Address of the marks of each tier, at index ``2 * tier + side to move``.
     """
 
     tier: int
@@ -229,9 +231,10 @@ class Marking(NamedTuple):
 
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
-"""Indices into a cursor's head: the king's orbit; the first entry of the row; the row's residual group; the king's
-cell; the number of rows set so far; the number of contradictions, such as moves to entries that do not exist; the
-number of cells that the row leaves to column soldiers; the distance between the marks of two consecutive cells."""
+"""Indices into the head of a cursor. The values are the king's orbit; the first entry of the row; the row's residual
+group; the king's cell; the number of rows set so far; the number of contradictions, such as moves to entries that do
+not exist; the number of cells that the row leaves to column soldiers; and the distance between the marks of two
+consecutive cells."""
 
 
 class Cursor(NamedTuple):
@@ -244,12 +247,12 @@ class Cursor(NamedTuple):
     row_cells : ndarray of int64, shape (C,)
         Cells of the row soldiers.
     numbers : ndarray of int64, shape (C,)
-        Numbers of the column soldiers' cells in this row, ascending. In a tier without column soldiers, the numbers of
-        the row soldiers' cells.
+        Numbers of the column soldiers' cells in this row, in ascending order. In a tier without column soldiers, these
+        are the numbers of the row soldiers' cells.
     spot : ndarray of uint8, shape (C,)
-        The cell of each number in this row.
+        The cell with each number in this row.
     number : ndarray of int16, shape (C,)
-        The number of each cell in this row, or -1.
+        The number of each cell in this row, or -1 if it has none.
     """
 
     head: NDArray[np.int64]
@@ -260,7 +263,7 @@ class Cursor(NamedTuple):
 
 
 class Men(NamedTuple):
-    """A position, as the engine's board and as lists of cells. C is the number of cells.
+    """A position, stored as the engine's board and as lists of cells. C is the number of cells.
 
     Attributes
     ----------
@@ -282,9 +285,9 @@ class RowMoves(NamedTuple):
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
         At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
-        row that the move leads to.
+        row to which the move leads.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
-        At index ``(man * C + target) * C + number``, the number in the new row of the cell with this number.
+        At index ``(man * C + target) * C + number``, the number that this cell of the current row has in the new row.
     """
 
     stamp: NDArray[np.int64]
@@ -293,22 +296,22 @@ class RowMoves(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`), of the lengths in `RowArraySizes`.
+    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`). `RowArraySizes` gives their lengths.
 
     Attributes
     ----------
     men : int
-        Maximum number of attackers for which the arrays are large enough; 0 if no row will be evaluated.
+        Maximum number of attackers for which the arrays are large enough; 0 if no row will be evaluated as a whole.
     sources : LineSources
         The places from which moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
-        Masks of one choice of column soldiers.
+        Masks for one choice of column soldiers.
     masks : ndarray of uint16, flat
-        Masks of all choices.
+        Masks for all choices.
     marks : ndarray of uint8, flat
-        At index ``number * choices + choice``, the marks of the moves from a cell.
+        At index ``number * choices + choice``, the marks for moves from a cell.
     found : ndarray of uint8, shape (C,)
-        For each column of a run, the marks of all moves of the position.
+        For each column of a run, the marks for all moves of the position.
     mine, theirs : ndarray of uint16, flat
         In a tier without defenders, the items of all positions with the king on one cell, for both sides to move.
     """
@@ -326,29 +329,29 @@ class RowArrays(NamedTuple):
 class Context(NamedTuple):
     """All tables and memory that the passes of one thread use. C is the number of cells.
 
-    Kernels receive the directory of a context (`tablut.engine.records.directory`), which is a single array instead of a
-    hundred arrays. This reduces their compile time by a quarter.
+    Kernels receive the directory of a context (`tablut.engine.records.directory`), which is a single array, instead of
+    a hundred arrays. Passing a single array reduces the compile time of the kernels by a quarter.
 
     Attributes
     ----------
     rules, origins, tiers
-        The rules, the tables of the cells from which pieces can have come, and the index of the tiers.
+        The rules, the tables of the cells from which pieces may have come, and the index of the tiers.
     cursor : Cursor
         The current row and column.
     here : Men
         The current position.
     spare : Men
-        Another position: a parent of the current one.
+        Another position, which is a parent of the current position.
     below : Men
-        The position that a move leads to; only its lists are used, not its board.
+        The position to which a move leads. Only its lists are used, not its board.
     row_moves : RowMoves
         The rows to which moves lead from the current row.
     row_arrays : RowArrays
         Arrays for evaluating the current row as a whole.
     tactical, quiet : ndarray of int64, shape (2 * C,)
-        By man, the targets of its moves as a cross (`tablut.engine.layout.cross_of`).
+        For each man, the targets of its moves as a cross (`tablut.engine.layout.cross_of`).
     others : ndarray of int64, shape (3 * ROOM,)
-        Terms of ranks, for the moves of attackers in `retrograde.solver.kernels.cursor.entry_after`.
+        Terms of ranks that `retrograde.solver.kernels.cursor.entry_after` needs for the moves of attackers.
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     moves : ndarray of int32, shape (4 * C,)
@@ -356,9 +359,9 @@ class Context(NamedTuple):
     seen : ndarray of int64
         Number of parents of the current position whose moves have been counted, followed by these parents.
     traits : ndarray of uint8, shape (C,)
-        By number in this row, a property of the cell that a kernel uses for all columns.
+        For each number of a cell in this row, a property of the cell that a kernel uses for all columns.
     run : ndarray of int64, shape (C,)
-        Like the cursor's ``numbers``, for iterating over columns without a board.
+        The same as the cursor's ``numbers``, but for iterating over columns without a board.
     """
 
     rules: Tables
@@ -385,12 +388,12 @@ def new_context(
 ) -> Context:
     """Return the tables and memory for one thread, for tiers with up to ``defenders`` defenders.
 
-    The types are wide enough for the following reasons. Cells, numbers of cells and men are below C, which is at most
-    121, or 361 on a wide board, and fit into `cells_dtype`. A position has at most 4C moves, and at most 4C moves lead
-    to it, because at most four slides can end on an empty cell. `Context.seen` has room for that many, and the counter
-    in an item is wide enough for them. Moves to one class lead to different positions of one orbit, at most eight, so a
-    message counts them in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their
-    types.
+    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. This is
+    at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and at most 4C
+    moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has room for that many
+    positions, and the counter in an item is wide enough for that many moves. Moves to one class lead to different
+    positions of one orbit. There are at most eight such positions, so a message can store the number of moves in one
+    byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

@@ -1,11 +1,11 @@
 """The current position of a thread, and the entries to which its moves lead.
 
 `set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves to column
-soldiers. `put_column` then places the column soldiers. In a tier without defenders the attackers are the row soldiers,
-and a row has one column.
+soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
+and a row has only one column.
 
-`entry_after` avoids ranking the moved position from its list of cells. A move of an attacker
-changes one term of the column's rank. A move of a defender or the king leads to another row, which numbers all cells
+`entry_after` finds the entry after a move without ranking the new list of cells. A move of an attacker changes only one
+term of the column's rank. A move of a defender or the king leads to another row, in which all cells are numbered
 differently. These numbers depend only on the row, so they are computed once for each row.
 """
 
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Number of columns up to which stepping from column to column is faster than unranking."""
+"""Greatest number of columns for which stepping from column to column is faster than unranking."""
 
 
 @inlined
 def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return the rows of a range whose king is in the given orbit.
+    """Return the rows of a range in which the king is in a given orbit.
 
     The results are the first of these rows, the row after the last of them, the first entry of the first row, and the
     number of columns of each row.
@@ -62,14 +62,14 @@ def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int
 
 @inlined
 def are_all_rows(index: TierTables, tier: int, orbit: int, begin: int, end: int) -> bool:
-    """Return whether a range of rows consists of all rows of a king's orbit, and is not empty."""
+    """Return whether a range of rows is not empty and consists of all rows of a king's orbit."""
     by_king = tier * index.square.kings + orbit
     return begin < end and begin == index.tier.first_row[by_king] and end == begin + index.tier.row_count[by_king]
 
 
 @called
 def set_row(context: Context, tier: int, row: int, side: int) -> None:
-    """Make a row of a tier the current row, without column soldiers on the board; O(cells)."""
+    """Make a row of a tier the current row, without column soldiers on the board, in O(cells) time."""
     rules, index, here = context.rules, context.tiers, context.here
     square, cursor, board = index.square, context.cursor, here.board
     by_king = tier * square.kings
@@ -127,10 +127,10 @@ def number_cells(context: Context, row_men: int) -> None:
 
 @called
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
-    """Make a row the current row by changing the current row ``before`` of the same king, or -1 if there is none.
+    """Make a row the current row. ``before`` is the previous current row, or -1 if there is none with the same king.
 
-    Without column soldiers a row is a single position. The next row differs little from it, so only a few soldiers have
-    to be moved.
+    Without column soldiers, a row is a single position. The next row differs little from it, so only a few soldiers
+    have to be moved.
     """
     index = context.tiers
     if before < 0 or index.tier.column_men[tier] > 0:
@@ -159,7 +159,7 @@ def columns_of_row(context: Context, column_men: int) -> int:
 
 @inlined
 def put_column(context: Context, column_men: int, column: int) -> None:
-    """Put the column soldiers of the current row on the cells of a column; O(cells)."""
+    """Put the column soldiers of the current row on the cells of a column, in O(cells) time."""
     here = context.here
     if column_men > 0:
         cursor, square = context.cursor, context.tiers.square
@@ -197,7 +197,7 @@ def next_column(context: Context, column_men: int) -> None:
 
 @inlined
 def step_to(context: Context, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of the current row from column ``at`` (-1 if no column is set) to a later one."""
+    """Move the column soldiers of the current row from column ``at`` (-1 if no column is set) to a later column."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
             next_column(context, column_men)
@@ -209,9 +209,9 @@ def step_to(context: Context, column_men: int, at: int, column: int) -> None:
 
 @inlined
 def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the numbers of the first column's cells; return the length of its run.
+    """Write the numbers of the first column's cells, and return the length of its run.
 
-    A run consists of the columns that differ only in their lowest soldier. They are consecutive.
+    A run consists of the columns that differ only in their lowest soldier. These columns are consecutive.
     """
     for k in range(column_men):
         numbers[k] = k
@@ -220,7 +220,7 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the numbers of the cells of all column soldiers but the lowest in the next run; return its length."""
+    """Write the numbers of the next run's cells, for all column soldiers but the lowest. Return the run's length."""
     next_places(numbers, 1, column_men)
     return numbers[1] if column_men > 1 else width
 
@@ -242,7 +242,7 @@ def is_alias(context: Context, tier: int, entry: int) -> bool:
 
 @inlined
 def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bool:
-    """Return whether a permutation of the cells maps a set, given as a list of cells, to itself."""
+    """Return whether a permutation of the cells maps a set of cells, given as a list, to itself."""
     for k in range(count):
         found = False
         for other in range(count):
@@ -254,7 +254,7 @@ def _keeps(table: NDArray[np.uint8], cells: NDArray[np.uint8], count: int) -> bo
 
 @called
 def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> int:
-    """Return the number of elements of the group that leave a position unchanged; O(elements * men * men)."""
+    """Return the number of symmetries that leave a position unchanged, in O(symmetries * men²) time."""
     count = I64(1)
     for element in range(1, index.square.elements):
         table = advance(index.square.image, element * index.square.cells)
@@ -263,20 +263,20 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
     return count
 
 
-# -- the entries that moves lead to --------------------------------------------------------
+# -- the entries to which moves lead -------------------------------------------------------
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values that replace the first entry of a row: there is no such row; the row can have aliases, so that the position
-must be ranked from its cells."""
+"""Values that replace the first entry of a row. The first means that there is no such row. The second means that the
+row can have aliases, so the position must be ranked from its cells."""
 
 
 @inlined
 def _prepare_attacker(context: Context, man: int, men: int) -> None:
-    """Prepare `entry_after` for the moves of one attacker by writing the other attackers' terms of the rank; O(men).
+    """Prepare `entry_after` for the moves of one attacker by writing the other attackers' terms of the rank.
 
     If j of the other attackers have lower numbers than the moved attacker, they contribute ``others[ROOM + j]`` to the
-    rank, and those with higher numbers contribute ``others[2 * ROOM + j]``.
+    rank, and those with higher numbers contribute ``others[2 * ROOM + j]``. The preparation takes O(men) time.
     """
     others, binomial, most = context.others, context.tiers.square.binomial, context.tiers.square.most
     for k in range(men - 1):
@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none; O(men)."""
+    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,10 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none; O(men * men)."""
+    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none.
+
+    The function takes O(men²) time.
+    """
     index = context.tiers
     column_men = index.tier.column_men[tier]
     if column_men == 0:
@@ -337,14 +340,14 @@ def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
-    """Prepare `entry_after` for the moves of one man; O(men)."""
+    """Prepare `entry_after` for the moves of one man, in O(men) time."""
     if side == 1:
         _prepare_attacker(context, man, men)
 
 
 @inlined
 def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the current position with one man of a side moved to a cell, or -1 if there is none."""
+    """Return the entry of the position in which one man of a side has moved to a cell, or -1 if there is none."""
     if side == 1:
         return _attacker_entry(context, tier, man, target)
     return _white_entry(context, tier, man, target)
@@ -379,7 +382,7 @@ def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
 
 @inlined
 def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
-    """Store the first entry of the row with a given king and row soldiers, and the numbers of the cells in this row."""
+    """Store the first entry of the row with a given king and row soldiers, and the cells' numbers in this row."""
     index = context.tiers
     square, row_moves, cursor, row_men = index.square, context.row_moves, context.cursor, index.tier.row_men[tier]
     row_moves.base[key] = _MISSING
@@ -426,13 +429,13 @@ def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]
 
 @inlined
 def count_men(index: TierTables, tier: int, side: int) -> int:
-    """Return the number of men of a side in a tier, the king included."""
+    """Return the number of men of a side in a tier, including the king."""
     return index.tier.attackers[tier] if side == 1 else index.tier.defenders[tier] + 1
 
 
 @called
 def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board. Either is -1 if it does not exist."""
+    """Return the tier and the entry of the position on a board. A tier or entry that does not exist is -1."""
     rules = context.rules
     tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:
@@ -445,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Look up, in a lower tier, the item of the position on a board after a capture; -1 if it has no entry."""
+    """Return the item of a position after a capture from a lower tier, or -1 if the position has no entry."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 

@@ -1,12 +1,12 @@
 """The passes that examine the moves of a position: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, usually for many columns together.
-Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a
-column soldier alone determines whether the soldier blocks the king's way to an escape, and whether the other column
-soldiers can shut it in.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a column
+soldier alone determines whether the soldier blocks the king's way to an escape, and whether the other column soldiers
+can shut the soldier in.
 
 A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
-Quiet moves stay in the tier, in which the values with the other side to move may be partly known.
+Quiet moves stay in the tier, where the values with the other side to move may be known only in part.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _has_move(context: Context, task: Pass) -> bool:
 
 @called
 def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as won the columns of the current row in which the king can escape; return their number."""
+    """Mark as won the columns of the current row in which the king can escape, and return their number."""
     rules = context.rules
     king = context.cursor.head[KING]
     rank, file = coordinates(rules, king)
@@ -92,7 +92,7 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # For each number of a cell, the king's ways to an escape that a column soldier on this cell blocks.
+    # For the number of each cell, the king's ways to an escape that a column soldier on the cell blocks.
     closed = context.traits
     for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
@@ -123,9 +123,9 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
 
 @called
 def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as lost the columns of the current row in which no column soldier can move; return their number."""
-    # Each of the other column soldiers blocks at most one direction. So a soldier with `men` or more free directions
-    # can always move.
+    """Mark as lost the columns of the current row in which no column soldier can move, and return their number."""
+    # Each of the other column soldiers blocks at most one direction. Therefore a soldier with `men` or more free
+    # directions can always move.
     rules, here = context.rules, context.here
     free = context.traits
     for cell in range(context.tiers.square.cells):
@@ -162,9 +162,9 @@ def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: in
 
 @called
 def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
-    """Treat all rows of a king in a tier without defenders as the columns of one row, and mark them.
+    """Treat all rows of a king in a tier without defenders as the columns of one row, and mark these columns.
 
-    Return whether the first pass is complete for them.
+    Return whether this completes the first pass for these rows.
     """
     index = context.tiers
     if task.side == 0 and context.rules.either_after_ply != 0:
@@ -187,14 +187,14 @@ def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values that replace the item of a move's successor: the move is quiet; the move loses the game immediately."""
+"""Values that replace the item of a move's successor if the move is quiet or loses the game immediately."""
 
 
 @inlined
 def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
-    """Return, as a cross (`tablut.engine.layout.cross_of`), the places on a piece's lines where its move is tactical.
+    """Return the places on a piece's lines to which a move is tactical, as a cross (`tablut.engine.layout.cross_of`).
 
-    These are the places next to an enemy and, if the piece is the king (``royal``), the escapes.
+    A move is tactical if it leads to a place next to an enemy or, if the piece is the king (``royal``), to an escape.
     """
     rank, file = coordinates(rules, cell)
     row, column = beside(rules, board, rank, side ^ 1), beside(rules, board, rules.size + file, side ^ 1)
@@ -206,7 +206,7 @@ def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, roy
 
 @inlined
 def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int, king: int, royal: bool) -> bool:
-    """Return whether a move to a target may capture or is an escape; ``royal`` means that the king moves."""
+    """Return whether a move to a target may capture or is an escape. ``royal`` means that the king moves."""
     return (royal and rules.escapes[target] != 0) or may_capture(rules, board, side, target, target if royal else king)
 
 
@@ -214,8 +214,8 @@ def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int
 def _item_after(context: Context, task: Pass, move: int) -> int:
     """Make a move. Return the item of the resulting position in a lower tier, or `_QUIET` or `_ENDED_LOST`.
 
-    The result is -1 if the resulting position has no entry. After a move that wins the game, it is the item of a
-    position without a legal move, a loss in 0 plies.
+    The result is -1 if the resulting position has no entry. If the move wins the game, the result is the item of a loss
+    in 0 plies, as for a position without a legal move.
     """
     board, item = context.here.board, I64(_QUIET)
     undo, outcome = make(context.rules, board, move)
@@ -229,10 +229,10 @@ def _item_after(context: Context, task: Pass, move: int) -> int:
 
 @inlined
 def _wins_at_once(context: Context, task: Pass) -> bool:
-    """Return whether white wins in one ply in the current position, by an escape or a capture.
+    """Return whether white can win in one ply from the current position, by an escape or a capture.
 
-    A capture also wins immediately if it leaves black without a legal move. Quiet moves that do so are not examined
-    here, because the positions to which they lead are propagated to their parents.
+    A capture also wins immediately if it leaves black without a legal move. Quiet moves that leave black without a
+    legal move are not examined here, because the losses after these moves are propagated to their parents.
     """
     rules = context.rules
     board, king = context.here.board, context.cursor.head[KING]
@@ -309,8 +309,8 @@ def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, la
 _FIRST, _TACTICAL, _REST = range(3)
 """Steps in which the moves of a position are examined.
 
-First come the moves that are clearly quiet, then those that may capture or end the game, some of which turn out to be
-quiet, and last the remaining quiet moves.
+The moves that are clearly quiet come first, followed by the moves that may capture or end the game. Some of these turn
+out to be quiet, and are examined last.
 """
 
 
@@ -320,12 +320,12 @@ class MoveSummary(NamedTuple):
     Attributes
     ----------
     best : int
-        Distance of the quickest win in plies; 0 if no win was found.
+        Distance of the quickest win in plies; 0 if no win has been found.
     worst : int
         Distance of the longest loss in plies.
     left : int
-        The open item (`tablut.indexing.values`): the number of quiet moves not known to lose, and flags for whether
-        a move captures (`CAPTURES`) and whether such a move does not lose (`SAFE`).
+        The open item (`tablut.indexing.values`). It contains the number of quiet moves not known to lose, a flag for
+        whether any move captures (`CAPTURES`), and a flag for whether any capture does not lose (`SAFE`).
     settled : bool
         Whether the remaining moves no longer matter.
     """
@@ -338,7 +338,10 @@ class MoveSummary(NamedTuple):
 
 @inlined
 def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
-    """Return the cross of the places in line with a cell that lie on the king's ways found by `blocking_places`."""
+    """Return, as a cross, the places in line with a cell at which a soldier would block the king's only way to escape.
+
+    ``rank_way`` and ``file_way`` are the masks that `blocking_places` returns.
+    """
     (rank, file), (king_rank, king_file) = coordinates(rules, cell), coordinates(rules, king)
     row, column = ((file_way >> rank) & 1) << king_file, ((rank_way >> file) & 1) << king_rank
     return cross_of(row | (rank_way if rank == king_rank else 0), column | (file_way if file == king_file else 0))
@@ -346,10 +349,10 @@ def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_wa
 
 @inlined
 def _sort_targets(context: Context, task: Pass, men: int) -> bool:
-    """Write the targets of each man's tactical moves and of its quiet moves, as crosses.
+    """Write the targets of each man's tactical and quiet moves as crosses.
 
     While the king threatens to escape, any quiet move of black that does not block the king's way lets the king escape.
-    Such moves are left out, because their value is known. Return whether any moves were left out.
+    Such moves are left out, because their value is known. Return whether any moves have been left out.
     """
     rules = context.rules
     board, side, king = context.here.board, task.side, context.cursor.head[KING]
@@ -375,7 +378,7 @@ def _sort_targets(context: Context, task: Pass, men: int) -> bool:
 def _tactical_item(context: Context, task: Pass, man: int, men: int, target: int) -> int:
     """Return the result of `_item_after` for a tactical move.
 
-    Most of these moves turn out to be quiet, and need not be made on the board.
+    Most tactical moves turn out to be quiet, and need not be made on the board.
     """
     rules = context.rules
     board = context.here.board
@@ -393,9 +396,9 @@ def _tactical_item(context: Context, task: Pass, man: int, men: int, target: int
 
 @inlined
 def _enough(rules: Tables, task: Pass) -> int:
-    """Return the distance of a win after which no further move has to be examined.
+    """Return the greatest distance of a win after which no further move has to be examined.
 
-    A search for wins usually stops at any win that is not known yet. Otherwise it stops only at a win in one ply.
+    A search for wins usually stops at any win that is not known yet. Other searches stop only at a win in one ply.
     """
     return task.limit + 2 if task.mode == WINS and rules.either_after_ply == 0 else I64(1)
 
@@ -453,7 +456,7 @@ def _try_quiet(context: Context, task: Pass, man: int, men: int, summary: MoveSu
             continue
         item = I64(task.theirs[entry])
         if not is_decided(item) or (not is_loss(item) and plies_of(item) > task.limit):
-            # The successor is open, or a win of the opponent's that has yet to be propagated.
+            # The successor is open, or it is a win for the opponent that has yet to be propagated.
             left += 1
             settled = task.mode == LOSSES
         elif is_loss(item):
@@ -472,7 +475,7 @@ def _quicker(best: int, plies: int) -> int:
 
 @inlined
 def _item_of(task: Pass, summary: MoveSummary) -> int:
-    """Return the item that follows from the results of the moves, or 0 if this pass does not search for such items."""
+    """Return the item that follows from the results of the moves, or 0 if the pass does not search for such an item."""
     best = summary.best
     if best != 0:
         wanted = best == 1 or task.mode == FULL or (task.mode == WINS and best <= task.limit + 2)
@@ -493,7 +496,8 @@ def _evaluate(context: Context, task: Pass) -> int:
     men = count_men(context.tiers, task.tier, task.side)
     lets_escape = _sort_targets(context, task, men)
     summary = MoveSummary(I64(0), I64(2) if lets_escape else I64(0), I64(0), False)
-    # Mode `FULL` examines each move once. In the other modes a single move, usually quiet, often settles the item.
+    # Mode `FULL` examines each move once. In the other modes, a single move, usually a quiet one, often settles the
+    # item.
     for step in range(_TACTICAL if task.mode == FULL else _FIRST, _REST + 1):
         for turn in range(men):
             # White's king comes first, because it makes most of the winning moves.
@@ -509,7 +513,10 @@ def _evaluate(context: Context, task: Pass) -> int:
 
 @kernel
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
-    """Examine the moves of all positions in some rows whose items are not final; O(examined entries * moves)."""
+    """In some rows, examine the moves of all positions whose items are not final.
+
+    The pass takes O(examined entries * moves) time.
+    """
     context, task = record_at(directory, Context), flat(arguments)
     index = context.tiers
     column_men, items = index.tier.column_men[task.tier], task.mine

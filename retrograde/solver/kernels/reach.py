@@ -1,7 +1,7 @@
-"""Marking the entries reachable from the start, counting their values with and without symmetry, and slice kernels.
+"""Kernels that mark the entries reachable from the start and count their values, and kernels for slices.
 
-Marks are bytes parallel to a tier's items: 0 for an entry that is not reached, `NEW` for one that is reached, `DONE`
-for one whose successors are marked as well.
+Marks are bytes parallel to a tier's items. A mark is 0 if the entry has not been reached, `NEW` if it has been reached,
+and `DONE` if its successors have been marked as well.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DONE: Final = 2
 
 @called
 def _mark_one(context: Context, marking: Marking) -> int:
-    """Mark the successors of the current position; return the number of new marks in this tier."""
+    """Mark the successors of the current position. Return the number of new marks in this tier."""
     rules, board, side = context.rules, context.here.board, marking.side
     men, fresh = count_men(context.tiers, marking.tier, side), I64(0)
     for man in range(men):
@@ -73,7 +73,7 @@ def _mark_one(context: Context, marking: Marking) -> int:
 
 @kernel
 def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
-    """Mark the successors of all new entries in some rows; O(new entries * moves).
+    """Mark the successors of all new entries in some rows, in O(new entries * moves) time.
 
     Return the number of new marks in this tier, or -1 if a move leads to an entry that does not exist.
     """
@@ -108,7 +108,7 @@ def count_values(
     classes: NDArray[np.int64],
     positions: NDArray[np.int64],
 ) -> None:
-    """Count the marked entries of a tier by their codes; O(entries)."""
+    """Count the marked entries of a tier by their codes, in O(entries) time."""
     context = record_at(directory, Context)
     index = context.tiers
     own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
@@ -146,7 +146,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy the entries of some runs that lie in one part of an array; O(copied + runs).
+    """Copy the entries of some runs that lie in one part of an array, in O(copied + runs) time.
 
     The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """
@@ -160,7 +160,7 @@ def copy_runs(
 
 @inlined
 def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) -> int:
-    """Return the number of the row with a given king and row soldiers, or -1 if there is none; O(men * men)."""
+    """Return the number of the row with a given king and row soldiers, or -1 if there is none, in O(men²) time."""
     index = context.tiers
     at = row_at(index, tier, king, cells, context.scratch)
     if at < 0:
@@ -170,7 +170,7 @@ def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) ->
 
 @called
 def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark all rows to which one man's move along its rank or file leads from the current row, ignoring obstacles."""
+    """Mark all rows to which a move of one man leads from the current row. Obstacles on its lines are ignored."""
     rules = context.rules
     cells, men, king = context.cursor.row_cells, context.tiers.tier.row_men[tier], context.cursor.head[KING]
     start = king if man == men else cells[man]
@@ -194,10 +194,10 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 
 @kernel
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-    """Mark the given rows of a tier with defenders, and all rows that white's quiet moves lead to; O(rows * moves).
+    """Mark the given rows of a tier with defenders, and all rows to which white's quiet moves lead.
 
-    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
-    can come are marked, too.
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the marked rows include those
+    from which a quiet move can come. The kernel takes O(rows * moves) time.
     """
     context, near = record_at(directory, Context), pointer(marks)
     for row in range(first, last):
@@ -211,7 +211,7 @@ def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, ma
 def mark_captured(
     directory: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier that captures of row soldiers lead to from the given rows; O(rows * choices)."""
+    """Mark the rows of a lower tier to which captures of row soldiers lead, in O(rows * choices) time."""
     context, met = record_at(directory, Context), pointer(marks)
     men, left = context.tiers.tier.row_men[tier], context.tiers.tier.row_men[below]
     for row in range(first, last):

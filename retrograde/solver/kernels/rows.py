@@ -1,21 +1,21 @@
-"""Evaluating whole rows with black to move, by bit masks of cells instead of single moves.
+"""Evaluating whole rows with black to move, using bit masks of cells instead of single moves.
 
-Take one column soldier off the board. The cells of the remaining column soldiers are called a *choice*. For each
-choice, masks of the board's lines give the cells on which the missing soldier would make an open position (in which
-white, to move, is not known to win), and the cells on which it would capture. `LineSources` gives the cells from which
-a soldier can move to any of these, for a whole line at a time. The result is a few bits, the *marks*, for each choice
-and cell. The marks of all column soldiers together decide a position. Most positions are lost, and never have to be put
-on a board.
+Suppose that one column soldier is taken off the board. The cells of the remaining column soldiers are called a
+*choice*. For each choice, masks of the board's lines contain the cells on which the missing soldier would make an open
+position (in which white is to move but is not known to win), and the cells on which it would capture. `LineSources`
+gives the cells from which a soldier can move to any of these cells, for a whole line at a time. The result is a few
+bits, the *marks*, for each choice and cell. The marks of all column soldiers together decide the value of a position.
+Most positions are lost, and never have to be put on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
-removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run are
+removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run can be
 combined many at a time.
 
-In a tier without defenders the attackers are the row soldiers, and a row is one position. All rows of a king then
-correspond to the columns of a row without row soldiers: every choice of cells, in the same order. So the code that
-evaluates a row also evaluates all rows of a king together. If the king has symmetries, only one choice of each class
-has a row. In this case the items are copied to an array with an item for every choice (`expand_classes`), and back
-afterwards (`collect_classes`).
+In a tier without defenders, the attackers are the row soldiers, and a row is one position. All rows of a king then
+correspond to the columns of a row without row soldiers, which are all choices of cells, in the same order. The code
+that evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's
+cell, only one choice of each class has a row. In this case, the items are copied to an array with an item for
+every choice (`expand_classes`), and copied back afterwards (`collect_classes`).
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ PENDING = 1
 """Value that replaces an item if the moves of the position must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Kinds of target cells: white then has no win within the limit; a soldier is captured; the king is captured."""
+"""Kinds of target cells. After a move to such a cell, white has no win within the limit, or the move captures a soldier
+or the king."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
-"""Bits of a mark: a move leads to a cell of the corresponding kind."""
+"""Bits of a mark. A bit is set if a move leads to a cell of the corresponding kind."""
 
 
 @inlined
@@ -66,13 +67,13 @@ def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _choices(context: Context, men: int) -> int:
-    """Return the number of choices of the current row: the ways to place all column soldiers but one."""
+    """Return the number of choices of the current row, that is, of ways to place all column soldiers but one."""
     return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + men - 1]
 
 
 @inlined
 def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
-    """Return the rank of all column soldiers except a given one, from the rank of all except its predecessor."""
+    """Return the rank of all column soldiers but one, given the rank of all column soldiers but its predecessor."""
     binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
@@ -116,8 +117,8 @@ def _find_open_cells(context: Context, theirs: NDArray[np.uint16], men: int, lim
 def _add_marks(context: Context, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
     """Mark the cells from which a soldier can slide to one of the target cells.
 
-    ``marks`` begins with the choice's mark for cell number 0. The marks of the other cells follow at intervals of the
-    cursor's stride.
+    ``marks`` begins with the mark of a choice for cell number 0. The marks for the other cells follow at intervals of
+    the cursor's stride.
     """
     rules = context.rules
     arrays, board, stride = context.row_arrays, context.here.board, context.cursor.head[STRIDE]
@@ -137,7 +138,7 @@ def _add_marks(context: Context, targets: NDArray[np.uint16], marks: NDArray[np.
 
 @inlined
 def _find_captures(context: Context, beside: int, quiet: NDArray[np.uint16]) -> bool:
-    """Write the masks `_SOLDIER` and `_ROYAL` of the current choice, and remove their cells from the mask ``quiet``.
+    """Write the `_SOLDIER` and `_ROYAL` masks of the current choice, and remove their cells from the mask ``quiet``.
 
     Return whether there are any such cells. Only the first ``beside`` cells in `Context.traits` are examined.
     """
@@ -167,7 +168,7 @@ def _find_captures(context: Context, beside: int, quiet: NDArray[np.uint16]) -> 
 
 @inlined
 def _next_choice(context: Context, staying: int) -> None:
-    """Move the ``staying`` soldiers on the board to their next choice of cells. After the last one, remove them."""
+    """Move the ``staying`` soldiers to their next choice of cells. After the last choice, remove these soldiers."""
     rules = context.rules
     board, spot, numbers = context.here.board, context.cursor.spot, context.run
     k = I64(0)
@@ -225,7 +226,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # This is the rank of the others without the lowest soldier, whose number is added as the offset.
+        # Now `rank` is the rank of the other soldiers without the lowest. The number of the lowest is an offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -243,16 +244,16 @@ def evaluate_row(
     men: int,
     limit: int,
 ) -> None:
-    """Write those items of the current row, with black to move, that its marks decide.
+    """Write the black-to-move items of the current row that the marks of the row decide.
 
     The marks decide captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
-    soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, so does a position
-    with a move to an open position. All of white's wins in up to ``limit`` plies must be known, and black's quicker
-    losses must have been written.
+    soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, a position with a move
+    to an open position also becomes `PENDING`. All of white's wins in up to ``limit`` plies must be known, and black's
+    quicker losses must have been written.
 
     Notes
     -----
-    O(men * width + choices * lines).
+    The running time is O(men * width + choices * lines).
     """
     width = columns_of_row(context, men)
     _find_open_cells(context, theirs, men, limit, width)
@@ -285,7 +286,7 @@ def evaluate_row(
 
 @called
 def set_king(context: Context, task: Pass, orbit: int) -> None:
-    """Put a king alone on the board, in O(cells) time."""
+    """Put only a king on the board, in O(cells) time."""
     index = context.tiers
     set_row(context, task.tier, index.tier.first_row[task.tier * index.square.kings + orbit], task.side)
     clear_column(context, index.tier.row_men[task.tier])
@@ -294,7 +295,7 @@ def set_king(context: Context, task: Pass, orbit: int) -> None:
 
 @inlined
 def has_merged_choices(context: Context, task: Pass) -> bool:
-    """Return whether the current king has fewer rows than there are choices of cells, because of its symmetries."""
+    """Return whether the current king has fewer rows than there are choices of cells, because of symmetries."""
     index = context.tiers
     rows = index.tier.row_count[task.tier * index.square.kings + context.cursor.head[ORBIT]]
     return rows != columns_of_row(context, index.tier.row_men[task.tier])
@@ -302,14 +303,17 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
-    """Return the index of a cell among all cells for attackers, given its index when the king's cell is left out."""
+    """Return the index of a cell among all cells on which attackers may stand.
+
+    ``number`` is the index of the cell when the king's cell is left out.
+    """
     king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
 
 
 @inlined
 def _combination_of_run(context: Context, men: int) -> int:
-    """Return the part of a combination's rank that the soldiers of a run contribute, except for the lowest soldier."""
+    """Return the part of a combination's rank that all soldiers of a run except the lowest contribute."""
     rank = I64(0)
     for k in range(1, men):
         rank += context.tiers.square.binomial[
@@ -320,7 +324,7 @@ def _combination_of_run(context: Context, men: int) -> int:
 
 @called
 def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
-    """Write the item of every choice of cells, given the items of a king's rows; O(choices)."""
+    """Write the item of every choice of cells, given the items of a king's rows, in O(choices) time."""
     index = context.tiers
     men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
     width = columns_of_row(context, men)
@@ -337,7 +341,10 @@ def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], ever
 
 @called
 def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows, given those of every choice of cells, and count the new ones; O(choices)."""
+    """Write the items of a king's rows, given the items of all choices of cells, and count the new items.
+
+    The function takes O(choices) time.
+    """
     index = context.tiers
     men, orbit = index.tier.row_men[task.tier], context.cursor.head[ORBIT]
     width = columns_of_row(context, men)
@@ -362,7 +369,7 @@ def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], eve
 
 @called
 def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
-    """Write those items of all rows of a king, with black to move, that `evaluate_row` can decide."""
+    """Write the items of all rows of a king, with black to move, as far as `evaluate_row` can decide them."""
     index = context.tiers
     set_king(context, task, orbit)
     men, base = index.tier.row_men[task.tier], index.tier.base[task.tier * index.square.kings + orbit]
@@ -372,6 +379,6 @@ def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
         return
     expand_classes(context, task, mine, context.row_arrays.mine)
     expand_classes(context, task, theirs, context.row_arrays.theirs)
-    # The report counts classes, so the counts of choices are written to scratch memory.
+    # The report counts classes, so write the counts of choices to scratch memory.
     evaluate_row(context, context.row_arrays.mine, context.row_arrays.theirs, context.quiet, men, task.limit)
     collect_classes(context, task, mine, context.row_arrays.mine)

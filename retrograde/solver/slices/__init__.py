@@ -1,1 +1,1 @@
-"""Solving a tier slice by slice if it does not fit into memory. Start with `retrograde.solver.slices.building`."""
+"""Solver for tiers that do not fit into memory, slice by slice; see `retrograde.solver.slices.building`."""

@@ -1,11 +1,12 @@
-"""Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint follows each step.
+"""Building a tier in slices. The tasks of each step run on a scheduler, and a checkpoint is written after each step.
 
-A build that was killed resumes from the last checkpoint. It keeps the intact files of the interrupted step, and writes
-damaged or lost files again. If nothing can be recovered, the tier is solved again from the first step. The values are
-the same in every case.
+A build that was killed resumes from the last checkpoint. The intact files of the interrupted step are kept, and damaged
+or lost files are written again. If nothing can be recovered, the tier is solved again from the first step. The values
+are the same in every case.
 
-The files of the last two checkpoints are kept. If a file of the newest one is damaged or lost, the missing part of its
-step is run again from the previous checkpoint. The program computes all file names, and never reads them from a file.
+The files of the last two checkpoints are kept. If a file of the newest checkpoint is damaged or lost, the missing part
+of its step is run again from the previous checkpoint. The program computes all file names, and never reads them from a
+file.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _SLICE: Final = re.compile(r"\d{5}-\d{6}\.slice")
 
 
 class SliceState(Part):
-    """A slice at a checkpoint: the step that wrote its file, and the file's digest and counts."""
+    """The state of a slice at a checkpoint: the step that wrote its file, and the digest and counts of the file."""
 
     step: Number
     digest: Digest
@@ -51,7 +52,10 @@ class SliceState(Part):
 
 
 class Checkpoint(Record):
-    """State of all slices after a step, and cost of the build so far. ``read`` and ``written`` are numbers of bytes."""
+    """The state of all slices after a step, and the cost of the build so far.
+
+    ``read`` and ``written`` are numbers of bytes.
+    """
 
     FORMAT = "tablut-checkpoint-of-slices"
     VERSION = 2
@@ -80,7 +84,7 @@ class SliceFolder:
         return PartSource(self.path(state.step, number), state.digest)
 
     def open(self) -> Checkpoint | None:
-        """Create the folder if it is missing, and return the checkpoint from which to continue; see `resume`."""
+        """Create the folder if it is missing, and return the checkpoint from which to continue (see `resume`)."""
         shown = f"tablebase folder {str(self.folder)!r}"
         if self.folder.is_symlink():
             raise TablebaseError("is a link", subject=shown, remedy="remove it")
@@ -90,7 +94,7 @@ class SliceFolder:
         return self.resume()
 
     def write(self, checkpoint: Checkpoint, before: Checkpoint | None) -> None:
-        """Write a checkpoint, and remove the files that belong neither to it nor to the previous one."""
+        """Write a checkpoint, and remove the files that belong neither to this nor to the previous checkpoint."""
         write_record(self.folder / f"step-{checkpoint.step:05}.json", checkpoint)
         kept = [some for some in (checkpoint, before) if some is not None]
         steps = {some.step for some in kept}
@@ -148,12 +152,12 @@ class SliceFolder:
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
-    """Return the scratch folder for the slices of a tier while it is built."""
+    """Return the scratch folder for the slices of a tier during its build."""
     return Path(root) / f".{tier_name(material)}.slices"
 
 
 class SliceBuild:
-    """The build of one tier in slices. All tiers that captures lead to must be in the store."""
+    """The build of one tier in slices. All tiers to which captures lead must be in the store."""
 
     def __init__(
         self,
@@ -174,7 +178,7 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # The plan covers everything that the values in a slice's file depend on, apart from its input files.
+        # The plan covers everything on which the values in a slice's file depend, apart from the input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
         self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)
@@ -183,7 +187,7 @@ class SliceBuild:
         self._done: Checkpoint | None = None
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Divide the tier into slices, for as many parallel tasks in a process as fit into memory."""
+        """Divide the tier into slices, so that as many tasks as possible can run in parallel within the memory."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):
@@ -204,7 +208,7 @@ class SliceBuild:
     # -- the passes --------------------------------------------------------------------
 
     def solve(self) -> tuple[PackedItems, PackedItems, Checkpoint]:
-        """Run all remaining steps; return the codes with white and with black to move, and the last checkpoint."""
+        """Run all remaining steps. Return the codes with white and with black to move, and the last checkpoint."""
         done = self._done = self.folder.open()
         if done is not None:
             self.tell(f"{self.name}: resuming {self.count} slices after step {done.step}")
@@ -222,7 +226,7 @@ class SliceBuild:
         self._done = self.folder.resume()
 
     def _finished(self, done: Checkpoint) -> bool:
-        """Return whether the tier is solved at a checkpoint, because no later step can find a new value."""
+        """Return whether the tier is solved at a checkpoint, that is, whether no later step can find a new value."""
         longest = max(
             (
                 int(code) >> 1
@@ -237,7 +241,7 @@ class SliceBuild:
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
-        """Run one step, with a task for each slice that it concerns, and return the new checkpoint."""
+        """Run one step, with a task for each slice concerned, and return the new checkpoint."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
         what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
@@ -265,7 +269,7 @@ class SliceBuild:
         return checkpoint
 
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
-        """Return the task of a slice in a step, or None if the step does not concern it."""
+        """Return the task of a slice in a step, or None if the step does not concern the slice."""
         own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
@@ -287,13 +291,16 @@ class SliceBuild:
         )
 
     def _concerns(self, step: int, state: SliceState) -> bool:
-        """Return whether a slice has values that a round propagates, within the slice or to other slices."""
+        """Return whether a slice has values that a round propagates within the slice or to other slices."""
         found = {WHITE: state.stats.white, BLACK: state.stats.black}
         values = ((side, item) for side in found for item in values_of(step, self.stride, side))
         return any(code_of(item) in found[side] for side, item in values)
 
     def remove(self) -> None:
-        """Remove the scratch files and the tables shared by this process's tasks, once the tier is stored."""
+        """Remove the scratch files, and the tables that the tasks of this process share.
+
+        The tier must already be stored.
+        """
         forget_tier()
         self.folder.remove()
 
@@ -304,12 +311,12 @@ class SliceBuild:
 _PART = 1 << 16
 """Number of items that are converted to codes together.
 
-It is small enough for the temporary arrays to fit into the cache.
+The number is small enough for the temporary arrays to fit into the cache.
 """
 
 
 def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Convert a solver's items to codes for storage, in place, and return them; see `tablut.indexing.values`."""
+    """Convert a solver's items in place to codes for storage, and return them (see `tablut.indexing.values`)."""
     for start in range(0, len(items), _PART):
         part = items[start : start + _PART]
         codes = code_of(part)
@@ -319,7 +326,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """Compressed codes of a sliced tier with one side to move. Indexing it with a range unpacks these codes."""
+    """The compressed codes of a sliced tier with one side to move. Indexing with a range unpacks its codes."""
 
     def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts

@@ -1,18 +1,18 @@
-"""How a tier is divided into slices, and which data each slice needs.
+"""The division of a tier into slices, and the data that each slice needs.
 
-A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice are
-solved without its neighbours. White's moves lead to *near* rows, in which the king or one defender stands elsewhere.
-`retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
+A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice can be
+solved without other slices. White's moves lead to *near* rows, in which the king or one defender stands on another
+cell. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 
-A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower
-tiers that captures lead to.
+A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower tiers
+to which captures lead.
 
 A tier without defenders is not divided. Each of its rows is a single position, and every slice would need most of the
-table that numbers the rows, which takes three times as much memory as all items.
+table that numbers the rows. This table takes three times as much memory as all items.
 
-The part of the tiers that a task has access to is its *window*. It has the same tables as whole tiers
-(`tablut.indexing.tier_tables`), only with fewer rows: a row outside the window is treated as if it did not exist. So
-every pass works on a window exactly as on a tier.
+The part of the tiers to which a task has access is its *window*. A window has the same tables as whole tiers
+(`tablut.indexing.tier_tables`), but with fewer rows: a row outside the window is treated as if it did not exist.
+Therefore every pass works on a window exactly as it works on a tier.
 """
 
 from __future__ import annotations
@@ -43,18 +43,18 @@ if TYPE_CHECKING:
 _ITEM: Final = 2
 """Size of an item in bytes."""
 _GROWTH: Final = 1.3
-"""Factor by which the number of slices is increased if a slice does not fit into memory."""
+"""Factor by which the number of slices is increased when a slice does not fit into memory."""
 
 
 class Window(NamedTuple):
-    """The rows that the task of a slice has access to.
+    """The rows to which the task of a slice has access.
 
     Attributes
     ----------
     near : ndarray of bool, shape (rows,)
-        Rows of the tier itself: the slice and the rows to which white's moves lead.
+        Rows of the tier itself: the rows of the slice, and the rows to which white's moves lead.
     below : dict of (int, int) to ndarray of bool
-        For each lower tier that captures lead to, the rows that the task needs.
+        For each lower tier to which captures lead, the rows that the task needs.
     """
 
     near: NDArray[np.bool_]
@@ -115,7 +115,7 @@ class SlicedTier:
         for count, other in enumerate(self.lower):
             rows = np.zeros(self._rows_of(other), dtype=np.uint8)
             if other[1] == defenders:
-                # Only attackers were captured, so the rows are the same as those of the tier.
+                # Only attackers were captured, so the rows are the same as in the tier itself.
                 rows[:] = near
             elif other[1]:
                 mark_captured(table, self.number, count, first, last, rows)
@@ -125,7 +125,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark the rows of a lower tier in which the king stands on the same cell as in some row of a slice."""
+        """Mark the rows of a lower tier in which the king stands on the same cell as in any row of a slice."""
         index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(index.tier.first_row[self.number * kings + king])
@@ -160,17 +160,17 @@ class SlicedTier:
 
 
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
-    """Divide a tier into slices so small that ``workers`` of them fit into memory at the same time.
+    """Divide a tier into slices that are small enough for ``workers`` of them to fit into memory at the same time.
 
-    Return the boundaries of the slices, as row numbers. The number of slices is increased until they fit.
+    Return the boundaries of the slices, as row numbers. The number of slices is increased until the slices fit.
     """
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
     failed = 0
     while True:
         cuts = even_cuts(tier, count)
-        # Begin near the slice that was too large in the last attempt. The windows there are the largest, and finding a
-        # window takes time.
+        # Begin near the slice that was too large in the last attempt, because the windows there are the largest, and
+        # finding a window takes time.
         slices = sorted(itertools.pairwise(cuts), key=lambda rows: abs(rows[0] - failed))
         too_large = next((rows for rows in slices if tier.memory(tier.window(*rows), *rows) > most), None)
         if too_large is None:
@@ -183,7 +183,7 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
 
 
 def even_cuts(tier: SlicedTier, count: int) -> tuple[int, ...]:
-    """Return the rows at which to divide a tier into ``count`` slices with about equal numbers of entries."""
+    """Return the rows at which to divide a tier into ``count`` slices with about the same number of entries."""
     wanted = [int(tier.starts[-1]) * part // count for part in range(1, count)]
     inner: Sequence[int] = np.searchsorted(tier.starts, wanted).tolist()
     return tuple(sorted({0, *inner, tier.rows}))
@@ -201,7 +201,7 @@ class Runs(NamedTuple):
     Attributes
     ----------
     starts, lengths : ndarray of int64, shape (r,)
-        First entry of each run in the whole tier, in ascending order, and its number of entries.
+        First entry of each run in the whole tier, in ascending order, and the number of entries in the run.
     targets : ndarray of int64, shape (r,)
         First entry of each run in the window.
     """
@@ -232,7 +232,7 @@ def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of a window: the given tables, reduced to the given rows of each tier."""
+    """Return the tables of a window, that is, the given tables reduced to the given rows of each tier."""
     kings, tiers = index.square.kings, len(index.tier.size)
     number = np.full_like(index.row.number, -1)
     counts = np.zeros_like(index.tier.row_count)
@@ -249,7 +249,7 @@ def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> T
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # The number -1, for a row that does not exist, selects the last element, which is also -1.
+            # The number -1 stands for a row that does not exist, and selects the last element, which is also -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(index.tier.rows_at[tier] + king * index.tier.row_space[tier])
             part = slice(at, at + int(index.tier.row_space[tier]))
@@ -290,7 +290,7 @@ def gather(
     read: Callable[..., Iterator[tuple[int, Any]]],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy runs from a range of the tier, which is read block by block. Blocks without entries of a run are skipped."""
+    """Copy runs from a range of a tier. The range is read block by block, skipping blocks without entries of a run."""
     edges = np.minimum(np.arange(start, stop + block, block), stop)
     first = np.searchsorted(runs.starts + runs.lengths, edges[:-1], side="right")
     last = np.searchsorted(runs.starts, edges[1:], side="left")
@@ -304,7 +304,7 @@ def gather(
 
 
 def room(name: str, count: int) -> NDArray[np.uint16]:
-    """Return an uninitialised array of items for this thread. Memory is reused for arrays of the same name.
+    """Return an uninitialised array of items for this thread. Arrays of the same name reuse the same memory.
 
     Allocating new memory would take longer than the work that is done with the array.
     """

@@ -1,9 +1,9 @@
-"""One step of one slice: reading its inputs, running the passes, and writing its new file.
+"""Tasks that run one step of one slice: a task reads its inputs, runs the passes, and writes a new file.
 
-The steps are those of `retrograde.solver.passes`. White's moves lead to other slices. At the end of a step, a slice
+The steps are those of `retrograde.solver.passes`. White's moves may lead to other slices. At the end of a step, a slice
 therefore writes *messages*, which the other slices receive in the next step. A message names a white-to-move position
-of the receiving slice that has a move to a position with a new black-to-move value. Black's moves stay within the rows
-of the slice. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
+of the receiving slice from which a move leads to a black-to-move position with a new value. Black's moves stay within
+the rows of the slice. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _own = threading.local()
 
 
 def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store, SlicedTier]:
-    """Return a store and one of its tiers, ready to be solved. The most recent tier is cached."""
+    """Return a store, and one of its tiers that is ready to be solved. The most recent tier is cached."""
     key = (root, material, plan)
     with _lock:
         if key not in _tiers:
@@ -85,13 +85,13 @@ _MESSAGES: Final = 1 << 18
 
 
 Counts = dict[Annotated[int, Field(ge=0, lt=1 << 16)], Count]
-"""Number of items that were given each code, by code."""
+"""The number of items that were given each code."""
 
 
 class SliceStats(Part):
     """Counts of a slice after a step: its codes by side to move, and its messages by receiving slice.
 
-    ``entries`` and ``window`` are the numbers of items of the slice and of its window, and ``read`` is the number of
+    ``entries`` and ``window`` are the numbers of items in the slice and in its window, and ``read`` is the number of
     bytes that the step has read.
     """
 
@@ -106,7 +106,7 @@ class SliceStats(Part):
 
 @dataclass(frozen=True)
 class SliceTask(PartTask):
-    """Task that runs one step of one slice: how the tier is divided, the input files, and the file to write."""
+    """A task that runs one step of one slice, with the division of the tier, the input files and the file to write."""
 
     root: str
     material: tuple[int, int]
@@ -119,7 +119,7 @@ class SliceTask(PartTask):
     target: Path
 
     def opened(self) -> PartFile[Any]:
-        """Open the file of the slice that the task writes."""
+        """Open the slice's file that the task has written."""
         return open_slice(self.target)
 
     def make(self, began: float) -> PartFile[Any]:
@@ -135,7 +135,7 @@ class SliceTask(PartTask):
 
 
 def open_slice(path: Path, digest: str = "") -> PartFile[Any]:
-    """Open the file of a slice. Its sections are the items with white and with black to move, and the messages."""
+    """Open the file of a slice, whose sections contain the items with either side to move, and the messages."""
     return open_part(path, SliceStats, digest)
 
 
@@ -153,7 +153,7 @@ class _Slice(TierPasses):
         masks = {count: window.below[material] for count, material in enumerate(self.whole.lower)}
         index = window_tables(self.whole.solver.index, {**masks, self.whole.number: window.near})
         self.runs = runs_of(self.whole.solver.index, self.whole.number, window.near)
-        # The slice is a contiguous range of rows in the window, too.
+        # The slice is a contiguous range of rows in the window as well.
         earlier = window.near[: rows[0]]
         first = int(np.count_nonzero(earlier))
         self.shift = int(np.diff(starts)[: rows[0]][earlier].sum())
@@ -178,9 +178,9 @@ class _Slice(TierPasses):
     # -- reading -----------------------------------------------------------------------
 
     def _lower(self, window: Window) -> NDArray[np.int64]:
-        """Read the parts of lower tiers that captures lead to, and return the addresses of their items.
+        """Read the parts of lower tiers to which captures lead, and return the addresses of their items.
 
-        After a capture by black, white is to move, and after a capture by white, black is to move.
+        After a capture by black, white is to move. After a capture by white, black is to move.
         """
         lower = np.zeros(2 * len(self.whole.solver.materials), dtype=np.int64)
         for count, material in enumerate(self.whole.lower):
@@ -230,7 +230,7 @@ class _Slice(TierPasses):
     # -- messages ----------------------------------------------------------------------
 
     def pass_on(self, item: int) -> None:
-        """Write messages about all black-to-move positions with a given value, sorted by receiving slice."""
+        """Write messages about all black-to-move positions with a given value, and sort them by receiving slice."""
         if not self.found[BLACK, code_of(item)]:
             return
         kind = "losses" if is_loss(item) else "wins"
@@ -260,7 +260,7 @@ class _Slice(TierPasses):
                 name = f"{kind}-{self.number}"
                 if name not in file.header.sections:
                     continue
-                # Apply them block by block, since all messages for a slice can take more memory than its items.
+                # Apply the messages block by block, since all of them together can take more memory than the items.
                 none = repeat((0, np.zeros(0, np.uint8)))
                 moves = self._items(file, f"moves-{self.number}") if kind == "wins" else none
                 for (_, entries), (_, counted) in zip(self._items(file, name), moves, strict=kind == "wins"):

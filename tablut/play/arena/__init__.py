@@ -1,4 +1,4 @@
-"""Matches and tournaments between players: openings, limits, records, confidence intervals and sequential tests."""
+"""Matches and tournaments between players, with openings, records, confidence intervals and sequential tests."""
 
 import lazy_loader
 

@@ -1,4 +1,4 @@
-"""Commands ``tablut match``, ``tournament`` and ``measure``: compare players, and measure games."""
+"""The commands ``tablut match``, ``tournament`` and ``measure``, which compare players and measure games."""
 
 from __future__ import annotations
 
@@ -48,25 +48,25 @@ Played = TypeVar("Played")
 _ERRORS: Final = (0.05, 0.05)
 
 
-# -- options that ``tablut match``, ``tournament`` and ``measure`` share -------------------
+# -- options shared by ``tablut match``, ``tournament`` and ``measure`` --------------------
 
 
 PLAYER_HELP = (
-    "Player of bestmove, such as alphabeta, optionally with settings: alphabeta@movetime=0.1,hash=16 (movetime, "
-    "nodes, depth, playouts, hash, threads, table-memory, tablebase). Or program:COMMAND for a program with the "
-    "protocol of tablut engine; otep:, taflzero: or htp:COMMAND for one with another protocol."
+    "Player, such as alphabeta, optionally with settings: alphabeta@movetime=0.1,hash=16 (movetime, nodes, depth, "
+    "playouts, hash, threads, table-memory, tablebase). An external program is given as program:COMMAND if it uses "
+    "the protocol of tablut engine, or as otep:, taflzero: or htp:COMMAND if it uses another protocol."
 )
 
 
 def games_option(default: int) -> Decorator:
     """Declare the option ``--games``."""
-    words = "Number of games; each opening is played with both colours."
+    words = "Number of games to play."
     return whole("--games", "-n", least=1, most=10**6, default=default, help=words)
 
 
 @dataclass(frozen=True)
 class GameOptions(Budget):
-    """Options about games that the commands ``match``, ``tournament`` and ``measure`` share."""
+    """Options for games, shared by the commands ``match``, ``tournament`` and ``measure``."""
 
     variant: str
     opening: int
@@ -91,7 +91,7 @@ class GameOptions(Budget):
 
         If the user interrupts the command, the games played so far are reported.
         """
-        go_on = "" if self.store is None else f"the same command; {self.store} has the games so far"
+        go_on = "" if self.store is None else f"the same command; {self.store} contains the games so far"
         with progress(name) as observer:
             observer.begin("games", games)
             report = play(
@@ -106,12 +106,16 @@ class GameOptions(Budget):
 _GAMES = (
     *budget("0.1"),
     variant_option(default="ashton"),
-    whole("--opening", least=0, most=100, default=4, help="Number of random plies at the start of a game; 0 for none."),
-    seed_option("Random seed of openings and players.", 1),
+    whole("--opening", least=0, most=100, default=4, help="Number of random plies at the start of a game."),
+    seed_option("Random seed of the openings and the players.", 1),
     threads_option("Number of games played simultaneously."),
     hash_option(16),
-    whole("--most-plies", least=1, most=20000, default=500, help="Plies after which a game is drawn (ply_cap)."),
-    option("--store", metavar="DIR", help="Folder for a record of each game; games already there count."),
+    whole(
+        "--most-plies", least=1, most=20000, default=500, help="Number of plies after which a game is drawn (ply_cap)."
+    ),
+    option(
+        "--store", metavar="DIR", help="Folder for the game records. Games already stored there are not played again."
+    ),
 )
 game_options = bundle("options", GameOptions, *_GAMES)
 
@@ -126,7 +130,7 @@ class PairedOptions(GameOptions):
     parquet: str | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
-        """Return the players, and the plan of a match between the first two of them."""
+        """Return all players, and the plan of a match between the first two."""
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start)
         if self.parquet is not None:
@@ -134,7 +138,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # needed by the search that scores openings: rejects unsupported boards before the match
+            engine_for(rules)  # reject a board on which openings cannot be scored now, not in the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -148,10 +152,10 @@ class PairedOptions(GameOptions):
         )
 
     def save(self, reports: Sequence[MatchReport]) -> None:
-        """Write the table of games, if requested, and warn about games that players lost by a fault."""
+        """Write the table of games, if requested, and warn about games lost through a player's fault."""
         games = [one.game for report in reports for one in report.played]
         if faults := [game.fault for game in games if game.fault is not None]:
-            warn(f"{len(faults):,} of {len(games):,} games were lost through errors of players; the first: {faults[0]}")
+            warn(f"{len(faults):,} of {len(games):,} games were lost through a fault; the first fault: {faults[0]}")
         if self.parquet is not None:
             write_games(Path(self.parquet), reports)
 
@@ -166,10 +170,16 @@ paired_options = bundle(
         least=1,
         most=100,
         default=4,
-        help="Random openings tried for each pair; the most balanced is played.",
+        help="Number of random openings tried for each pair of games. The most balanced opening is played.",
     ),
-    real("--grace", metavar="SECONDS", least=0, default=0.1, help="Overrun of the move time without loss."),
-    option("--parquet", metavar="FILE", help="File for a table with a row for each game."),
+    real(
+        "--grace",
+        metavar="SECONDS",
+        least=0,
+        default=0.1,
+        help="Time by which a player may exceed its move time without losing the game.",
+    ),
+    option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
 )
 
 
@@ -178,8 +188,13 @@ paired_options = bundle(
 @argument("second", metavar="B", help="Opponent of A.")
 @games_option(100)
 @paired_options
-@real("--sprt", nargs=2, metavar="ELO0 ELO1", help="Elo differences; the match ends when one is clearly likelier.")
-@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of that test.")
+@real(
+    "--sprt",
+    nargs=2,
+    metavar="ELO0 ELO1",
+    help="Two Elo differences. The match ends when one of them is clearly more likely.",
+)
+@real("--errors", nargs=2, default=_ERRORS, metavar="ALPHA BETA", help="Error probabilities of the --sprt test.")
 def match_command(
     first: str,
     second: str,
@@ -188,10 +203,10 @@ def match_command(
     sprt: tuple[float, float] | None,
     errors: tuple[float, float],
 ) -> Reply:
-    """Play a match between two players, and estimate which is better by how much.
+    """Play a match between two players, and estimate which is better and by how much.
 
-    Each opening is played twice with colours reversed, and the 95 % intervals are based on the spread of these
-    pairs. With --nodes, the same seed gives the same games for any number of threads.
+    Each opening is played twice, with colours reversed. The 95 % intervals are based on the spread of these pairs of
+    games. With --nodes, the same seed gives the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
         raise InputError("applies only to --sprt", subject="--errors", remedy="leave it out, or add --sprt ELO0 ELO1")
@@ -210,9 +225,10 @@ def match_command(
 @games_option(20)
 @paired_options
 def tournament_command(players: tuple[str, ...], games: int, options: PairedOptions) -> Reply:
-    """Play a match between every two players, and rate them.
+    """Play a match between every pair of players, and rate the players.
 
-    --games is the number of games in each match. Elo is relative to the mean of the players, with 95 % intervals.
+    --games is the number of games in each match. In each match, every opening is played twice, with colours reversed.
+    Elo ratings are relative to the mean of the players and have 95 % intervals.
     """
     if len(players) < 2:
         raise InputError("expected at least two players", subject="tournament")
@@ -232,9 +248,9 @@ def tournament_command(players: tuple[str, ...], games: int, options: PairedOpti
 @games_option(100)
 @game_options
 def measure_command(player: str, games: int, options: GameOptions) -> Reply:
-    """Let a player play itself, and measure the game: branching factor, length, tree size, balance.
+    """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
-    The 95 % intervals are over the games. The first plies are random, so that games differ.
+    The 95 % intervals are based on the spread of the games. The first plies are random, so that the games differ.
     """
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")
@@ -261,7 +277,7 @@ class _Measure(Result):
     high: float
 
 
-# -- what ``tablut match``, ``tournament`` and ``measure`` print ---------------------------
+# -- output of ``tablut match``, ``tournament`` and ``measure`` ----------------------------
 
 
 def _percent(share: float) -> str:
@@ -295,7 +311,7 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
     better = f"{sure} probability that {summary.a} is the stronger player"
     console.print(
-        f"superiority  {better if summary.a != summary.b else 'none: a player against itself, so the result is chance'}"
+        f"superiority  {better if summary.a != summary.b else 'not shown, because both players are the same'}"
     )
     table = Table(label(f"{summary.a} plays"), number("won"), number("drawn"), number("lost"))
     for name, colour in (("a_white", "white"), ("a_black", "black")):
@@ -308,8 +324,8 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
         console.print(f"fault: {fault}", style="red")
     if (test := summary.sprt) is not None:
         said = {
-            "accepted": f"accepted: {test.elo1:g} Elo is the likelier difference",
-            "rejected": f"rejected: {test.elo0:g} Elo is the likelier difference",
+            "accepted": f"accepted: {test.elo1:g} Elo is the more likely difference",
+            "rejected": f"rejected: {test.elo0:g} Elo is the more likely difference",
             "running": "not decided yet",
         }
         console.print(f"test of {test.elo0:g} against {test.elo1:g} Elo: {said[test.state]}")
@@ -317,16 +333,16 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
 
 
 def show_measures(console: PeopleConsole, found: GameMeasures) -> None:
-    """Print the measures of a rule set, taken from games of a player against itself."""
+    """Print the measures of a rule set, taken from games that a player plays against itself."""
     console.print(f"{found.variant}, played by {found.player}", style="bold")
     cut = f", {found.capped:,} of them cut off as draws" if found.capped else ""
     console.print(f"{plural(found.games, 'game')}{cut}")
     table = Table(label("measure"), number("mean"), label("95 %"))
     for name, value in (
-        ("legal moves of a position", found.branching),
-        ("plies of a game", found.plies),
-        ("log10 of the game tree", found.log10_tree),
-        ("plies that repeat a position", found.repeated),
+        ("legal moves per position", found.branching),
+        ("plies per game", found.plies),
+        ("log10 of the size of the game tree", found.log10_tree),
+        ("repetitions per game", found.repeated),
     ):
         table.add(name, f"{value.mean:.2f}", f"{value.low:.2f} to {value.high:.2f}")
     console.print(table)

@@ -1,4 +1,4 @@
-"""Matches between two players: games are played in parallel, stored when they end, and summarised."""
+"""Matches between two players, whose games are played in parallel, stored when they end, and summarised."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ class ScoredGame(NamedTuple):
     Attributes
     ----------
     number : int
-        Number of the game in the match, from 0.
+        Number of the game in the match, counted from 0.
     first_is_white : bool
-        Whether the first player has white.
+        Whether the first player plays white.
     game : EndedGame
         The game.
     """
@@ -78,13 +78,14 @@ class MatchSummary(Result):
     a, b : str
         First and second player.
     games, a_wins, b_wins, draws : int
-        Numbers of games, of wins of each player, and of draws.
+        Number of games, number of wins of each player, and number of draws.
     score, score_interval, score_wilson : float, list of float
-        Mean points of the first player per game, with a 95 % interval from the pairs and one by Wilson's method.
+        Mean points of the first player per game, the 95 % interval computed from the pairs, and the 95 % interval
+        computed by Wilson's method.
     elo, elo_interval : float or None, list of float or None
-        Score as a difference in Elo, with its interval. A value that would be infinite is None.
+        Score converted to a difference in Elo, with its interval. A value that would be infinite is None.
     superiority : float
-        Likelihood that the first player is the better one.
+        Likelihood that the first player is the better player.
     by_colour : dict
         Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
@@ -96,9 +97,9 @@ class MatchSummary(Result):
     plies : float
         Mean length of a game in plies.
     faults : list of str
-        Descriptions of the first 20 crashes, illegal moves and time losses.
+        Descriptions of the first 20 crashes, illegal moves and losses on time.
     lost_by_fault : tuple of int
-        Number of games that each player lost by a fault. These games count in the score and in Elo like any other.
+        Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
     slowest : list of float
         Time in seconds of the slowest move of each player.
     nodes_a_second : list of float or None
@@ -139,7 +140,7 @@ class MatchReport(NamedTuple):
     Attributes
     ----------
     played : tuple of ScoredGame
-        Games in order, up to the end of the sequential test.
+        Games in order, up to the end of the sequential test if there is one.
     tally : Tally
         Counts of the results of these games.
     summary : MatchSummary
@@ -171,8 +172,8 @@ def play_match(
     folder : Path, optional
         Folder in which each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that ends the match early. The test takes the pairs in order, so the point at which it ends
-        does not depend on the number of threads either.
+        Sequential test that can end the match early. It takes the pairs in order, so the point at which it ends does
+        not depend on the number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
     on_interrupt : callable, optional
@@ -245,14 +246,14 @@ def play_match(
 
 
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
-    """Let each player with a time limit choose one move, so that compiling or loading does not cost it a game."""
+    """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
-        raise InputError("leaves no game to play, because it is decided", subject=f"position '{board.position}'")
+        raise InputError("is already decided, so there is no game to play", subject=f"position '{board.position}'")
     for one, seed in zip((plan.first, plan.second), plan.pairing(0).seeds, strict=True):
         if one.limits.movetime is not None:
             with suppress(Exception), ExitStack() as stack:
-                # Errors are ignored here. They occur again in the games, where they are reported.
+                # Errors are ignored here. They will occur again in the games, where they are reported.
                 player = one.make(plan.variant, seed, idle)
                 stack.callback(close_player, player)
                 player.choose(board.copy(), one.limits)
@@ -275,7 +276,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
                 plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
             )
             for seat in seats:
-                # A program may support a line for the result.
+                # A program may accept a line that announces the result.
                 if (over := getattr(seat.player, "over", None)) is not None:
                     over(game.winner)
         if path is not None:
@@ -293,7 +294,7 @@ def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
 
 
 def _end_of_test(played: dict[int, ScoredGame], sprt: Sprt) -> int | None:
-    """Return the number of pairs, in order, after which the test ended, or None if the test is still running."""
+    """Return the number of pairs after which the test ended, or None if the test is still running."""
     pairs = _complete_pairs(played)
     for count in range(1, len(pairs) + 1):
         if sprt.state(Tally.of([], pairs[:count]).pairs) != "running":
@@ -354,7 +355,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
 
 
 def _colour(one: ScoredGame, place: int) -> int:
-    """Return the colour in a game (0 white, 1 black) of the first player (place 0) or the second player (place 1)."""
+    """Return the colour in a game (0 for white, 1 for black) of the first player (place 0) or the second (place 1)."""
     return place if one.first_is_white else 1 - place
 
 
@@ -379,7 +380,7 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     )
 
 
-# -- game records of a match on disk: written when a game ends, checked when they are read ---
+# -- records of the games on disk, which are written when a game ends and checked when read --
 
 
 # A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the
@@ -394,7 +395,7 @@ _BYTES: Final = 1 << 20
 
 
 def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
-    """Return the record of a game."""
+    """Return the record of a game as text."""
     first, second = plan.first.text, plan.second.text
     white_first = plan.pairing(number).first_is_white
     tags = {
@@ -427,9 +428,9 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return a list of the faults in the game records in the folder of a match or of a tournament.
+    """Return a list of the faults in the game records of a match folder or a tournament folder.
 
-    This function does not check whether the records belong to a given plan. That is checked when the match is
+    The function does not check whether the records belong to a given plan. That check takes place when the match is
     continued.
     """
     faults = []
@@ -487,7 +488,7 @@ def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
 FAULTS: Final = ("crash", "illegal", "time")
 """Terminations caused by a fault of the loser."""
 ENDS: Final = (*FAULTS, "ply_cap")
-"""Terminations that do not follow from the rules."""
+"""Terminations that the rules of the game do not define."""
 
 Winner = Literal["white", "black", "draw"]
 
@@ -501,7 +502,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended, with its moves and its result."""
+    """Game that has ended, with its moves, its result and statistics about both players."""
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -513,7 +514,7 @@ class EndedGame(NamedTuple):
 
 
 _FAULTS: Final = ((TimeoutError, "time"), (UnreadableMoveError, "illegal"))
-"""Terminations for exceptions raised by a player. All other exceptions count as a crash."""
+"""Terminations for exceptions raised by a player. All other exceptions count as crashes."""
 
 
 def play_game(
@@ -526,7 +527,7 @@ def play_game(
     most_plies: int | None = None,
     grace: float = 0.1,
 ) -> EndedGame:
-    """Play a game between two players, and return it.
+    """Play a game between two players and return it.
 
     The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time for a move by more than
     ``grace`` seconds, makes an illegal move or raises an exception.
@@ -552,7 +553,7 @@ def play_game(
         try:
             choice = seat.player.choose(board.copy(), seat.contestant.limits)
         except Exception as error:
-            # An error of a player ends its game, but not the match.
+            # An error in a player ends its game, but not the match.
             choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
             blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
         taken = round(time.perf_counter() - began, 6)

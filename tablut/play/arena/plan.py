@@ -1,7 +1,7 @@
 """Plan of a match: the contestants, the openings, and the pairing of the games.
 
-A contestant is a player with limits and options, written as one word: ``alphabeta@nodes=5000`` is a
-player of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
+A contestant is a player with limits and options, written as one word. For example, ``alphabeta@nodes=5000`` is a player
+of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
 _SETTING = "option."
-"""Prefix of a setting that is specific to the player: ``mcts@playouts=1000,option.depth=12``."""
+"""Prefix of a setting that is specific to the player, as in ``mcts@playouts=1000,option.depth=12``."""
 
 
 class Contestant(NamedTuple):
@@ -41,11 +41,11 @@ class Contestant(NamedTuple):
     text : str
         Text from which the contestant was parsed. Results use it as the contestant's name.
     player : str
-        Name in the registry of players, or an external program such as ``program:COMMAND``.
+        Name in the registry of players, or an external program, such as ``program:COMMAND``.
     limits : SearchLimits
         Limits for each move.
     options : PlayerOptions
-        Options. The seed is replaced in each game.
+        Options of the player. The seed is replaced in each game.
     """
 
     text: str
@@ -89,24 +89,26 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
         if rules := getattr(player, "unsupported", ()):
-            unsupported.append(f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match does")
+            unsupported.append(
+                f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match enforces them"
+            )
     return unsupported
 
 
 def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
-    """Parse a contestant.
+    """Parse the text that describes a contestant.
 
     Parameters
     ----------
     text : str
-        ``NAME`` or ``program:COMMAND`` (or another of `PROTOCOLS`), optionally with settings,
-        ``NAME@key=value,key=value…``: movetime, nodes, depth, playouts, hash, table-memory, tablebase, threads,
-        and ``option.NAME`` for a setting specific to the player. Settings follow the last ``@``, so a command
-        that contains an ``@`` must end with another one.
+        ``NAME``, or ``program:COMMAND`` with any of the `PROTOCOLS`, optionally followed by settings in the form
+        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, hash, table-memory, tablebase,
+        threads, and ``option.NAME`` for a setting specific to the player. The settings of a program follow the last
+        ``@``, so a command that contains an ``@`` must end with another ``@``.
     limits : SearchLimits
-        Limits of the match, used if the text contains none.
+        Limits of the match. They apply if the text contains no limits.
     options : PlayerOptions, optional
-        Options of the match, used for those that are not in the text.
+        Options of the match. An option applies unless the text sets it.
 
     Returns
     -------
@@ -159,7 +161,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:
-    """Return a distinct name for each contestant, adding a number to repeated texts."""
+    """Return a distinct name for each contestant. If a text is repeated, a number is added to it."""
     seen: dict[str, int] = {}
     names = []
     for one in contestants:
@@ -172,14 +174,14 @@ def same_names(contestants: list[Contestant]) -> list[str]:
 
 
 # Both games of a pair begin with the same random moves, so that each player plays each side of the opening once. Games
-# from a one-sided opening carry little information. Therefore several candidates are drawn, and the match uses the
-# candidate that a short search scores closest to even.
+# from a one-sided opening carry little information. Therefore several candidates are generated, and the match uses the
+# candidate whose score in a short search is closest to even.
 
 
 _NODES: Final = 2000
 """Node limit of the search that scores an opening. With a node limit, the score is reproducible."""
 _ATTEMPTS: Final = 1000
-"""Number of attempts to draw an undecided opening before an error is raised."""
+"""Number of random openings that are tried before an error is raised, if each of them ends the game."""
 
 
 class Openings(NamedTuple):
@@ -190,9 +192,10 @@ class Openings(NamedTuple):
     plies : int
         Number of random moves at the start of a game, or 0 for no opening.
     candidates : int
-        Number of openings drawn for each pair. The most balanced opening is played. With 1, no search is needed.
+        Number of openings generated for each pair. The most balanced opening is played. If the number is 1, no search
+        is needed.
     seed : int
-        Random seed. Each pair has a separate stream of random numbers.
+        Random seed. Each pair uses a separate stream of random numbers.
     """
 
     plies: int = 4
@@ -200,16 +203,16 @@ class Openings(NamedTuple):
     seed: int = 1
 
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
-        """Return the opening of a pair.
+        """Return the opening of a pair of games.
 
         Parameters
         ----------
         variant : Variant
             Rule set.
         number : int
-            Number of the pair, from 0.
+            Number of the pair, counted from 0.
         start : Position, optional
-            Position from which games begin. By default, the start of the variant.
+            Position from which games begin. By default, the start position of the variant.
 
         Returns
         -------
@@ -271,7 +274,7 @@ def _searcher(variant: Variant) -> Searcher:
 
 
 class Pairing(NamedTuple):
-    """Game of a match: its number, its pair, the colour of the first player, and the seeds of both players."""
+    """Conditions of a game: its number, its pair, the first player's colour, and the seeds of both players."""
 
     number: int
     pair: int
@@ -296,7 +299,7 @@ class MatchPlan(NamedTuple):
     openings : Openings
         Random openings.
     start : Position or None
-        Position from which games begin, or None for the start of the variant.
+        Position from which games begin, or None for the start position of the variant.
     most_plies : int or None
         Number of plies after which a game is drawn, or None for no limit.
     grace : float
@@ -323,7 +326,7 @@ class MatchPlan(NamedTuple):
         Parameters
         ----------
         number : int
-            Number of the game, from 0.
+            Number of the game, counted from 0.
 
         Returns
         -------
@@ -340,7 +343,7 @@ class MatchPlan(NamedTuple):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of everything that the games depend on.
+        """SHA-256 digest of everything that the games depend on.
 
         The number of games is left out, so that a match can be extended later.
         """

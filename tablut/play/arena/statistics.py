@@ -1,4 +1,4 @@
-"""Statistics of a match: score, Elo with its interval, likelihood of superiority, and the sequential test.
+"""Statistics of a match: score, Elo with its interval, likelihood of superiority, and sequential test.
 
 The two games of a pair begin from the same opening, so they are not independent. Different pairs are independent. The
 statistics are therefore based on the five possible results of a pair for the first player (0, ½,
@@ -35,7 +35,7 @@ _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Numbers of the results of a match, from the first player's point of view.
+    """Counts of the results of a match, from the first player's point of view.
 
     Attributes
     ----------
@@ -104,8 +104,8 @@ def elo_of(share: float) -> float | None:
 def wilson(points: float, games: int, confidence: float = 0.95) -> tuple[float, float]:
     """Return Wilson's confidence interval for a share of points.
 
-    Draws count as half a win and half a loss. This makes the interval wider than necessary, but never too
-    narrow, because points vary most when no game is drawn.
+    Draws count as half a win and half a loss. This can make the interval wider than necessary, but never too narrow,
+    because points vary most if no game is drawn.
     """
     z = float(norm.ppf(0.5 + confidence / 2))
     share = points / games
@@ -158,7 +158,7 @@ def _error(tally: Tally) -> float | None:
 
 
 def superiority(tally: Tally) -> float:
-    """Return the likelihood that the first player is the better one."""
+    """Return the likelihood that the first player is the better player."""
     error = _error(tally)
     if error is not None:
         return float(norm.cdf((tally.share - 0.5) / error))
@@ -173,9 +173,9 @@ class Sprt(NamedTuple):
     Attributes
     ----------
     elo0, elo1 : float
-        Difference in Elo under the null hypothesis, and under the alternative hypothesis.
+        Differences in Elo under the null hypothesis and under the alternative hypothesis.
     alpha, beta : float
-        Maximum probabilities of wrongly accepting, and of wrongly rejecting, the alternative hypothesis.
+        Maximum probabilities of wrongly accepting and of wrongly rejecting the alternative hypothesis.
     """
 
     elo0: float
@@ -206,7 +206,7 @@ class Sprt(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Log-likelihood ratios at which the test ends: the lower and the upper bound."""
+        """Lower and upper bound: the log-likelihood ratios at which the test ends."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def ratio(self, pairs: Sequence[int]) -> float:

@@ -1,4 +1,4 @@
-"""Tournaments, with a match between every two players and ratings, and measures of a game."""
+"""Tournaments with a match between every pair of players, ratings of the players, and measures of a game."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def play_tournament(
     watch: Callable[[ScoredGame], None] | None = None,
     on_interrupt: Callable[[TournamentReport], BaseException] | None = None,
 ) -> TournamentReport:
-    """Play a match between every two players. Games that are already stored in the folder are not played again.
+    """Play a match between every pair of players. Games already stored in the folder are not played again.
 
     Parameters
     ----------
@@ -83,7 +83,7 @@ def play_tournament(
     folder : Path, optional
         Folder in which the games are stored, with a sub-folder for each match.
     watch : callable, optional
-        Function called with each game.
+        Function called with each game when it has ended.
     on_interrupt : callable, optional
         Function that takes a report of the matches so far and returns the exception to raise instead of
         `KeyboardInterrupt`.
@@ -166,7 +166,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
     )
 
 
-# -- ratings of several players from their results, by the model of Bradley and Terry ------
+# -- ratings of several players from their results, using the model of Bradley and Terry ---
 
 
 # References
@@ -177,7 +177,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Number of virtual draws, against a player of mean rating, that are added to the results of each player."""
+"""Number of virtual draws against a player of mean rating, which are added to the results of each player."""
 
 
 class Rating(NamedTuple):
@@ -216,12 +216,12 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 # ------------------------------------------------------------------------------------------
-# Measures of a game in play: branching factor, length, balance, and the size of the game tree
+# Measures of a game: branching factor, length, balance, and size of the game tree
 
 
 # The size of a game tree is estimated in two ways. The literature uses ``b ** d`` with the mean branching factor
 # ``b`` and the mean length ``d`` of games. A more careful estimate takes, for each game, the logarithm of the product
-# of the branching factors, and averages it over the games. Single unusual positions affect this estimate little.
+# of the branching factors, and averages it over the games. A few unusual positions hardly affect this estimate.
 #
 # References
 # ----------
@@ -237,7 +237,7 @@ class Estimated(Result):
 
 
 class GameMeasures(Result):
-    """Measures of a rule set, taken from games of a player against itself.
+    """Measures of a rule set, taken from games that a player plays against itself.
 
     Attributes
     ----------
@@ -254,9 +254,9 @@ class GameMeasures(Result):
     log10_power : float
         Estimate used in the literature: mean length times the decimal logarithm of the mean branching factor.
     repeated : Estimated
-        Number of plies of a game that lead to an earlier position with the same side to move.
+        Number of plies in a game that lead back to an earlier position with the same side to move.
     white, black, draws : int
-        Number of wins of each side and of draws.
+        Number of wins of each side, and number of draws.
     white_score, white_score_interval : float, list of float
         White's mean points per game, with Wilson's 95 % interval.
     white_elo : float or None
@@ -292,19 +292,19 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Return the measures of a rule set from a match of a player against itself.
+    """Return the measures of a rule set, given a match of a player against itself.
 
     Parameters
     ----------
     variant : Variant
         Rule set.
     report : MatchReport
-        Match of at least two games from the start of the variant.
+        Match of at least two games from the start position of the variant.
 
     Returns
     -------
     GameMeasures
-        Measures with intervals over the games, which are assumed to be independent.
+        Measures and their intervals. The games are assumed to be independent.
 
     Raises
     ------

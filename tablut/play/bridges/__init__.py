@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
-"""Names of the protocols. ``NAME:COMMAND`` names an external program that uses the protocol as a player."""
+"""Names of the protocols. The player ``PROTOCOL:COMMAND`` is an external program that uses one of them."""
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
-    """Return the protocol and the command of an external program, or None if the name is not of that form."""
+    """Return the protocol and the command in a name such as ``program:COMMAND``, or None for a name of another form."""
     protocol, colon, command = name.partition(":")
     if not colon or protocol not in PROTOCOLS:
         return None
@@ -62,10 +62,11 @@ def make_any(
 
 @contextmanager
 def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bool = False) -> Iterator[Player]:
-    """Yield a player from the registry or an external program, such as ``program:COMMAND``, and close it afterwards.
+    """Yield the player with the given name, and close it afterwards.
 
-    If ``ready`` is true, the player's kernels are compiled or loaded first. The name can start arbitrary programs, so
-    it must be given by a user of this machine and never come from the network.
+    The name is in the registry or describes an external program, as in ``program:COMMAND``. If ``ready`` is true, the
+    player's kernels are compiled or loaded first. The name can start an arbitrary program, so it must come from a user
+    of this machine and never from the network.
     """
     player = make_any(name, variant, options, ready=ready)
     try:
@@ -75,7 +76,7 @@ def player_for(name: str, variant: Variant, options: PlayerOptions, *, ready: bo
 
 
 def name_of(player: Player, requested: str) -> str:
-    """Return the name that an external program reports. Other players keep the name by which they were requested."""
+    """Return the name that an external program reports. For all other players, return the requested name."""
     return getattr(player, "name", "") or requested
 
 

@@ -1,9 +1,9 @@
-"""Hnefatafl Text Protocol of hnefatafl.org, for external programs as players, and as a front for our engine.
+"""Hnefatafl Text Protocol of hnefatafl.org, used for external programs as players and as a front for our engine.
 
 The protocol and its moves, such as ``play attacker d11 d9``, follow ``src/message.rs`` and ``src/play.rs`` of
 https://github.com/dcampbell24/hnefatafl. The source does not specify whether ``generate_move`` also makes the move, so
-the whole game is sent from its start for each request. Squares are written in lower case on 11×11 and in upper case on
-13×13; both are read on every board.
+the whole game is sent from its start for each request. Squares are written in lower case on 11×11 boards and in upper
+case on 13×13 boards. Both forms are read on every board.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _SIDES: Final[dict[str, SideName]] = {"a": "black", "attacker": "black", "d": "w
 
 
 def _read_play(text: str, size: int) -> tuple[SideName, Move]:
-    """Parse the side and the move of a line ``play ROLE FROM TO``.
+    """Parse the side and the move in a line of the form ``play ROLE FROM TO``.
 
     The role may be abbreviated to its first letter. Further words are ignored.
     """
@@ -41,7 +41,7 @@ def _read_play(text: str, size: int) -> tuple[SideName, Move]:
 
 
 def _write_square(cell: int, size: int) -> str:
-    """Return the name of a square, in upper case on 13×13."""
+    """Return the name of a square. On a 13×13 board, the name is in upper case."""
     name = square_name(cell, size)
     return name.upper() if size == 13 else name
 
@@ -52,7 +52,7 @@ def _write_play(side: SideName, move: Move) -> str:
 
 
 class HtpWords(Words):
-    """Hnefatafl Text Protocol, with one answer to each request, similar to the Go Text Protocol."""
+    """Hnefatafl Text Protocol, which has one answer to each request and is similar to the Go Text Protocol."""
 
     anywhere: ClassVar[bool] = False
 
@@ -66,7 +66,7 @@ class HtpWords(Words):
         return built_in(variant, own)
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program, and return whether it is an answer or a refusal, with no immediate reply."""
+        """Process a line from the program, and return its kind (answer, refusal or neither) and an empty reply."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
@@ -75,8 +75,7 @@ class HtpWords(Words):
 
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
-        # The program may use all the time on the clock for this move, because the clock is set again before the next
-        # move.
+        # The program may use all the time on the clock for this move, because the clock is set again for each move.
         clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
@@ -84,7 +83,7 @@ class HtpWords(Words):
         return process.request("".join(f"{line}\n" for line in lines), "=", seconds, len(lines))
 
     def read(self, answer: ProgramAnswer) -> Choice:
-        """Return the move. The answer of a program that resigns cannot be parsed as a move."""
+        """Return the move. If the program resigns, its answer cannot be parsed as a move."""
         return bare_choice(_read_play(answer.text[1:], self.game.variant.size)[1])
 
 

@@ -1,7 +1,7 @@
-"""OpenTafl's engine protocol (OTEP), for external engines as players, and as a front for our engine.
+"""OpenTafl's engine protocol (OTEP), used for external engines as players and as a front for our engine.
 
-The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It
-cannot transmit the earlier moves of a game that is under way, so the current position is sent as the start.
+The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot
+transmit the earlier moves of a game in progress, so the current position is sent as the start position.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white"
 
 
 class OtepWords(Words):
-    """OpenTafl's protocol. Rules, positions and moves are in its notation, and the engine keeps track of the game."""
+    """OpenTafl's protocol. Rules, positions and moves use its notation, and the engine keeps track of the game."""
 
     farewell: ClassVar[str] = "goodbye\n"
 
@@ -48,11 +48,11 @@ class OtepWords(Words):
         self._full = False
         self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
-        """Replies to requests that the engine may send at any time."""
+        """Replies to the requests that the engine may send at any time, keyed by the first word of the request."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string, and the rules about the history of a game that this string cannot express."""
+        """Return the rules string, and the rules about the history of the game that the string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
         loses = variant.rules.repetition.result == "mover_loses"
@@ -61,9 +61,9 @@ class OtepWords(Words):
         return write_rules(plain), unlike(variant, plain)[1]
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the engine. Return the kind of answer and the reply to a request.
+        """Process a line from the engine, and return the kind of answer and the reply to a request.
 
-        ``simple-moves off`` makes later moves include their captures.
+        After the line ``simple-moves off``, moves are sent with their captures.
         """
         word, _, rest = text.partition(" ")
         if word == "simple-moves":
@@ -80,7 +80,7 @@ class OtepWords(Words):
         before, side, moves = board.copy(), _SIDES[board.turn], board.move_stack
         last = before.pop() if moves else None
         if limits.movetime is not None:
-            # The clock has no main time, and one overtime period that is renewed for each move.
+            # The clock has no main time. It has one overtime period, which is renewed for each move.
             left = f"{max(1, int(1000 * limits.movetime))}*"
             self._replies["clock"] = f"clock {left} {left} {math.ceil(limits.movetime)} 1 1\n"
         clock = self._replies.get("clock", "")
@@ -88,8 +88,7 @@ class OtepWords(Words):
         if moves[1:] and sent == (self.game, self._sent[1], moves[:-2]):
             lines = f"move {write_position(before.position)}\n"
         else:
-            # A game that is already under way is sent as a game that begins at the current position, with the engine to
-            # move.
+            # A game in progress is sent as a game that begins at the current position, with the engine to move.
             begun, last = (board, None) if moves[1:] else (before, last)
             self._replies["rules"] = f"rules {begun_at(self.game.rules, begun.position)}\n"
             self._replies["side"] = f"side {side}\n"
@@ -113,7 +112,7 @@ class OtepWords(Words):
 
 
 class OtepFront(Front):
-    """Front for OpenTafl. If a position that it receives differs from the moves, the engine adopts the position."""
+    """Front for OpenTafl. If a position sent by the client contradicts the moves, the engine adopts that position."""
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -185,7 +184,7 @@ class OtepFront(Front):
     def _go_on(self, moves: list[str], record: str) -> None:
         """Make the given moves. If the engine's last move is not confirmed yet, make that move first.
 
-        If this does not lead to the position received from the client, set that position instead.
+        If these moves do not lead to the position received from the client, set that position instead.
         """
         own, self._own = [self._own] * bool(self._own), ""
         cells = read_position(record, "b", self._board.size).cells

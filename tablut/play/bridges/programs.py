@@ -1,8 +1,8 @@
-"""External programs as players: processes that exchange lines over pipes and are kept between games.
+"""External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
-The protocol of a program is a subclass of `Words`. The output of a process is not trusted: the length of lines is
+The protocol of a program is a subclass of `Words`. The output of a process is not trusted, so the length of lines is
 limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a caller never
-has to wait longer than the time limit that it passes.
+waits longer than the time limit that it passes.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ from tablut.work.one_caller import OneCaller, alone
 
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
-"""Number of unrequested answers at which a program is treated as faulty."""
+"""Maximum number of unrequested answers. A program that sends more is treated as faulty."""
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Time in seconds within which a program must exit after it was asked to do so."""
+"""Time in seconds within which a program must exit after it has been asked to."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""Kind of answer with which a program refuses a request. Such an answer can replace any other answer."""
+"""Kind of answer with which a program refuses a request. It can be sent instead of any other answer."""
 
 
 class ProgramError(MachineError):
-    """Error for a program that has exited or violated its protocol. It counts as a failure of the machine."""
+    """Error raised when a program has exited or violated its protocol. It counts as a failure of the machine."""
 
 
 class LateError(ProgramError, TimeoutError):
-    """Error for a program that has not answered within its time limit."""
+    """Error raised when a program has not answered within its time limit."""
 
 
 class UnreadableMoveError(InputError):
-    """Error for an answer of a player that cannot be parsed as a move. It counts as an illegal move."""
+    """Error raised when a player's answer cannot be parsed as a move. The answer counts as an illegal move."""
 
 
 class ProgramAnswer(NamedTuple):
-    """Answer of a program: its kind, its text, and the last line of information about the search."""
+    """Answer of a program, with its kind, its text and the last line of information about the search."""
 
     kind: str
     text: str
@@ -70,7 +70,7 @@ class ProgramGame(NamedTuple):
 
     variant: Variant
     rules: str
-    """Rules in the form that is sent to the program."""
+    """Rules in the form sent to the program."""
     options: PlayerOptions
     own: dict[str, str]
     """Options specific to the program."""
@@ -108,7 +108,7 @@ class Words(ABC):
     def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program, and return the kind of answer and an immediate reply.
 
-        Either is an empty string if there is none.
+        The kind is empty if the line is not an answer. The reply is empty if the line needs no reply.
         """
 
     @abstractmethod
@@ -131,9 +131,11 @@ class Words(ABC):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError if the protocol cannot express the limits, or a start other than the variant's."""
+        """Raise InputError if the protocol cannot express the limits, or a start position that is not the variant's."""
         if elsewhere and not cls.anywhere:
-            raise InputError("its protocol cannot set another start position", remedy="use the start of the rules")
+            raise InputError(
+                "its protocol cannot set another start position", remedy="use the start position of the rules"
+            )
         if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
             raise InputError(
                 f"its protocol does not support {' or '.join(unsupported)}",
@@ -166,10 +168,10 @@ def opening_of(board: Board) -> Position:
 
 
 def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-    """Return the rules for a program that plays only one variant: Copenhagen, or the one in the setting ``variant``.
+    """Return the rules for a program that plays only one variant.
 
-    Raise InputError if the variants differ in rules other than those about the history of the game. A match enforces
-    the rules about the history itself.
+    This variant is Copenhagen unless the settings ``own`` name another one. Raise InputError if the two variants differ
+    in any rules except those about the history of the game, which the match itself enforces.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsupported = unlike(variant, plays)
@@ -182,7 +184,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
 
 
 class Process:
-    """Running external program, with its unread answers."""
+    """Process of an external program, with the answers that have not been read yet."""
 
     def __init__(self, command: str, words: Words) -> None:
         self.words = words
@@ -200,8 +202,8 @@ class Process:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 # The program gets a separate process group, so that its children end with it and it receives no
-                # keyboard interrupt. It gets no separate session, because Linux divides processor time by session, and
-                # the other player may run in this one.
+                # keyboard interrupt. It does not get a separate session, because Linux divides processor time between
+                # sessions, and the other player may run in this one.
                 **_OWN_GROUP,
             )
         except OSError as error:
@@ -227,7 +229,7 @@ class Process:
     # -- output of the program ---------------------------------------------------------
 
     def _listen(self, stream: IO[bytes]) -> None:
-        """Process the output of the program until the output ends or exceeds the limits."""
+        """Process the output of the program until it ends or exceeds the limits."""
         with stream:
             while line := stream.readline(_LONGEST_LINE):
                 if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
@@ -248,7 +250,7 @@ class Process:
         self._answers.put(None)
 
     def _drain_errors(self, stream: IO[bytes]) -> None:
-        """Read the error stream of the program and keep the last part of the text."""
+        """Read the error stream of the program, and keep the end of its text."""
         with stream:
             while piece := stream.readline(1 << 12):
                 self._last_words = (self._last_words + piece)[-_LAST_WORDS:]
@@ -256,7 +258,7 @@ class Process:
     # -- requests ----------------------------------------------------------------------
 
     def send(self, lines: str) -> None:
-        """Write lines to the program. If it has exited, the lines are lost and the next `request` reports the exit."""
+        """Write lines to the program. If it has exited, the lines are lost and the next `request` fails."""
         assert self._popen.stdin is not None
         with self._writing, suppress(OSError, ValueError):
             self._popen.stdin.write(lines.encode())
@@ -265,8 +267,8 @@ class Process:
     def request(self, lines: str, answer: str, seconds: float, times: int = 1) -> ProgramAnswer:
         """Write lines to the program and return its answer.
 
-        If ``times`` answers are expected, the last one is returned. If there are no lines to write, an answer that the
-        program gave earlier also counts.
+        If ``times`` answers are expected, the last one is returned. If there are no lines to write, an earlier answer
+        of the program also counts.
         """
         deadline = time.monotonic() + seconds
         if lines:
@@ -276,8 +278,7 @@ class Process:
                     pass
                 self._answers.put(None)
         self._unrequested = -times
-        # If the program does not read its input, writing could block for ever. In this case the alarm kills the
-        # program.
+        # If the program does not read its input, writing could block for ever. The alarm then kills the program.
         with alarm(seconds, self.kill), suppress(queue.Empty):
             self.send(lines)
             while (found := self._answers.get(timeout=max(deadline - time.monotonic(), 0))) is not None:
@@ -324,7 +325,7 @@ class Process:
     def kill(self) -> None:
         """Kill the program and its child processes immediately."""
         if hasattr(os, "killpg"):
-            # Kill the group even if the program has exited, since its children may still run.
+            # Kill the group even if the program has exited, since its children may still be running.
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._popen.pid, signal.SIGKILL)
         else:
@@ -339,9 +340,9 @@ class Process:
 
 
 class IdlePrograms:
-    """Pool of programs that wait for their next game. It is a context manager that ends all of them on exit.
+    """Pool of programs that wait for their next game. As a context manager, it ends all of them on exit.
 
-    Several games may be played simultaneously, each with a separate process.
+    Several games may be played simultaneously, each with separate processes.
     """
 
     def __init__(self) -> None:
@@ -377,7 +378,7 @@ class IdlePrograms:
         return process, True
 
     def give_back(self, command: str, process: Process, good: bool) -> None:
-        """Return a process to the pool after a game. A process that cannot be reused is ended instead."""
+        """Return a process to the pool after a game. If it cannot be reused, end it instead."""
         with self._lock:
             if good and process.usable and not self._closed:
                 self._idle.setdefault((command, type(process.words)), []).append(process)
@@ -393,18 +394,18 @@ class IdlePrograms:
 # -- programs as players ------------------------------------------------------------
 
 
-# Like any player at fault, a program that is late, writes something unreadable or exits loses its game. Its process is
+# A program that is late, writes something unreadable or exits loses its game, like any player at fault. Its process is
 # then ended.
 #
-# A process plays one game after another and is notified of each new game, so start-up costs time only once in a match.
-# The process ends with the match.
+# A process plays one game after another and is notified of each new game. It therefore has to start only once in a
+# match, and it ends with the match.
 
 
 _LATE: Final = 5.0
-"""Time in seconds to wait for a late answer. A late player loses, but after an answer its process can be reused."""
+"""Time in seconds to wait for a late answer. A late player loses, but if it answers, its process can be reused."""
 _PATIENCE: Final = "patience"
 _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
-"""Setting that is not sent to the program: the time in seconds allowed for requests without a time limit."""
+"""Setting that is not sent to the program. It is the time in seconds allowed for requests without a time limit."""
 
 
 @contextmanager
@@ -417,7 +418,7 @@ def _naming(command: str) -> Iterator[None]:
 
 
 class ProgramPlayer(OneCaller):
-    """Player that is an external program, for a single game."""
+    """External program that acts as the player in a single game."""
 
     def __init__(
         self,
@@ -478,7 +479,7 @@ class ProgramPlayer(OneCaller):
         self._winner = winner
 
     def close(self) -> None:
-        """Return the process to the pool, or end it if something went wrong."""
+        """Return the process to the pool, or end it if an error has occurred."""
         if self._good:
             self._process.words.end(self._process, self._winner)
         self._idle.give_back(self._command, self._process, self._good)

@@ -1,8 +1,8 @@
-"""The engine's UCI-like protocol and TaflZero's variant of it, for external programs, and fronts for our engine.
+"""The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for fronts.
 
 A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front implements another protocol for
 our engine. It translates the client's lines for an `EngineSession`, and translates the responses back. TaflZero's
-protocol, which has a different FEN, is described in ``README.md`` of https://github.com/sovelin/taflzero.
+protocol, which uses a different FEN, is described in the ``README.md`` of https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ def go(limits: SearchLimits) -> str:
     """Return the ``go`` line that requests a move within the given limits."""
     words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
     if limits.movetime is not None:
-        # At least 1 ms, because a time of 0 is refused.
+        # Send at least 1 ms, because a time of 0 is refused.
         words.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
     return f"go {' '.join(words)}"
 
 
 class UciWords(Words):
-    """UCI-like protocol with the rule set as an option."""
+    """Protocol similar to UCI, in which the rule set is an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
     options_known: ClassVar[bool] = True
@@ -59,11 +59,11 @@ class UciWords(Words):
             return name, []
         raise InputError(
             f"cannot be sent the rules of {variant.name}, which is not a shipped rule set",
-            remedy="give its name for them with option.variant=NAME",
+            remedy="give the program's name for these rules with option.variant=NAME",
         )
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program: store names, options and scores, and return the keyword of an answer."""
+        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text
@@ -120,7 +120,7 @@ class UciWords(Words):
         return str(one)
 
     def read(self, answer: ProgramAnswer) -> Choice:
-        """Return the move with the score and statistics of the last ``info`` line, as far as they can be parsed."""
+        """Return the move, with the score and the statistics that can be parsed from the last ``info`` line."""
         move = read_move(answer.text.split()[1], self.game.variant.size).move
         reported: dict[str, int] = {}
         for name, value in pairwise(answer.info.split()):
@@ -136,13 +136,13 @@ class UciWords(Words):
 
 
 def option_line(option: tuple[str, str]) -> str:
-    """Return the line that sets an option, given by its name and value."""
+    """Return the line that sets an option, which is given as a name and a value."""
     name, value = option
     return f"setoption name {name} value {' '.join(value.split())}\n"
 
 
 class TaflZeroWords(UciWords):
-    """Variant of UCI without rules, without ``ucinewgame``, and with a single limit for a move."""
+    """Variant of UCI that has no rule sets and no ``ucinewgame``, and allows only one limit for a move."""
 
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
 
@@ -168,13 +168,13 @@ class TaflZeroWords(UciWords):
         return write_fen_move(one) if isinstance(one, Move) else f"fen {write_fen(one)}"
 
 
-# -- fronts: other protocols that our engine speaks ----------------------------------------
+# -- fronts, which implement other protocols for our engine --------------------------------
 
 
 UNTIMED: Final = 2.0
-"""Time in seconds for a move if no clock is given."""
+"""Time in seconds for a move if the client sets no clock."""
 _MOVES_LEFT: Final = 20
-"""Number of moves into which the time left on a clock is divided."""
+"""Number of moves among which the time left on a clock is divided."""
 _LEAST: Final = 0.01
 _OF_PERIOD: Final = 0.9
 """Largest share of the remaining time that is used for one move."""
@@ -191,10 +191,10 @@ def plain(text: str) -> str:
 
 
 class Front(LineProtocol):
-    """Base class of the fronts, each of which is another protocol that the engine speaks."""
+    """Base class of the fronts. Each front implements another protocol for the engine."""
 
     refusal: ClassVar[str]
-    """Format of the line with the reason why a line was refused."""
+    """Format of the line that reports why a line was refused."""
 
     def __init__(self, write: Callable[[str], None], options: EngineOptions, limits: SearchLimits | None) -> None:
         super().__init__()
@@ -205,20 +205,20 @@ class Front(LineProtocol):
         self._greet()
 
     def _greet(self) -> None:
-        """Write the first line if the engine starts the exchange in this protocol."""
+        """Write the first line, if the protocol requires the engine to send it."""
 
     def _refuse(self, command: str, why: str) -> None:  # noqa: ARG002 (used by some protocols)
         self._write(self.refusal.format(plain(why)))
 
     @abstractmethod
     def _translate(self, line: str) -> None:
-        """Translate a line of the engine and write it. The search thread may call this method."""
+        """Translate a line from the engine and write it. The search thread may call this method."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Start a search of the current board.
 
-        If limits were given to the front, the search uses them. Otherwise the limits are derived from the seconds left
-        on the clock (``left``) and the increment per move (``more``).
+        If the front was created with limits, the search uses them. Otherwise the limits are derived from the seconds
+        left on the clock (``left``) and the increment per move (``more``).
         """
         self._need()
         limits = self._limits
@@ -230,13 +230,13 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front for the engine's usual protocol, with FEN and moves in TaflZero's notation."""
+    """Front for the engine's usual protocol, with positions and moves in TaflZero's notation."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session records refused lines and checks the length of lines."""
+        """Execute a line. The engine session checks the length of the line and records it if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

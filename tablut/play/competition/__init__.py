@@ -1,7 +1,7 @@
-"""Bologna competition: a client for its server, and a server with the same protocol.
+"""Client and server for the protocol of the Bologna competition.
 
 `client` plays a game within the server's time limit. `referee` runs games between two clients and enforces the rules.
-`tablut.formats.bologna` encodes and decodes the messages.
+The messages are encoded and decoded by `tablut.formats.bologna`.
 """
 
 from tablut.play.competition.cli import write_player_script

@@ -1,4 +1,4 @@
-"""Command ``tablut referee``: a server for the competition's protocol."""
+"""The command ``tablut referee``, which runs a server for the competition's protocol."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds within which our own players must receive the end of the last game."""
+"""Time in seconds allowed for our own players to receive the end of the last game."""
 
 
 class _RefereedGame(Result):
@@ -45,7 +45,7 @@ class _RefereedGame(Result):
 
 
 class _Refereed(Result):
-    """Result of the command: the result of the last game, followed by all games."""
+    """Result of the command, which contains the result of the last game and a list of all games."""
 
     variant: str
     result: str | None
@@ -55,22 +55,27 @@ class _Refereed(Result):
 
 
 def _own_player(side: str) -> Decorator:
-    what = f"Player of this program for {side}, or program:COMMAND."
+    what = f"Built-in player for {side}, or program:COMMAND for an external program."
     return option(f"--{side}", metavar="NAME", help=what, shell_complete=complete_player)
 
 
 @command()
 @variant_option(default="bologna")
-@whole("--games", default=1, least=1, help="Number of games, one after the other.")
+@whole("--games", default=1, least=1, help="Number of games to play, one after the other.")
 @bundle(
     "settings",
     RefereeSettings,
-    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time for a move."),
-    whole("--repeats", default=0, least=0, help="Extra repetitions of a position before a draw."),
-    whole("--errors", default=0, least=0, help="Illegal moves allowed to each player in a game."),
-    file_option("--logs", metavar="DIR", help="Folder for a log of each game; `tablut replay` reads it."),
+    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time limit for a move."),
+    whole("--repeats", default=0, least=0, help="Number of extra repetitions of a position allowed before a draw."),
+    whole("--errors", default=0, least=0, help="Number of illegal moves that each player may make in a game."),
+    file_option("--logs", metavar="DIR", help="Folder for the logs of the games, which `tablut replay` can read."),
     real("--wait", default=300.0, metavar="SECONDS", help="Time to wait for both players of a game."),
-    option("--host", default="127.0.0.1", metavar="ADDRESS", help="Address to listen on; the default is local."),
+    option(
+        "--host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="Address to listen on. The default accepts only local connections.",
+    ),
     whole("--port-white", default=PORTS["w"], help="Port for white; 0 for any free port."),
     whole("--port-black", default=PORTS["b"], help="Port for black; 0 for any free port."),
 )
@@ -79,7 +84,7 @@ def _own_player(side: str) -> Decorator:
 @nodes_option
 @settings_option
 @hash_option()
-@whole("--seed", default=0, help="Random seed of the players of this program.")
+@whole("--seed", default=0, help="Random seed of the built-in players.")
 def referee_command(
     variant: str,
     games: int,
@@ -91,14 +96,15 @@ def referee_command(
     hash_mib: int,
     seed: int,
 ) -> Reply:
-    """Referee games of the Bologna competition, for tests, local tournaments and third-party clients.
+    """Run a server that referees games, using the protocol of the Bologna competition.
 
-    White connects to one port and black to the other. Both always receive the result of the
-    game, even after a timeout. Invalid input of a client can end its game, but never the server.
+    It is meant for tests, local tournaments and third-party clients. White connects to one port
+    and black to the other. Both always receive the result of the game, even after a timeout.
+    Invalid input from a client can end its game, but it never stops the server.
     """
     rules = load_variant(variant)
     if settings.logs is not None and rules.size not in _LOG_SIZES:
-        raise InputError(f"needs a board of side 7 or 9, but that of {rules.name} has {rules.size}", subject="--logs")
+        raise InputError(f"needs a board of side 7 or 9, but {rules.name} has side {rules.size}", subject="--logs")
     settings = settings.checked()
     if option and white is None and black is None:
         raise InputError("needs --white or --black", subject="--option")
@@ -108,7 +114,7 @@ def referee_command(
     ours: dict[Literal["w", "b"], tuple[str, Player]] = {}
     played: list[RefereedGame] = []
     with ExitStack() as held, Referee(rules, settings, lambda line: live.print(line, soft_wrap=True)) as referee:
-        # Load, compile and start everything before a clock runs.
+        # Load, compile and start everything before a clock starts.
         if white is not None:
             ours["w"] = (white, held.enter_context(player_for(white, rules, options, ready=True)))
         if black is not None:
@@ -119,14 +125,14 @@ def referee_command(
         seated = []
         for side, (name, player) in ours.items():
             there = referee.address(side)
-            # A command may be longer than the maximum length of a name. If the name were refused, the other side would
-            # wait in vain.
+            # A command may be longer than the maximum length of a name. If the server refused the name, the other side
+            # would wait in vain.
             called = name_of(player, name)[:100]
             client = ClientSettings(there[0], side, settings.timeout, there[1], called, limits=limits).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
-            # Finished games count, even if a later one is interrupted or fails.
+            # Finished games count, even if a later game is interrupted or fails.
             played.extend(referee.play(last=number == games - 1) for number in range(games))
         except KeyboardInterrupt as stop:
             if referee.match is not None and len(played) < games:
@@ -142,7 +148,7 @@ def referee_command(
 
 
 def _sit_down(player: Player, rules: Variant, settings: ClientSettings, games: int, live: Live) -> None:
-    """Play one side of all games, as an ordinary client of the server."""
+    """Play one side in all games, as an ordinary client of the server."""
 
     def complain(line: str) -> None:
         live.print(f"{settings.name}: {line}", soft_wrap=True)
@@ -161,7 +167,7 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
     live.print(f"{rules.name}, {settings.timeout:g} s a move; waiting for the players", style="dim")
     host, _ = referee.address("w")
     if not ip_address(host).is_loopback:
-        warn(f"--host {settings.host}: every machine that reaches this one can join, without authentication")
+        warn(f"--host {settings.host}: any machine that can reach this one can join without authentication")
 
 
 def _reply(rules: Variant, played: list[RefereedGame], seed: int) -> Reply:
@@ -199,7 +205,7 @@ def _show(console: PeopleConsole, result: _Refereed) -> None:
 
 
 # ------------------------------------------------------------------------------------------
-# ``runmyplayer.sh``: the script with which the competition starts a player, written for this installation
+# ``runmyplayer.sh``: the script that the competition runs to start a player, adapted to this installation
 
 
 SCRIPT_NAME: Final = "runmyplayer.sh"
@@ -207,14 +213,14 @@ _TEMPLATE: Final = Path(__file__).with_name(SCRIPT_NAME)
 
 
 def write_player_script(folder: Path, arguments: tuple[str, ...] = ()) -> Path:
-    """Write the script of the competition into a folder.
+    """Write the script that the competition runs to start a player.
 
     Parameters
     ----------
     folder : Path
         Folder for the script. It is created if necessary.
     arguments : tuple of str
-        Further arguments of ``tablut play``, such as the player.
+        Further arguments for ``tablut play``, such as the player.
 
     Returns
     -------

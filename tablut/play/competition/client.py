@@ -2,12 +2,12 @@
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
 repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
-legal move. A state that does not follow starts a new history. So does a state in which the game is over by our rules
-although the server continues it.
+legal move. A state that does not follow starts a new history. So does a state in which the game is over under our rules
+but the server continues it.
 
-The clock starts when the first byte arrives of a state in which the client is to move. Whatever the player does, a move
-is sent before the server's time is up. If the server closes the connection without a result, the result is unknown. The
-client never reconnects, because no server lets a player rejoin a game.
+When the client is to move, its clock starts as soon as the first byte of the state arrives. Whatever the player does, a
+move is sent before the server's time limit expires. If the server closes the connection without a result, the result is
+unknown. The client never reconnects, because no server lets a player rejoin a game.
 """
 
 from __future__ import annotations
@@ -47,15 +47,15 @@ class ClientSettings(NamedTuple):
     role : {'w', 'b'}
         Side to play.
     timeout : float
-        Server's time for a move, in seconds.
+        Server's time limit for a move, in seconds.
     port : int or None
-        Port of the server. By default, the competition's port for the role.
+        Port of the server. By default, the port that the competition uses for the role.
     name : str
         Name of the player on the server.
     wait : float
         Time in seconds during which refused connections are retried.
     limits : SearchLimits
-        Further limits of the player for each move.
+        Further limits on each move of the player.
     """
 
     host: str
@@ -93,17 +93,17 @@ class ClientSettings(NamedTuple):
 
 
 class ServerGame(NamedTuple):
-    """Game on a server as seen by the client.
+    """Game on a server, as seen by the client.
 
     Attributes
     ----------
     board : Board
-        Board with the moves of both sides from the start, or from the last
-        state that did not follow from the previous one.
+        Board with the moves of both sides since the start, or since the last state that did not follow from the
+        previous one.
     result : {'white', 'black', 'draw'} or None
         Result sent by the server, or None if it closed the connection without one.
     problem : str or None
-        Network or server failure that ended the game, if any.
+        Description of the network or server failure that ended the game, or None if there was no failure.
     interrupted : bool
         Whether the user interrupted the game.
     """
@@ -115,7 +115,7 @@ class ServerGame(NamedTuple):
 
 
 class _ServerFailure(Exception):  # noqa: N818
-    """A network failure, or an invalid state sent by the server."""
+    """Error raised for a network failure or an invalid state sent by the server."""
 
 
 class _Line:
@@ -124,7 +124,7 @@ class _Line:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._frames = FrameReader()
-        # Arrival times of the first byte that does not belong to a returned message yet, and of the last byte.
+        # Arrival times of the first byte that is not yet part of a returned message, and of the last byte.
         self._began = self._last = 0.0
 
     def send(self, text: str) -> None:
@@ -196,11 +196,11 @@ def play_on_server(
     variant : Variant
         Rules of the server.
     settings : ClientSettings
-        Server, side, and time for a move.
+        Settings such as the server, the side and the time limit for a move.
     tell : callable, optional
-        Function called with a line about each move.
+        Function called with a line of text about each move.
     complain : callable, optional
-        Function called with a line about each irregularity. By default, ``tell``.
+        Function called with a line of text about each irregularity. By default, ``tell``.
 
     Returns
     -------
@@ -250,7 +250,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
                 time.sleep(_RETRY)
                 continue
             raise MachineError(
-                "refuses the connection", subject=where, remedy="start the server first, or wait longer for it"
+                "refuses the connection", subject=where, remedy="start the server first, or wait longer for it to start"
             ) from error
         except (OSError, UnicodeError) as error:
             reason = getattr(error, "strerror", None) or str(error)
@@ -261,7 +261,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _ClientGame:
-    """State of the game in the client."""
+    """State of a game in the client."""
 
     def __init__(
         self,
@@ -272,7 +272,7 @@ class _ClientGame:
         complain: Callable[[str], None],
     ) -> None:
         # There are two boards: the game as played (`record`), and the board that the player receives (`view`). The
-        # latter has a shorter history if the server continued a game that is over by our rules.
+        # latter has a shorter history if the server continued a game that is over under our rules.
         self.record: Board | None = None
         self.view: Board | None = None
         self.result: GameResult | None = None
@@ -303,7 +303,7 @@ class _ClientGame:
             state = bologna.read_state(text)
             if state.size != self._variant.size:
                 size = self._variant.size
-                raise InputError(f"its board has side {state.size}, that of {self._variant.name} has {size}")
+                raise InputError(f"its board has side {state.size}, but {self._variant.name} has side {size}")
             self._follow(state)
         except InputError as error:
             raise _ServerFailure(f"sent a state that cannot be played: {one_line(str(error), 300)}") from error
@@ -311,7 +311,7 @@ class _ClientGame:
         return state.side
 
     def _follow(self, state: BolognaState) -> None:
-        """Update the boards to a state, by a legal move from the previous state if one leads to it."""
+        """Update the boards to a state. If a legal move leads to it from the previous state, make that move."""
         record, view = self.record, self.view
         if record is None or view is None:
             self._begin_at(state, "w")
@@ -347,7 +347,7 @@ class _ClientGame:
         assert self.view is not None
         over = self.view.outcome()
         if over is not None:
-            # The competition's server does not notice that a side has no moves, and waits until our time is up.
+            # The competition's server does not notice that a side has no moves. It waits until our time runs out.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
@@ -364,7 +364,7 @@ class _ClientGame:
 
 
 def _move_to(board: Board, state: BolognaState) -> Move | None:
-    """Return the legal move that leads to a state, or None if there is none."""
+    """Return the legal move that leads to a state, or None if no legal move does."""
     lenient, cells = None, board.position.cells
     for move in list(board.legal_moves):
         if state.cells[move.start] != "." or state.cells[move.target] not in (cells[move.start], "."):
@@ -394,23 +394,23 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 # The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
-# returns an illegal move, a plain move is sent instead. The plain move wins immediately by an escape or a capture of
-# the king if possible; otherwise it is the first legal move. Each of these cases is reported. If the player is still
+# returns an illegal move, a plain move is sent instead, and this is reported. If possible, the plain move wins
+# immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a
 # player serves one call at a time.
 
 
 def move_margin(timeout: float) -> float:
-    """Return the part, in seconds, of the server's time for a move that the client does not use.
+    """Return the margin in seconds: the part of the server's time for a move that the client does not use.
 
-    The margin is 0.1 s plus a tenth of the time, at most 2 s and at most half of the time. It allows for the
-    network and for other load on the machine.
+    The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
+    the network and for other programs running on the machine.
     """
     return min(0.1 + timeout / 10, 2, timeout / 2)
 
 
 def plain_move(board: Board, unwanted: Collection[Move] = ()) -> Move:
-    """Return a legal move without a search: an immediately winning move if one is found, otherwise the first move."""
+    """Return a legal move without searching: an immediate win if one is found, otherwise the first legal move."""
     moves = list(board.legal_moves)
     moves = [move for move in moves if move not in unwanted] or moves
     side, king = board.turn, board.king()
@@ -439,7 +439,7 @@ class SentMove(NamedTuple):
 
 
 class Thinker:
-    """Caller of a player, which guarantees a legal move within a given time."""
+    """Wrapper around a player that guarantees a legal move within a given time."""
 
     def __init__(self, player: Player) -> None:
         self._player = player

@@ -1,12 +1,11 @@
 """Server for the competition's protocol. It is based on asyncio streams and referees one game after another.
 
-White connects to one port and black to another. Each player sends its name and then receives the
-state after every ply. Whatever a player sends or fails to send, the game continues or ends, and
-both players receive its result, even after a timeout. A player can end its game, but it can
-never stop the server.
+White connects to one port and black to another. Each player sends its name and then receives the state
+ after every ply. Whatever a player sends or fails to send, the game continues or ends properly, and both players
+receive the result, even after a timeout. A player can end its game, but it can never stop the server.
 
 No other player is admitted during a game. Players that connect for a later game wait in the operating
-system's queue. During the last game they are turned away.
+system's queue. During the last game, they are turned away.
 """
 
 from __future__ import annotations
@@ -35,18 +34,18 @@ from tablut.work.machine import listen
 from tablut.work.one_caller import OneCaller
 
 _GOODBYE: Final = 1.0
-"""Time in seconds for the players to read the result."""
+"""Time in seconds allowed for the players to read the result."""
 _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Time in seconds to read a move that arrives just when the time is up. Such a move counts as being in time."""
+"""Time in seconds allowed for reading a move that arrives just as the time limit expires. It counts as in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
 
 class NoPlayersError(TablutError):
-    """Error if one or both players did not connect in time."""
+    """Error raised if one or both players do not connect in time."""
 
     exit_code = 3
 
@@ -57,16 +56,15 @@ class RefereeSettings(NamedTuple):
     Attributes
     ----------
     timeout : float
-        Time in seconds for a move, and for sending the name.
+        Time limit in seconds for a move, and for sending the name.
     host : str
         Address to listen on.
     port_white, port_black : int
-        Port of each side, or 0 for any free port.
+        Port for each side, or 0 for any free port.
     wait : float
         Time in seconds to wait for both players of a game.
     repeats : int
-        Number of repetitions of a position that are allowed before a draw, in addition to those that the variant
-        allows.
+        Number of repetitions of a position that are allowed before a draw, in addition to those allowed by the variant.
     errors : int
         Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
@@ -112,7 +110,7 @@ class RefereeSettings(NamedTuple):
 
 
 class RefereedGame(NamedTuple):
-    """Game that was refereed. The verdict is None if the game was interrupted."""
+    """Refereed game. The verdict is None if the game was interrupted."""
 
     white: str
     black: str
@@ -124,7 +122,7 @@ class RefereedGame(NamedTuple):
 
 
 class Referee(OneCaller):
-    """Referee that listens on two ports and runs games. It is a context manager.
+    """Referee that listens on two ports and runs games. It can be used as a context manager.
 
     Parameters
     ----------
@@ -133,7 +131,7 @@ class Referee(OneCaller):
     settings : RefereeSettings, optional
         Addresses, times and other settings.
     tell : callable, optional
-        Function called with a line about each event.
+        Function called with a line of text about each event.
 
     Raises
     ------
@@ -235,7 +233,7 @@ class Referee(OneCaller):
             await asyncio.gather(*(connection.leave(_GOODBYE) for connection in seats.values()))
 
     def game(self) -> RefereedGame:
-        """Return the current or last game, and write its log if there is a folder for logs.
+        """Return the current or last game, and write its log if a folder for logs is set.
 
         Returns
         -------
@@ -268,7 +266,7 @@ class Referee(OneCaller):
                     now = time.monotonic()
                     if now >= until:
                         missing = " and ".join(SIDE_NAMES[side] for side in _SIDES if side not in seats)
-                        raise NoPlayersError(f"{missing or 'a player'} was not there within {self._settings.wait:g} s")
+                        raise NoPlayersError(f"{missing or 'a player'} did not join within {self._settings.wait:g} s")
                     for side, connection in list(seats.items()):
                         if connection.name is None and now > connection.since + self._settings.timeout:
                             self._turn_away(seats, side, "did not send its name in time")
@@ -280,7 +278,7 @@ class Referee(OneCaller):
         return seats
 
     async def _seat(self, seats: Seats, side: Side) -> None:
-        """Assign the seat to one player after another. The next player waits until the current one has left."""
+        """Assign a side's seat to one player after another. The next player waits until the current one has left."""
         while True:
             connection = seats[side] = await self._accept(side)
             try:
@@ -295,12 +293,12 @@ class Referee(OneCaller):
                 self._turn_away(seats, side, reason)
 
     def _turn_away(self, seats: Seats, side: Side, reason: str) -> None:
-        """Close a connection before the game, and free its seat."""
+        """Close a connection before the game begins, and free the seat."""
         self._tell(f"{SIDE_NAMES[side]}: rejected: {reason}")
         seats.pop(side).close()
 
     async def _refuse(self, side: Side) -> None:
-        """Turn away all further players of a side."""
+        """Turn away all further players that connect to a side's port."""
         while True:
             connection = await self._accept(side)
             self._tell(f"{SIDE_NAMES[side]}: a second player was rejected, because the seat is taken")
@@ -318,7 +316,7 @@ class Referee(OneCaller):
             while match.verdict is None:
                 ply, left = match.board.ply, deadline - time.monotonic()
                 try:
-                    # Read messages before checking the clock: a move that has arrived is in time.
+                    # Read messages before checking the clock, because a move that has arrived is in time.
                     async with asyncio.timeout(min(max(left, _LAST_LOOK), _LONGEST_WAIT)):
                         side, message = await inbox.get()
                 except TimeoutError:
@@ -372,21 +370,21 @@ class Referee(OneCaller):
         return path
 
 
-# -- the connection to a player; all buffers are limited -----------------------------------
+# -- connection to a player, in which the size of every buffer is limited ------------------
 
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Number of unsent bytes, about forty states, at which the connection is closed because the player does not read."""
+"""Maximum number of unsent bytes (about forty states). A player that leaves more unread is disconnected."""
 
 
 class Connection:
-    """Connection to a player. ``since`` is the time, by the referee's clock, at which the player connected."""
+    """Connection to a player. ``since`` is the time on the referee's clock at which the player connected."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
         self.name: str | None = None
         self.since = since
-        self._reader, self._writer = reader, writer  # the connection ends with its writer
+        self._reader, self._writer = reader, writer  # the connection is closed when its writer is deleted
         self._frames = bologna.FrameReader()
 
     async def receive(self) -> str | None:
@@ -397,9 +395,9 @@ class Connection:
         return text
 
     async def overhear(self) -> bool:
-        """Read input that arrives before the game, until it is too much or the player disconnects.
+        """Read the input that arrives before the game begins.
 
-        Return True in the former case and False in the latter.
+        Return True if there is too much of it, and False if the player disconnects.
         """
         while self._frames.held <= _PIECE:
             if not await self._read():
@@ -426,7 +424,7 @@ class Connection:
         self._writer.transport.abort()
 
     async def leave(self, seconds: float) -> None:
-        """Close the connection after the last messages have arrived, or when the given time in seconds is over.
+        """Close the connection after the last messages have arrived, or after the given time in seconds.
 
         If a connection is closed while it has unread input, it is reset. The other end may then lose the result of the
         game if it has not read the result yet. Therefore only the sending direction is closed first, and input is read
@@ -444,7 +442,7 @@ class Connection:
 
 @asynccontextmanager
 async def _beside(*work: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
-    """Run coroutines concurrently with the context, and cancel them at its end."""
+    """Run coroutines concurrently with the body of the context, and cancel them when it ends."""
     tasks = [asyncio.ensure_future(one) for one in work]
     try:
         yield
@@ -474,8 +472,8 @@ async def _listen_to(
 
 # An illegal move is an error, and so is a message from the player that is not to move. A player that makes more errors
 # than allowed loses. A player that sends an invalid message, exceeds its time or disconnects loses immediately. The
-# rules decide everything else: a side without a legal move loses, and a position that recurs more often than allowed is
-# a draw if the variant has a repetition rule.
+# rules of the variant decide everything else, such as the result if a side has no legal move or a position recurs too
+# often.
 
 
 ENDS: Final = {
@@ -484,18 +482,18 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations that a player causes outside the rules of the game, with descriptions for users."""
+"""Terminations that are caused by a player and not defined by the rules, with descriptions for users."""
 
 
 class Ruling(NamedTuple):
-    """Verdict at the end of a game: its termination and its result."""
+    """Verdict at the end of a game, which consists of the termination and the result."""
 
     termination: str
     result: GameResult
 
 
 class Match:
-    """Refereed state of a game. It processes the players' messages and provides the state to send to them."""
+    """Refereed game. It processes the players' messages and provides the state to send to them."""
 
     def __init__(
         self,
@@ -530,14 +528,14 @@ class Match:
 
     @property
     def turn(self) -> Turn:
-        """Turn field of the state: the side to move, or the result of the game."""
+        """Turn field of the state, which contains the side to move or the result of the game."""
         if self.verdict is not None:
             return bologna.final_turn(self.verdict.result)
         return "WHITE" if self.to_move == "w" else "BLACK"
 
     @property
     def state(self) -> str:
-        """State of the game in the form that is sent to the players."""
+        """State of the game in the form sent to the players."""
         return bologna.write_state(self.board.position, self.turn)
 
     def receive(self, side: Side, text: str) -> None:
@@ -550,11 +548,11 @@ class Match:
             self.lose(side, "malformed", str(error))
             return
         if side != self.to_move:
-            self._error(side, "moves although it is not its turn")
+            self._error(side, "moved although it was not its turn")
             return
         if claimed not in (None, side):
-            # This field is only noted, because the competition's server ignores it too.
-            self._note(f"{SIDE_NAMES[side]} labelled its move as one of {SIDE_NAMES[OTHER_SIDE[side]]}")
+            # A wrong label is only noted, because the competition's server also ignores this field.
+            self._note(f"{SIDE_NAMES[side]} labelled its move as a move of {SIDE_NAMES[OTHER_SIDE[side]]}")
         try:
             self.board.push(move)
         except IllegalMoveError as error:
@@ -580,7 +578,7 @@ class Match:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
     def lose(self, side: Side, termination: str, reason: str = "") -> None:
-        """End the game with a loss for a side, and with a termination from `ENDS`."""
+        """End the game as a loss for a side, with a termination from `ENDS`."""
         if self.verdict is not None:
             return
         self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])

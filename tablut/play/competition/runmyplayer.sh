@@ -1,6 +1,6 @@
 #!/bin/sh
-# Starts a player of the Tablut competition: runmyplayer.sh WHITE|BLACK TIMEOUT_SECONDS SERVER_IP
-# Written by `tablut play --write-script DIR`, which fills in the Python that has tablut installed.
+# Starts a player for the Tablut competition. Usage: runmyplayer.sh WHITE|BLACK TIMEOUT_SECONDS SERVER_IP
+# Written by `tablut play --write-script DIR`, which inserts the Python interpreter for which tablut is installed.
 if [ "$#" -ne 3 ]; then
     echo "usage: $0 WHITE|BLACK TIMEOUT_SECONDS SERVER_IP" >&2
     exit 2

@@ -1,4 +1,4 @@
-"""Players, which choose moves, with their common protocol and a registry of their names.
+"""Players that choose moves, their common protocol, and a registry of their names.
 
 Importing this package imports neither the players themselves nor numba.
 """

@@ -1,4 +1,4 @@
-"""Base class of the players from the literature, and the budget that compiled players may spend on a move."""
+"""Base class of the players from the literature, and the budget of moves and time for compiled players."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class ReproducedPlayer(OneCaller):
     """Base class of the players from the literature, with their settings, random numbers and limits."""
 
     name: ClassVar[str]
-    """Name of the player in the registry, which also lists the limits that can end a move of the player."""
+    """Name of the player in the registry, which also lists the limits that can end its search."""
     declared: ClassVar[Mapping[str, Setting]] = {}
     """Settings of the player, by name."""
     defaults: ClassVar[Mapping[str, str]] = {}
@@ -48,14 +48,14 @@ class ReproducedPlayer(OneCaller):
 
     @abstractmethod
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
-        """Return one of the legal moves. The time for the move has been running since ``began``."""
+        """Return one of the legal moves. The clock for this move started at ``began``."""
 
 
-# -- the budget for a move: a number of moves made, and time on a clock that the kernels read themselves ---
+# -- the budget for choosing a move: a number of moves made, and time on a clock that kernels read
 
 
 NODES: Final = 0
-"""Index of the number of moves made."""
+"""Index, in a budget, of the number of moves made."""
 STOPPED: Final = 1
 _NODE_LIMIT: Final = 2
 _NEXT_LOOK: Final = 3
@@ -107,7 +107,7 @@ def _look_at_clock(budget: NDArray[np.int64]) -> None:
 
 @inlined
 def is_spent(budget: NDArray[np.int64]) -> bool:
-    """Return whether a budget, given as a pointer, is used up, and record it in the budget."""
+    """Return whether a budget, given as a pointer, is used up. If so, record this in the budget."""
     if budget[NODES] >= budget[_NODE_LIMIT]:
         budget[STOPPED] = 1
     elif budget[NODES] >= budget[_NEXT_LOOK]:

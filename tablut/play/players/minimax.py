@@ -1,10 +1,10 @@
-"""Two minimax players from the literature, with their compiled alpha-beta search and both evaluations.
+"""Two minimax players from the literature, with a compiled alpha-beta search and their two evaluations.
 
 The players in the two source texts use no move ordering, transposition table or quiescence search, so this search does
-not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. The search in
-`tablut.play.search` uses all these techniques.
+not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. In contrast,
+the search in `tablut.play.search` uses all these techniques.
 
-A position is valued for the side to move at the root, as in both sources. One of the sources gives different weights to
+As in both sources, a position is valued for the side to move at the root. One of the sources gives different weights to
 the player's pieces and to the opponent's pieces, so the value for the other side is not the negative of this value.
 """
 
@@ -43,14 +43,14 @@ from tablut.rules.outcome import UNDECIDED
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
-"""Evaluation with weights for the player's pieces, the opponent's, nearness to an escape, and the end of the game."""
+"""Evaluation whose weights are for own pieces, opposing pieces, nearness to an escape, and the end of the game."""
 BERKELEY: Final = 1
-"""Evaluation with weights for attackers beside the king, a king near the castle, pieces, and the end of the game."""
+"""Evaluation whose weights are for attackers beside the king, a king near the castle, pieces, and the end."""
 
 # Indices into `MinimaxState.counters`.
 ROOT_MOVES: Final = 0
 ROOT_MOVE: Final = 1
-"""Best of the root moves that were searched completely, or -1 if there is no such move."""
+"""Best of the root moves that were searched completely, or -1 if none was."""
 ROOT_SCORE: Final = 2
 ROOT_DONE: Final = 3
 """Number of root moves that were searched completely."""
@@ -68,18 +68,18 @@ _INFINITE: Final = 1 << 50
 
 
 class Evaluation(NamedTuple):
-    """Evaluation of a minimax player; C is the number of cells.
+    """Evaluation of a minimax player. C is the number of cells.
 
     Attributes
     ----------
     kind : int
         `PAYOFF` or `BERKELEY`.
     weights : ndarray of int64, shape (4,)
-        Weights, in the order given at `PAYOFF` and `BERKELEY`.
+        Weights, in the order listed in `PAYOFF` and `BERKELEY`.
     distance : ndarray of int64, shape (C,)
-        Distance of a cell from the nearest escape, along rank and file.
+        Distance of a cell from the nearest escape, measured along rank and file.
     central : ndarray of int64, shape (C,)
-        1 on the castle and the cells beside it, else 0.
+        1 for the castle and the cells beside it, 0 for all other cells.
     """
 
     kind: int
@@ -89,7 +89,7 @@ class Evaluation(NamedTuple):
 
 
 class MinimaxState(NamedTuple):
-    """Working memory of a minimax search. N is the size of the board, C its number of cells, and P is `MOST_DEPTH`.
+    """Working memory of a minimax search. N is the size of the board, C is its number of cells, and P is `MOST_DEPTH`.
 
     Attributes
     ----------
@@ -173,7 +173,7 @@ def ended(t: Tables, evaluation: Evaluation, board: NDArray[np.uint32], chooser:
 
 @inlined
 def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
-    """Return whether a position occurred earlier on the path or in the game."""
+    """Return whether a position has occurred earlier on the path or in the game."""
     here = I64(state.counters[BASE]) + ply
     found = False
     for back in range(2, here + 1, 2):
@@ -185,7 +185,7 @@ def _recurs(state: MinimaxState, key: np.uint64, ply: int) -> bool:
 def _negamax(
     t: Tables, evaluation: Evaluation, state: MinimaxState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> int:
-    """Return the value, for the side to move, of a position below the root that the last move did not decide."""
+    """Return the value of a position below the root, for the side to move. The last move has not ended the game."""
     board = state.board
     side, chooser = side_of(t, board), I64(state.counters[ROOT_SIDE])
     sign = I64(1) if side == chooser else I64(-1)
@@ -255,14 +255,14 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two players, which use no technique beyond those of the sources
+# -- the two players, which use only the techniques of the sources
 
 
 _INFINITY: Final = 1 << 40
 
 
 class _AlphaBeta(ReproducedPlayer):
-    """Base class of both players: alpha-beta without move ordering. The first of equally good moves is kept."""
+    """Base class of both players, which use alpha-beta without move ordering."""
 
     kind: ClassVar[int]
     deepens: ClassVar[bool]
@@ -272,8 +272,8 @@ class _AlphaBeta(ReproducedPlayer):
         self._engine = engine_for(variant)
         self._depth, *weights = (int(value) for value in self.settings.values())
         end = weights[3] if len(weights) == 4 else _INFINITY
-        # Bound on the value of an undecided position. A larger value proves a won or lost game, if the weight of the
-        # end is large enough.
+        # Bound on the value of an undecided position. If the weight of the end is large enough, a larger value proves
+        # that the game is won or lost.
         pieces = 1 + variant.attackers + variant.defenders
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
@@ -309,8 +309,7 @@ class _AlphaBeta(ReproducedPlayer):
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # With iterative deepening, the first depth at which the end is found is the number of plies to the
-                    # end.
+                    # With iterative deepening, the first depth at which the end is found is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return bare_choice(best)._replace(mate=mate, depth=completed, nodes=int(state.budget[NODES]))
@@ -319,17 +318,17 @@ class _AlphaBeta(ReproducedPlayer):
 class PayoffPlayer(_AlphaBeta):
     """``payoff``: minimax with alpha-beta and iterative deepening, from the second McGill text.
 
-    The text's "technical approach" defines the payoff of a position for the player that chooses a move. The payoff is
-    plus 60 for each of this player's pieces, and minus 30 for each of the opponent's. For white, it includes 50 minus
-    the number of tiles from the king to the nearest corner, and for black the negative of this number. A win adds
-    50,000, and a loss subtracts 50,000.
+    The text's "technical approach" defines the payoff of a position for the player that chooses a move. Each of this
+    player's pieces adds 60, and each of the opponent's pieces subtracts 30. For white, the payoff also includes 50
+    minus the number of tiles from the king to the nearest corner. For black, it includes the negative of this value. A
+    win adds 50,000, and a loss subtracts 50,000.
 
     The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since a
     king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts are
     also added when the game has ended. The text deepens "by one", and then mentions "a depth of one". This player
-    deepens one ply at a time within its limits. For the other interpretation, use ``depth=1`` or ``--depth 1``. An
+    deepens one ply at a time within its limits. To use the other interpretation, set ``depth=1`` or ``--depth 1``. An
     interrupted iteration is ignored. If the escapes are not corners, the nearest escape replaces the nearest corner. A
-    repeated position is valued by the rules, and a draw is worth 0.
+    repeated position is valued according to the rules, and a draw is worth 0.
     """
 
     name = "payoff"
@@ -347,15 +346,15 @@ class PayoffPlayer(_AlphaBeta):
 class MinimaxPlayer(_AlphaBeta):
     """``minimax3``: minimax with alpha-beta to depth 3, from the Berkeley text.
 
-    Its evaluation has four parts, from white's side. Attackers beside the king lower it, and a king close to the
-    throne raises it. A king that has reached the edge is worth infinity, and a captured king minus infinity. The
-    number of white pieces is added and the number of black pieces subtracted.
+    Its evaluation has four parts, described here from white's point of view. Attackers beside the king lower the value,
+    and a king close to the throne raises it. A king that has reached the edge is worth infinity, and a captured king
+    minus infinity. The number of white pieces is added, and the number of black pieces is subtracted.
 
-    The text gives no weights. Here, one attacker beside the king, a king on or beside the throne, and one piece count 1
-    each, which the options ``beside``, ``throne`` and ``piece`` change. All wins are worth the same, so the player may
-    postpone a win. The first best move in the engine's order is kept. A repeated position is valued by the rules; under
-    Berkeley's rules, the side that repeated it loses. If a limit ends the search early, the player plays the best of
-    the moves that were searched completely.
+    The text gives no weights. Here, an attacker beside the king, a king on or beside the throne, and a piece have a
+    weight of 1 each. The options ``beside``, ``throne`` and ``piece`` change these weights. All wins are worth the
+    same, so the player may postpone a win. Of equally good moves, the first in the engine's order is played. A repeated
+    position is valued according to the rules. Under Berkeley's rules, the side that repeated it loses. If a limit ends
+    the search early, the player plays the best of the moves that were searched completely.
     """
 
     name = "minimax3"

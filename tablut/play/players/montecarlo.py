@@ -1,6 +1,6 @@
-"""Monte Carlo players of the McGill player paper, sections IV and V.
+"""Monte Carlo players from the McGill player paper, sections IV and V.
 
-They are implemented as a single player with four sets of defaults. The playouts are compiled.
+They are implemented as one player with four sets of defaults. The playouts are compiled.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ from tablut.variants import Variant
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
 
 
-# A playout is a fixed number of plies from the root. As long as its states are stored, UCT chooses the next move, and
-# prefers moves to states that it has never seen. The first new state is stored, and all moves after it are random. The
-# result is added to every stored state on the path, from the point of view of the side that moved into the state. A
-# playout that ends undecided counts as a visit, but neither as a win nor as a loss.
+# A playout consists of a fixed number of plies from the root. As long as its states are stored, UCT chooses the next
+# move, and prefers moves to states that it has never seen. The first new state is stored, and all moves after it are
+# random. The result is added to every stored state on the path, from the point of view of the side that moved into the
+# state. A playout that ends undecided counts as a visit, but neither as a win nor as a loss.
 #
 # There is no tree of nodes. States are stored in a hash table and found by their Zobrist keys, as in section VII of the
 # paper. So transpositions share their statistics, and the statistics can be kept for the next move. When seven eighths
@@ -52,13 +52,13 @@ ROOT_MOVES: Final = 0
 DEPTH: Final = 1
 """Length of a playout in plies."""
 FROM_LEAF: Final = 2
-"""Start of this length: 1 if it is counted from the first new state, 0 if it is counted from the root."""
+"""1 if the length of a playout is counted from the first new state, 0 if it is counted from the root."""
 LOSSES_COUNT: Final = 3
-"""Objective: 1 for (wins − losses)/total, 0 for wins/total."""
+"""Objective to maximise: 1 for (wins − losses)/total, 0 for wins/total."""
 NEXT_STATES: Final = 4
-"""Logarithm in UCT: 1 for the visits of all next states (figure 8), 0 for the visits of the state itself."""
+"""Visits in the logarithm of UCT: 1 to count all next states (figure 8), 0 to count the state itself."""
 DEFINITIONS: Final = 5
-"""`NONE`, `AWARE` or `BLIND`."""
+"""Additional ends of playouts: `NONE`, `AWARE` or `BLIND`."""
 LIMIT_PLY: Final = 6
 """Number of plies from the root at which the game is drawn."""
 PLAYOUTS: Final = 7
@@ -69,35 +69,39 @@ DEEPEST: Final = 9
 COUNTERS: Final = 10
 
 NONE: Final = 0
-"""Playouts end only by the rules."""
+"""Value of `DEFINITIONS` with which playouts end only under the rules of the game."""
 AWARE: Final = 1
-"""Playouts also end if white is to move and has a victory path, or if black is to move and can capture the king."""
+"""Value with which playouts also end if the side to move has a victory path (white) or can capture the king (black)."""
 BLIND: Final = 2
-"""Playouts also end in either of these cases, whichever side is to move. If both apply, the king counts as captured."""
+"""Value with which playouts also end if white has a victory path or black can capture the king.
+
+It does not matter which side is to move. If both are true, the king counts as captured.
+"""
 
 MOST_DEPTH: Final = 512
 _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Memory of a Monte Carlo player. N is the size of the board, C its number of cells, and M a power of two.
+    """Memory of a Monte Carlo player. N is the size of the board, C is its number of cells, and M is a power of two.
 
     Attributes
     ----------
     root, board : ndarray of uint32, shape (2N + 4,)
-        Root position, and current position of the playout.
+        Root position, and current position of a playout.
     root_moves, moves : ndarray of int32, shape (4C,)
         Root moves to choose from, and a buffer for the moves of other states.
     places : ndarray of int64, shape (4C,)
-        Slots in the table of the states to which these moves lead.
+        Slots, in the table of states, of the states to which these moves lead.
     keys : ndarray of uint64, shape (M,)
         Zobrist keys of the stored states, or 0 in empty slots.
     visits, wins, losses : ndarray of int32, shape (M,)
-        Number of visits of each state, and of wins and losses in these visits for the side that moved into the state.
+        Numbers of visits to each state, and of the wins and losses among them. Wins and losses are counted for the side
+        that moved into the state.
     taken : ndarray of int64, shape (M,)
         Occupied slots, in the order in which they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
-        Slots of the stored states on the path of the playout.
+        Slots of the stored states on the path of a playout.
     counters : ndarray of int64, shape (COUNTERS,)
         Settings and results.
     budget : ndarray of int64
@@ -107,7 +111,7 @@ class Tree(NamedTuple):
     exploration : ndarray of float64, shape (1,)
         Exploration constant c of UCT.
     mask : int
-        M - 1.
+        The value M - 1.
     """
 
     root: NDArray[np.uint32]
@@ -232,7 +236,7 @@ def _value(tree: Tree, place: int) -> float:
 
 @inlined
 def _defined_winner(t: Tables, paths: PathTables, board: NDArray[np.uint32], definitions: int) -> int:
-    """Return the winner by the expanded definitions: 1 for white, 2 for black, 0 for an undecided state."""
+    """Return the winner according to the expanded definitions: 1 for white, 2 for black, 0 for an undecided state."""
     side = side_of(t, board)
     blind = definitions == BLIND
     winner = I64(0)
@@ -298,7 +302,7 @@ def _playout(t: Tables, paths: PathTables, tree: Tree, root_key: np.uint64) -> N
 
 @kernel
 def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> None:
-    """Run playouts until ``most`` have been counted or the budget is used up."""
+    """Run playouts until their number reaches ``most`` or the budget is used up."""
     t, p, s = flat(tables), flat(paths), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -310,7 +314,7 @@ def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> No
 
 @kernel
 def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
-    """Write the visits, wins and losses of each root move."""
+    """Write the numbers of visits, wins and losses of each root move into ``statistics``."""
     t, s = flat(tables), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -342,7 +346,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """Statistics of a move from playouts, from the point of view of the side that makes the move."""
+    """Statistics of a move, collected from playouts, from the point of view of the side that makes the move."""
 
     move: Move
     visits: int
@@ -412,7 +416,7 @@ class MonteCarloPlayer(ReproducedPlayer):
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Run playouts within the limits, and return the statistics of the given legal moves."""
+        """Run playouts within the limits and return the statistics of the given legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)
@@ -457,14 +461,14 @@ class MonteCarloPlayer(ReproducedPlayer):
 class ExpandedPlayer(MonteCarloPlayer):
     """``mcts-expanded``: `MonteCarloPlayer` with expanded definitions of win and loss (sections IV-B and V, table IV).
 
-    A simulation ends as a win for white when there is a victory path, and as a win for black when the king can be
+    A simulation ends with a win for white if there is a victory path, and with a win for black if the king can be
     captured.
 
-    According to the paper, this player as black treats the ability to kill the king as a win "before actually killing
-    the king", and loses every game to the greedy player. This happens only if the definitions ignore whose turn it is
-    and the danger to the king is checked first. With this interpretation, ``turn=blind``, the player does lose these
-    games, so it is the default here. ``turn=aware`` considers only the possibilities of the side to move.
-    ``expanded=white`` uses the definitions only when the player is white, as in table V.
+    According to the paper, when playing black, this player treats the ability to kill the king as a win "before
+    actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
+    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
+    does lose these games, so this is the default here. ``turn=aware`` considers only the possibilities of the side to
+    move. ``expanded=white`` uses the definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -484,11 +488,11 @@ class ImprovedPlayer(MonteCarloPlayer):
 
 
 class FilteredPlayer(MonteCarloPlayer):
-    """``mcts-heuristic``: improved Monte Carlo among the heuristic player's best moves (IV-B, figure 9, VII).
+    """``mcts-heuristic``: improved Monte Carlo limited to the heuristic player's best moves (IV-B, figure 9, VII).
 
     A filter keeps only the moves with the best score, from which the heuristic player would choose. With ``margin``, it
-    also keeps moves whose score is lower by at most this margin. Stored states are kept from move to move (section VII)
-    and are removed when they fill half of the memory.
+    also keeps moves whose score is lower by no more than this margin. Stored states are kept from move to move (section
+    VII) and are removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"
@@ -498,7 +502,7 @@ class FilteredPlayer(MonteCarloPlayer):
 def _centi_logits(row: MoveStatistics) -> int:
     """Return the score of a move in centi-logits.
 
-    An undecided playout counts as half a win and half a loss. One win and one loss are added.
+    An undecided playout counts as half a win and half a loss. One win and one loss are added to keep the score finite.
     """
     undecided = row.visits - row.wins - row.losses
     return round(100 * math.log((row.wins + undecided / 2 + 1) / (row.losses + undecided / 2 + 1)))

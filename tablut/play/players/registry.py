@@ -16,7 +16,7 @@ from tablut.work.files import excerpt
 
 
 class BestMoveResult(Result):
-    """Result of a command that asks a player for a move."""
+    """Result of a command that lets a player choose a move."""
 
     variant: str
     position: str
@@ -32,7 +32,7 @@ class BestMoveResult(Result):
 
 
 def bare_choice(move: Move) -> Choice:
-    """Return a choice that consists of a move only, without a score or statistics."""
+    """Return a choice that contains only a move, without a score or statistics."""
     return Choice(move, score=None, mate=None, depth=0, nodes=0, pv=(move,))
 
 
@@ -48,7 +48,7 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
 
 
 class Player(Protocol):
-    """Protocol of a player of one variant.
+    """Protocol that every player implements. A player plays one variant.
 
     A player may keep results of its search from move to move. It need not be notified of a new game, because the
     board passed to `choose` contains the whole history.
@@ -62,7 +62,7 @@ class Player(Protocol):
         board : Board
             Board with the history of the game. It is not changed.
         limits : SearchLimits
-            Limits, at least one of which is set. The move is returned within ``limits.movetime`` seconds.
+            Limits, of which at least one is set. The move is returned within ``limits.movetime`` seconds.
 
         Raises
         ------
@@ -75,7 +75,7 @@ class Player(Protocol):
 
 
 SHIPPED_TABLE_MIB: Final = 32
-"""Memory in MiB for the tables that ship with the packages. All tiers of up to four men fit, and load in 35 ms."""
+"""Memory in MiB for the tables shipped with the packages. All tiers of up to four men fit into it."""
 
 
 class PlayerOptions(NamedTuple):
@@ -88,15 +88,14 @@ class PlayerOptions(NamedTuple):
     hash_mib : int
         Memory in MiB for the transposition table, or for the states of a Monte Carlo player.
     tablebase : str or None
-        Tablebase store to probe. By default, the tables that ship with the installed packages.
+        Tablebase store to probe. By default, the tables shipped with the installed packages.
     table_mib : int
-        Memory in MiB for tables that are probed in the search tree. Tables that do not fit are probed only at the
-        root. Of the tables that ship, at most `SHIPPED_TABLE_MIB` are loaded. This is enough for every tier of up to
-        four men.
+        Memory in MiB for the tables probed in the search tree. Tables that do not fit are probed only at the root. For
+        shipped tables, at most `SHIPPED_TABLE_MIB` MiB are used, which is enough for every tier of up to four men.
     settings : tuple of (str, str)
         Names and values of settings specific to the player. A player rejects a name that it does not declare.
     threads : int
-        Number of search threads, for a player that supports several.
+        Number of search threads, if the player supports several.
     """
 
     seed: int = 0
@@ -143,7 +142,7 @@ def once(what: str, names: Iterable[str]) -> None:
 
 
 def number(kind: Callable[[str], int | float], text: str) -> int | float:
-    """Parse a number in plain ASCII digits. Python would also accept ``1_000`` and the digits of other scripts."""
+    """Parse a number written in ASCII digits. Python would also accept ``1_000`` and the digits of other scripts."""
     if "_" in text or not text.isascii():
         raise ValueError(text)
     return kind(text)
@@ -159,7 +158,7 @@ class Setting(NamedTuple):
     choices : tuple of str
         Allowed values of a text setting. The tuple is empty for a number.
     least, most : float
-        Range of a number, both ends included.
+        Range of a number, including both ends.
     """
 
     default: str | int | float
@@ -180,7 +179,7 @@ class Setting(NamedTuple):
         Returns
         -------
         str, int or float
-            Value, of the type of the default.
+            Value, of the same type as the default.
 
         Raises
         ------
@@ -283,11 +282,11 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-# -- registry of players; the module of a player is loaded when it is first used -----------
+# -- registry of players, which loads a player's module when the player is first used ------
 
 
 class PlayerSpec(NamedTuple):
-    """Entry of the registry: the location of a player's class, a description, and the limits that can end its moves."""
+    """Entry of the registry: the location of a player's class, a description, and the limits that end its search."""
 
     target: str
     help: str
@@ -304,17 +303,21 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
         f"{_HERE}.simple:AlphaBetaPlayer", "the compiled alpha-beta search", threaded=True, ended_by=_SEARCH
     ),
     "random": PlayerSpec(f"{_HERE}.simple:RandomPlayer", "any legal move, all equally likely"),
-    "greedy": PlayerSpec(f"{_HERE}.simple:GreedyPlayer", "a capture, else a king move towards a corner, else any move"),
-    "heuristic": PlayerSpec(f"{_HERE}.simple:HeuristicPlayer", "one of the best moves by a scoring scheme"),
-    "mcts": PlayerSpec(f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo with UCT", ended_by=_PLAYOUTS),
+    "greedy": PlayerSpec(
+        f"{_HERE}.simple:GreedyPlayer", "a capture if possible, else a king move towards a corner, else any move"
+    ),
+    "heuristic": PlayerSpec(f"{_HERE}.simple:HeuristicPlayer", "one of the best moves according to a scoring scheme"),
+    "mcts": PlayerSpec(
+        f"{_HERE}.montecarlo:MonteCarloPlayer", "traditional Monte Carlo search with UCT", ended_by=_PLAYOUTS
+    ),
     "mcts-expanded": PlayerSpec(
         f"{_HERE}.montecarlo:ExpandedPlayer",
-        "as mcts, but playouts stop at a victory path or a capturable king",
+        "like mcts, but playouts stop at a victory path or when the king can be captured",
         ended_by=_PLAYOUTS,
     ),
     "mcts-improved": PlayerSpec(
         f"{_HERE}.montecarlo:ImprovedPlayer",
-        "as mcts-expanded, with (wins - losses)/total and another UCT",
+        "like mcts-expanded, but with (wins - losses)/total and another form of UCT",
         ended_by=_PLAYOUTS,
     ),
     "mcts-heuristic": PlayerSpec(
@@ -324,12 +327,14 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     ),
     "payoff": PlayerSpec(
         f"{_HERE}.minimax:PayoffPlayer",
-        "minimax with iterative deepening, by pieces and distance to a corner",
+        "minimax with iterative deepening, which values pieces and distance to a corner",
         ended_by=_SEARCH,
     ),
-    "minimax3": PlayerSpec(f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3 by king and pieces", ended_by=_SEARCH),
+    "minimax3": PlayerSpec(
+        f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, which values king and pieces", ended_by=_SEARCH
+    ),
 }
-"""Players that ship with the package, by name."""
+"""Players shipped with the package, by name."""
 
 
 def player_names() -> tuple[str, ...]:
@@ -349,7 +354,7 @@ def player_names() -> tuple[str, ...]:
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Check that at least one of the limits can end a move of the player, and return the limits."""
+    """Check that at least one of the limits can end the player's search, and return the limits."""
     return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 
@@ -373,7 +378,7 @@ def make_player(name: str, variant: VariantLike, options: PlayerOptions | None =
     Raises
     ------
     InputError
-        If there is no player of that name, or an option is unknown or out of range.
+        If there is no player with that name, or an option is unknown or out of range.
 
     Examples
     --------
@@ -409,9 +414,9 @@ _MOMENT: Final = 0.02
 
 
 def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
-    """Return a new player whose first move takes no longer than later ones.
+    """Return a new player whose first move takes no longer than later moves.
 
-    A second, small player first chooses a move, so that all kernels are compiled or loaded.
+    Before it is created, a second, small player chooses a move, so that all kernels are compiled or loaded.
     """
     board = Board(variant)
     if board.outcome() is None:

@@ -1,6 +1,6 @@
-"""Simple players that look one or two plies ahead, `alphabeta`, and the scoring scheme of the McGill player paper.
+"""Simple players that look one or two plies ahead, the player `alphabeta`, and the McGill paper's scoring scheme.
 
-The scoring scheme (section III-B of the paper) gives points for a move:
+The scoring scheme (section III-B of the McGill player paper) gives points for a move:
 
 | white | | black | |
 |---|---|---|---|
@@ -10,15 +10,15 @@ The scoring scheme (section III-B of the paper) gives points for a move:
 | the king has an open victory path | +5 | it has none | +1000 |
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
-The paper leaves some points open. They are settled as follows: a piece that several moves can capture counts once;
-the king does not count among these pieces; a path is open if white could take it if it were white's turn; central
-squares are the castle and the squares beside it (section I-A). A white move that wins the game counts as an open path,
-and a black move that wins the game as a capture of the king. A move by which the moving side loses counts as one that
-allows the capture or the path.
+The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king does not count
+among these pieces. A path is open if white could take it if it were white's turn. The central squares are the castle
+and the squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that
+wins the game counts as a capture of the king. A move that loses the game for its own side counts as a move that allows
+the capture or the path.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". So
 `Scheme.first` is added to the score of a white move after which the king stands on a victory path, and
-twice `Scheme.first` to the score of a move that wins immediately. With `Scheme.first` = 0, only the table decides.
+twice `Scheme.first` to the score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ from tablut.rules.outcome import KING_CAPTURED, UNDECIDED
 from tablut.variants import Variant
 
 FIRST: Final = 10_000
-"""Number larger than any sum of the scores in the table."""
+"""Number that is larger than any sum of the scores in the table."""
 
 _AT_RISK: Final = -5
 _CAPTURED: Final = 10
@@ -79,20 +79,20 @@ _KING_CAPTURED: Final = 1000
 
 
 class Scheme(NamedTuple):
-    """Data for scoring moves, in addition to the engine's tables; C is the number of cells.
+    """Data for scoring moves, in addition to the engine's tables. C is the number of cells.
 
     Attributes
     ----------
     paths : PathTables
         Tables for victory paths.
     first : int
-        Extra score for entering a victory path; 0 for the paper's table alone.
+        Extra score for entering a victory path, or 0 to use only the table of the paper.
     central : ndarray of uint8, shape (C,)
-        1 on the castle and the cells beside it, else 0.
+        1 for the castle and the cells beside it, 0 for all other cells.
     replies : ndarray of int32, shape (4C,)
         Buffer for moves.
     marks : ndarray of uint8, shape (C,)
-        Buffer for marks.
+        Buffer for marking cells.
     """
 
     paths: PathTables
@@ -174,7 +174,7 @@ def _score(t: Tables, h: Scheme, board: NDArray[np.uint32], move: int) -> int:
 def mark_captures(
     tables: Tables, board: NDArray[np.uint32], moves: NDArray[np.int32], takes: NDArray[np.bool_]
 ) -> None:
-    """Write whether each move captures a piece, including the king."""
+    """Write into ``takes`` whether each move captures a piece, including the king."""
     t, array = flat(tables), pointer(board)
     for index in range(len(moves)):
         undo, outcome = make(t, array, I64(moves[index]))
@@ -186,7 +186,7 @@ def mark_captures(
 def score_moves(
     tables: Tables, scheme: Scheme, board: NDArray[np.uint32], moves: NDArray[np.int32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the scores of moves, in O(moves²)."""
+    """Write the scores of moves into ``scores``, in O(moves²)."""
     t, h, array = flat(tables), flat(scheme), pointer(board)
     for index in range(len(moves)):
         scores[index] = _score(t, h, array, I64(moves[index]))
@@ -195,27 +195,30 @@ def score_moves(
 # -- victory paths: paths of the king to an escape that black cannot stop ------------------
 
 
-# The McGill player paper (Pilarski, *Designing an Effective Tablut Artificial Intelligence*,
-# section III-A) describes three kinds: a clear edge (figure 5), a safe edge (figure 6), and a safe edge
-# with a single opposing piece in the last line before the corner (figure 7). Here they are
-# generalised to any board. The king stands on a victory path if it has two ways to an escape, because one move can
-# close only one of them; if it has one way that no soldier can enter; or if it has one way that only a single soldier
-# can enter, on the cell beside the corner, where the king captures this soldier.
+# The McGill player paper (Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III-A) describes
+# three kinds of victory path: a clear edge (figure 5), a safe edge (figure 6), and a safe edge with a single opposing
+# piece in the last line before the corner (figure 7). Here they are generalised to any board. The king stands on a
+# victory path in three cases:
 #
-# The paper says that victory paths guarantee the win. This is not true beside a hostile corner, where a king may be
-# captured between the corner and one soldier. So a king that can be captured immediately is not considered to stand on
-# a victory path.
+# - It has two ways to an escape. One move can close only one of them.
+# - It has one way to an escape, and no soldier can enter this way.
+# - It has one way to an escape, which only a single soldier can enter, on the cell beside the corner. The king can
+#   capture this soldier there.
+#
+# According to the paper, victory paths guarantee the win. This is not true beside a hostile corner, where a king may be
+# captured between the corner and one soldier. Therefore a king that can be captured immediately does not count as
+# standing on a victory path.
 
 
 class PathTables(NamedTuple):
-    """Data for victory paths in addition to the engine's tables; C is the number of cells.
+    """Data for victory paths, in addition to the engine's tables. C is the number of cells.
 
     Attributes
     ----------
     wedge : int
-        1 if the king can capture a soldier against a corner, else 0.
+        1 if the king can capture a soldier against a corner, 0 otherwise.
     royal : ndarray of uint8, shape (C,)
-        1 on corners that only the king may enter, else 0.
+        1 for corners that only the king may enter, 0 for all other cells.
     """
 
     wedge: int
@@ -231,7 +234,7 @@ def path_tables(variant: Variant) -> PathTables:
 
 @called
 def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> bool:
-    """Return, in O(N), whether black, which is to move, can no longer keep the king from an escape."""
+    """Return whether black, which is to move, can no longer keep the king from an escape. This takes O(N)."""
     king = king_of(t, board)
     west, east, south, north = escape_ways(t, board, king)
     ways = I64(west != 0) + I64(east != 0) + I64(south != 0) + I64(north != 0)
@@ -271,9 +274,9 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
 
 @called
 def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
-    """Return a move by which the king wins immediately or enters a victory path, or NO_MOVE, in O(N²).
+    """Return a move by which the king wins immediately or enters a victory path, or NO_MOVE if there is none.
 
-    The position is treated as if white were to move.
+    The position is treated as if white were to move. This takes O(N²).
     """
     king, side = king_of(t, board), side_of(t, board)
     put_side(t, board, 0)
@@ -325,10 +328,10 @@ class GreedyPlayer(ReproducedPlayer):
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
-    The paper leaves some points open. They are settled as follows: of several captures, or several moves nearest to
-    the corner, one is chosen at random; the king counts as a piece, and capturing it is no better than capturing a
-    soldier, a weakness that section II mentions; the distance is counted along rank and file; if the king cannot come
-    nearer, the move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
+    The paper leaves some points open. Here, one of several captures, or one of several moves that come equally near to
+    the corner, is chosen at random. The king counts as a piece, and capturing it is no better than capturing a soldier.
+    Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come nearer, the
+    move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
     """
 
     name = "greedy"
@@ -338,7 +341,7 @@ class GreedyPlayer(ReproducedPlayer):
         self._engine = engine_for(variant)
 
     def _choice(self, board: Board, moves: list[Move], _limits: SearchLimits, _began: float) -> Choice:
-        """Return a move. The player looks only one ply ahead, so no limit can end its move."""
+        """Return a move. The limits are ignored, because the player looks only one ply ahead."""
         wanted = self._captures(board, moves) or self._towards_escape(board, moves) or moves
         return bare_choice(self._random.choice(wanted))
 
@@ -365,7 +368,7 @@ class GreedyPlayer(ReproducedPlayer):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III: it plays a random one of the best moves by its scoring scheme
+# The heuristic player of the McGill paper, section III, which plays a random move among those with the best score
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
@@ -401,7 +404,7 @@ class MoveScores:
 class HeuristicPlayer(ReproducedPlayer):
     """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
-    The legal moves are scored by the table of section III-B (see `tablut.play.players.simple`), and one of the moves
+    The legal moves are scored with the table of section III-B (see `tablut.play.players.simple`), and one of the moves
     with the best score is chosen at random (section VI-A).
 
     The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
@@ -416,7 +419,7 @@ class HeuristicPlayer(ReproducedPlayer):
         self._scores = MoveScores(variant, win_first=self.settings["win"] == "first")
 
     def _choice(self, board: Board, moves: list[Move], _limits: SearchLimits, _began: float) -> Choice:
-        """Return one of the moves with the best score. The player looks two plies ahead, so no limit can end it."""
+        """Return one of the moves with the best score. The limits are ignored, because only two plies are examined."""
         return bare_choice(self._random.choice(self._scores.best(board, moves)))
 
 
@@ -424,7 +427,7 @@ class HeuristicPlayer(ReproducedPlayer):
 
 
 class AlphaBetaPlayer(Searcher):
-    """Player that uses the alpha-beta search, with a transposition table that is kept from move to move."""
+    """Player that uses the alpha-beta search and keeps its transposition table from move to move."""
 
     def __init__(self, variant: Variant, options: PlayerOptions) -> None:
         read_settings("alphabeta", options, {})

@@ -1,4 +1,4 @@
-"""Compiled alpha-beta search for the best move, with the types of its limits and results.
+"""Compiled alpha-beta search for the best move, together with the types of its limits and results.
 
 Importing this package does not import numba. Numba is loaded when `Searcher` is first accessed.
 """

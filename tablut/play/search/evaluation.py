@@ -1,8 +1,8 @@
-"""Compiled static evaluation: a sum over lines plus terms that depend on the king.
+"""Compiled static evaluation, which is a sum over lines plus terms that depend on the king.
 
-The score is from white's point of view, in centi-logits: an increase of 100 multiplies white's odds of
-winning by e. The evaluation ignores immediate wins, because the search looks for them first
-(`tablut.play.search.node`). A *line* is a row or a column, and a *place* is the index of a cell on its line.
+The score is from white's point of view, in centi-logits: an increase of 100 multiplies white's odds of winning by e.
+The evaluation ignores immediate wins, because the search looks for them first (`tablut.play.search.node`). A *line* is
+a row or a column, and a *place* is the index of a cell on its line. A *wide* board is larger than 11×11.
 """
 
 from __future__ import annotations
@@ -77,19 +77,19 @@ if TYPE_CHECKING:
 """Indices of the terms in `POSITION_TERMS` and of their weights."""
 _CORNER_CONTENTS = 3 ** (CORNER * CORNER)
 _MOST_PATHS = 4
-"""Largest number of the king's ways to threaten an escape that is counted. Any further ways are ignored."""
+"""Maximum number of king moves that are counted as threats to escape. Further threats are ignored."""
 
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return the number of sides of a place (0 to 2) on which there are targets."""
+    """Return the number of directions (0 to 2) in which there are targets, as seen from a place."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
 
 @inlined
 def open_places(rules: Tables, evaluation: EvaluationTables, board: BoardArray, line: int) -> int:
-    """Return the places of a line from which a king could slide to an escape along it."""
+    """Return the places on a line from which a king could slide along the line to an escape."""
     at, occupancy = I64(evaluation.way_open_at[line]), occupied(line_of(board, line))
     if not is_wide(rules.exposed):
         return I64(evaluation.way_open[at + occupancy])
@@ -105,7 +105,7 @@ def open_places(rules: Tables, evaluation: EvaluationTables, board: BoardArray, 
 def _king_paths(
     rules: Tables, evaluation: EvaluationTables, board: BoardArray, king: int, row: int, column: int
 ) -> int:
-    """Return how many of the king's moves, given as masks, could be followed by an escape at right angles."""
+    """Return how many of the king's moves, which are given as masks, could be followed by an escape at right angles."""
     rank, file = coordinates(rules, king)
     paths = 0
     while row:
@@ -144,7 +144,7 @@ def king_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -
 
 @inlined
 def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> int:
-    """Return the number of defenders at most two ranks and two files from the king."""
+    """Return the number of defenders that are at most two ranks and two files from the king."""
     count = I64(-1)
     for near in range(max(rank - 2, 0), min(rank + 3, rules.size)):
         count += popcount(((own_pieces(line_of(board, near), 0) << 2) >> file) & 31)
@@ -153,13 +153,13 @@ def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> i
 
 @inlined
 def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardArray, rows: int) -> int:
-    """Return the scaled sum of the scores of the four corners, from white's side; see `tablut.play.search.weights`."""
+    """Return the scaled sum of the pattern scores of the four corners, from white's point of view."""
     score = I64(0)
     for corner in range(4):
         first, step = (I64(0), I64(1)) if corner < 2 else (I64(rules.size - 1), I64(-1))
         attackers, whites = I64(0), I64(0)
         for row in range(rows):
-            # The rows of a triangle have 3 (the corner itself is left out), 3, 2 and 1 cells.
+            # The rows of a triangle have 3, 3, 2 and 1 cells, because the corner itself is left out.
             width = CORNER if rows == CORNER else min(rows - row, CORNER)
             inset = 1 if row == 0 and rows != CORNER else 0
             shift = rules.size - width - inset if corner & 1 else inset
@@ -173,7 +173,7 @@ def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardAr
 
 @called
 def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
-    """Return the scaled part of the evaluation that is a sum over lines and cells, for a wide board."""
+    """Return the scaled part of a wide board's evaluation that is a sum over lines and cells."""
     size, factors = rules.size, 2 * rules.cells
     score = evaluation.line_score[factors] * moves_by_slides(rules, board, I64(1), I64(-1))
     score += evaluation.line_score[factors + 1] * moves_by_slides(rules, board, I64(0), I64(-1))
@@ -197,7 +197,7 @@ def _line_terms(rules: Tables, evaluation: EvaluationTables, board: BoardArray) 
 
 @inlined
 def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> int:
-    """Return the evaluation of an undecided position from white's side, in centi-logits."""
+    """Return the evaluation of an undecided position from white's point of view, in centi-logits."""
     lines = 2 * rules.size
     weights = evaluation.weights
     score = weights[_ATTACKERS] * count_of(rules, board, 1) + weights[_DEFENDERS] * count_of(rules, board, 0)
@@ -215,7 +215,7 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
         score += _corner_patterns(rules, evaluation, board, CORNER + 1)
     if not is_wide(board) and evaluation.has_net != 0:
         score += net_score(rules, evaluation.net, board)
-    # The tempo term counts for the side to move.
+    # The tempo term counts in favour of the side to move.
     score += weights[_TEMPO] * (1 - 2 * side_of(rules, board))
     return score >> SCALE_BITS
 
@@ -224,55 +224,59 @@ def evaluate(rules: Tables, evaluation: EvaluationTables, board: BoardArray) -> 
 def evaluate_boards(
     tables: Tables, terms: EvaluationTables, boards: NDArray[np.uint32], scores: NDArray[np.int64]
 ) -> None:
-    """Write the evaluations of an array of boards, shape (n, 2N + 4), from white's side, in centi-logits."""
+    """Write the evaluations of boards into ``scores``, from white's point of view, in centi-logits.
+
+    The array ``boards`` has the shape (n, 2N + 4).
+    """
     rules, evaluation = flat(tables), flat(terms)
     items = board_items(rules.size)
     for index in range(len(boards)):
         scores[index] = evaluate(rules, evaluation, pointer(boards[index, :items]))
 
 
-# -- tables of the evaluation: the score of every line by its content, and data for the king ---
+# -- tables of the evaluation, with the score of every line by content and data for the king ---
 
 
-# The tables are derived from the regions and slides of a variant. So every rule set has an evaluation, and it is
-# invariant under the symmetries of the board. The terms of soldiers are a sum over lines. They are stored in one
-# table, indexed by the content of a line in base 3 (see `tablut.engine.tables`). The terms of the king are computed
-# at run time (`king_terms`).
+# The tables are derived from the regions and slides of a variant. Therefore every rule set has an evaluation, which is
+# invariant under the symmetries of the board. The terms for soldiers are a sum over lines. They are stored in one
+# table, indexed by the content of a line in base 3 (see `tablut.engine.tables`). The terms for the king are computed at
+# run time (`king_terms`).
 
 
 _OPPOSITE: Final = {1: 4, 2: 8, 4: 1, 8: 2}
 
 
 class EvaluationTables(NamedTuple):
-    """Evaluation tables of a variant for the kernels. N is the board's size and C = N² the number of its cells.
+    """Evaluation tables of a variant for the kernels. N is the board's size, and C = N² is its number of cells.
 
     Attributes
     ----------
     line_score : ndarray of int16, flat
-        Blocks of ``3**N`` scores of a line, indexed by its content in base 3, from white's side, in
-        1/SCALE centi-logits. On wide boards, an array of int32 instead: the scores of an attacker by cell,
-        the scores of a white piece by cell, and the weights of the line terms.
+        Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's point of view, in
+        units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains the scores of an
+        attacker on each cell, the scores of a white piece on each cell, and the weights of the line terms.
     line_score_at : ndarray of uint32, shape (C * 2N,)
-        Start of the block to use, indexed by the king's cell and the line.
+        Start of the block to use for each cell of the king and each line.
     way_open : ndarray of uint16, flat
-        Blocks of ``2**N`` masks, indexed by the occupancy of a line: the places from which a king could slide along
-        the line to an escape. On wide boards, blocks of ``N + 1`` masks of uint32 instead: for each place of an
-        escape, the places from which a slide on an empty line reaches it; and then the places where a king may stop.
+        Blocks of ``2**N`` masks, indexed by the occupancy of a line. A mask contains the places from which a king could
+        slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead. If
+        a place is an escape, its mask contains the places from which a king on an empty line can reach it. The last
+        mask contains the places on which a king may stop, except escapes.
     way_open_at : ndarray of uint32, shape (2N,)
         Start of a line's block.
     ring : ndarray of uint8, shape (C,)
-        Distance of a cell from the edge, 0 to N // 2.
+        Distance of a cell from the edge, from 0 to N // 2.
     weights : ndarray of int64, shape (12,)
         Scaled weights of `tablut.play.search.weights.POSITION_TERMS`.
     corners : int
-        Number of rows of a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no corner
+        Number of rows in a corner's pattern (`tablut.play.search.weights.corner_rows`), or 0 if there are no corner
         scores.
     corner_ternary : ndarray of uint16, shape (1024,)
-        Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three bits a row).
+        Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three bits per row).
     corner_score : ndarray of int16, flat
         Blocks of ``3**9`` scores, indexed by the content of a corner.
     has_net : int
-        1 if there is a net, else 0.
+        1 if there is a net, 0 otherwise.
     net : ndarray of int16, flat
         Rows of the net; see `tablut.play.search.weights.net_rows`.
     """
@@ -291,7 +295,7 @@ class EvaluationTables(NamedTuple):
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
-    """Return the sets of cells to which the cell terms refer, keyed by the names of the terms without the colour."""
+    """Return the sets of cells to which the cell terms refer, keyed by the name of the term without the colour."""
     size, regions = variant.size, variant.regions
     cells = range(size * size)
 
@@ -316,10 +320,10 @@ def _ring(cell: int, size: int) -> int:
 
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the values of the line terms and the cell terms for every content of a line.
+    """Return the values of the line terms and the cell terms for every possible content of a line.
 
     The first array has one block for each kind of line, with one row for each content and one column for each term.
-    The second array contains the number of the block for each line.
+    The second array contains the number of the block to use for each line.
     """
     size = variant.size
     cells = [[rank * size + file for file in range(size)] for rank in range(size)]
@@ -349,7 +353,7 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
 
 
 def _anonymous(terrain: str) -> str:
-    """Return the letters of a line with its camps renamed in the order in which they occur."""
+    """Return the letters of a line, with its camps renamed in the order in which they occur."""
     camps = dict.fromkeys(letter for letter in terrain if letter in CAMP_LETTERS)
     names = dict(zip(camps, CAMP_LETTERS, strict=False))
     return "".join(names.get(letter, letter) for letter in terrain.replace("+", "."))
@@ -368,7 +372,7 @@ def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) ->
 def _soldier_moves(
     variant: Variant, terrain: str, digits: NDArray[np.int64], occupancy: NDArray[np.int64]
 ) -> list[NDArray[np.int64]]:
-    """Return the numbers of moves of attackers and of white pieces along a line, treating the king as a defender."""
+    """Return the numbers of moves of attackers and of white pieces along a line. The king counts as a defender."""
     found = []
     for digit, masks in (
         (1, slide_masks(variant, terrain, "attacker")),
@@ -390,9 +394,9 @@ def _open_cells(
 
 
 def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
-    """Return the number of ends of a line from which the first piece is an attacker, or is a white piece.
+    """Return how many ends of a line have an attacker as the nearest piece, and how many have a white piece.
 
-    Both numbers are 0 on lines without white pieces.
+    Both numbers are 0 for lines without white pieces.
     """
     seen = [line[np.argmax(line > 0, axis=0), np.arange(line.shape[1])] for line in (digits, digits[::-1])]
     white = (digits == 2).any(axis=0)
@@ -400,7 +404,7 @@ def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _standing(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> int:
-    """Return the places of a line on which the king may stop, except escapes."""
+    """Return the places of a line on which the king may stop, not counting escapes."""
     letters = ".+T" if variant.rules.castle.stop == "king" else ".+"
     return sum(1 << place for place, escape in enumerate(escapes) if not escape and terrain[place] in letters)
 
@@ -463,13 +467,13 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the content in base 3 of a corner for each mask of its attackers, with three bits a row."""
+    """Return the content in base 3 of a corner for each mask of its attackers, with three bits per row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 
 
 def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
-    """Return the values of the corner terms for each corner and each possible content of it."""
+    """Return the values of the corner terms for each corner and each possible content of its cells."""
     size, last = variant.size, variant.size - 1
     features = np.zeros((4, _CORNER_CONTENTS, len(CORNER_TERMS)), dtype=np.int64)
     black = np.arange(_CORNER_CONTENTS)[:, None] // 3 ** np.arange(CORNER * CORNER) % 3 == 1
@@ -484,7 +488,7 @@ def _corner_features(variant: Variant, rows: int) -> NDArray[np.int64]:
 
 
 def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
-    """Return `EvaluationTables.line_score` of a wide board."""
+    """Return `EvaluationTables.line_score` for a wide board."""
     scores = np.zeros((2, variant.size**2), dtype=np.int64)
     for term, (digit, here) in zip(CELL_TERMS, _counted(cell_attributes(variant), range(variant.size**2)), strict=True):
         # Each cell is on two lines, so its weight was halved (`scaled_weights`).
@@ -495,11 +499,12 @@ def _by_cell(variant: Variant, scaled: Mapping[str, int]) -> NDArray[Any]:
 def _with_patterns(
     scores: NDArray[np.int64], block_of: NDArray[np.int64], patterns: Patterns | None, cells: int
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
-    """Add patterns to the scores of lines.
+    """Add the scores of patterns to the scores of lines.
 
-    ``scores`` contains the scores of the terms by block, and ``block_of`` the block of each line. The function returns
-    two arrays. The first contains the combined scores, with one block for each pair of term block and pattern table
-    that occurs. The second contains the number of the block to use for each cell of the king and each line.
+    ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
+    returns two arrays. The first array contains the combined scores, with one block for each pair of a term block and a
+    pattern table that occurs. The second array contains the number of the block to use for each cell of the king and
+    each line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
@@ -507,12 +512,12 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    # 32 bits are enough, and save memory. The caller rejects scores as large as the limit anyway.
+    # Integers of 32 bits suffice and save memory. The caller rejects scores as large as the limit anyway.
     small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 
 
 @lru_cache(maxsize=16)
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
-    """Return the tuned evaluation tables of a variant. Equal variants get the same object."""
+    """Return the tuned evaluation tables of a variant. For equal variants, return the same object."""
     return evaluation_tables(variant)

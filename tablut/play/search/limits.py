@@ -1,6 +1,6 @@
 """Limits, results and scores of a search.
 
-Players and the search share these types. This module does not import numba.
+The players and the search share these types. This module does not import numba.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class SearchLimits(NamedTuple):
     depth : int or None
         Depth of the last iteration, in plies.
     playouts : int or None
-        Number of games played out, for players that use playouts. A search with only this limit is repeatable, too.
+        Number of games played out, for players that use playouts. A search with only this limit is also repeatable.
     """
 
     movetime: float | None = None
@@ -52,7 +52,7 @@ class SearchLimits(NamedTuple):
         Parameters
         ----------
         *kinds : {'movetime', 'nodes', 'depth', 'playouts'}
-            Limits that the caller observes. At least one of them must be set. By default, these are all four limits.
+            Limits that the caller takes into account, by default all four. At least one of them must be set.
 
         Returns
         -------
@@ -62,7 +62,7 @@ class SearchLimits(NamedTuple):
         Raises
         ------
         InputError
-            If no limit of these kinds is set, or a limit is out of range.
+            If none of these limits is set, or a limit is out of range.
 
         Examples
         --------
@@ -99,12 +99,12 @@ class Choice(NamedTuple):
     Attributes
     ----------
     move : Move
-        A legal move.
+        Chosen legal move.
     score : int or None
         Score for the side to move (see `tablut.play.search.limits`), or None if the player reports no score.
     mate : int or None
-        Number of plies to the proven end: positive if the side to move wins, negative if it loses, None if no end is
-        proven.
+        Number of plies to the proven end of the game, or None if no end is proven. The number is positive if the side
+        to move wins and negative if it loses.
     depth : int
         Depth in plies of the last completed iteration, or 0 if there was no search.
     nodes : int
@@ -139,7 +139,9 @@ class Choice(NamedTuple):
 def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
     """Return the legal moves of a board in the engine's order. Raise InputError if there are none."""
     if not board.variant.same_game(variant):
-        raise InputError(f"is of {board.variant.name}, not of {variant.name}", subject=f"position '{board.position}'")
+        raise InputError(
+            f"belongs to {board.variant.name}, not to {variant.name}", subject=f"position '{board.position}'"
+        )
     moves = list(board.legal_moves)
     if board.outcome() is not None or not moves:
         raise InputError("has no move to choose, because the game is over", subject=f"position '{board.position}'")
@@ -149,26 +151,27 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
 # -- scores: plain integers, shared by the compiled search and its users -------------------
 
 
-# A score is for the side to move. If its absolute value is below `PROVEN`, it is an estimate in centi-logits: an
-# increase of 100 multiplies the odds of winning by e. From `PROVEN` on it is exact and counts plies:
-# ``MATE - n`` is a proven win in n plies, and ``n - MATE`` is a proven loss in n plies.
+# A score is given for the side to move. Up to `EVALUATION_LIMIT` in absolute value, it is an estimate in centi-logits,
+# and an increase of 100 multiplies the odds of winning by e. From `PROVEN` on, it is exact and counts plies:
+# ``MATE - n`` is a proven win in n plies, and ``n - MATE`` is a proven loss in n plies. The scores in between are
+# unproven results of tablebases and repetitions; see `TABLEBASE` and `REPETITION`.
 
 
 MATE: Final = 30000
 PROVEN: Final = 29000
-"""Least absolute value of a proven score."""
+"""Smallest absolute value of a proven score."""
 TABLEBASE: Final = 25000
-"""Base score of a tablebase win that is not certain, because an earlier position of the game may recur on the way.
+"""Base score of a tablebase win that is uncertain, because an earlier position of the game may recur before the win.
 
 A win in n plies has the score ``TABLEBASE - n``.
 """
 RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4}
-"""Code of each result of the repetition rule. The search applies the rule from a position's second occurrence on."""
+"""Code of each result of the repetition rule. The search applies the rule when a position occurs a second time."""
 REPETITION: Final = 20000
 """Base score of a repetition that decides the game.
 
-A repetition after n plies scores ``REPETITION - n`` for the winner. The score is not proven, because it depends on the
-path.
+The score of a repetition after n plies is ``REPETITION - n`` for the winner. It is not proven, because it depends on
+the path.
 """
 EVALUATION_LIMIT: Final = 15000
 """Largest absolute value of an estimate."""
@@ -202,12 +205,12 @@ def mate_in(score: int) -> int | None:
 
 
 def chance_of(score: int) -> float:
-    """Return the expected points for a score in centi-logits, between 0 and 1."""
+    """Return the expected points, between 0 and 1, for a score in centi-logits."""
     return 1 / (1 + math.exp(-max(-3000, min(3000, score)) / 100))
 
 
 def said_score(score: int | None, mate: int | None) -> str:
-    """Return a score as readable text, for example ``wins in 3 plies``, or an empty text if score and mate are None."""
+    """Return a score as text, for example ``wins in 3 plies``, or an empty string if score and mate are None."""
     if score is None and mate is None:
         return ""
     verb = "wins" if (mate or score or 0) > 0 else "loses"

@@ -1,7 +1,7 @@
-"""Entry to a node: decisions that need no search of its moves, and the bookkeeping of each ply.
+"""Decisions about a node that can be made without searching its moves, and bookkeeping for each ply.
 
-The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win
-immediately. All of them are exact, so both quiescence and the full search can rely on them.
+The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All of them
+are exact, so both quiescence search and the full search can rely on them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,22 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 _LOOK_EVERY = 1000
-"""Number of nodes between two readings of the clock. They take about 0.25 ms."""
+"""Number of nodes (about 0.25 ms) between two readings of the clock."""
 ASSURED = 8000
-"""Number of nodes (about 2 ms) that are searched even if long waits are expected, unless the deadline itself passes."""
+"""Number of nodes (about 2 ms) that are searched, even if long waits are expected, unless the deadline has passed."""
 FIRST_LOOK = 2000
-"""Number of nodes (about 0.5 ms) before the clock is first read, so that a search that starts late finds a move."""
+"""Number of nodes (about 0.5 ms) before the clock is first read, so that a late search also finds a move."""
 WAITS = 2
-"""Number of waits before the result is delivered: one until the thread runs, and one for the interpreter's lock."""
+"""Number of waits before the result is delivered: one until the thread runs, one for the interpreter's lock."""
 
 
 @called
 def _look_at_clock(state: SearchState) -> None:
-    """Read the clock, and end the search if its time is up.
+    """Read the clock, and end the search if its deadline has been reached.
 
-    The search reserves time for waits. For each of the `WAITS` still to come, it reserves the length of the longest
-    wait so far. It always searches a little, even if it is late, because moves played without any search lose games.
+    The search reserves time for the `WAITS` waits that are still to come. For each of them, it reserves the length of
+    the longest wait so far. Even a late search examines a few nodes, because moves played without any search lose
+    games.
     """
     counters = state.counters
     counters.next_reading = counters.nodes + _LOOK_EVERY
@@ -56,7 +57,7 @@ def _look_at_clock(state: SearchState) -> None:
 
 @inlined
 def out_of_limits(state: SearchState) -> bool:
-    """Return whether a limit or the stop flag ends the search, and record this in the counters."""
+    """Return whether a limit or the stop flag ends the search. If so, record this in the counters."""
     counters = state.counters
     if counters.stopped != 0:
         return True
@@ -79,8 +80,8 @@ def estimate(rules: Tables, state: SearchState) -> int:
 def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple[bool, int, bool, int, int]:
     """Find the value of a position below the root if the rules, the history, an immediate win or a table decides it.
 
-    Return whether the value is decided, the value, whether the opponent threatens to win immediately, and the masks of
-    the king's escapes in its row and column.
+    Return whether the value is decided, the value, whether the opponent threatens to win immediately, and masks of the
+    escapes that the king can reach in its row and in its column.
     """
     board = state.board
     side = side_of(rules, board)
@@ -92,8 +93,8 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # If the rules allow recurrence and only the search discourages it (`draw` is not 0), an immediate win still counts,
-    # because a side that missed the win earlier can make it now. After a root move the position is searched normally,
-    # see `most_after`.
+    # because a side that missed the win earlier can make it now. After a root move, the position is searched normally
+    # (see `most_after`).
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
     if ply >= state.counters.limit_ply:
@@ -115,7 +116,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables ignore the history, which no longer matters after a capture.
+    # Tables ignore the history of the game. After a capture, it no longer matters.
     if state.reversible[ply] == 0:
         soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
         if soldiers <= state.counters.tablebase_soldiers:
@@ -127,11 +128,11 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound for the value of a move: `INFINITE`, or the score of a recurrence.
+    """Return an upper bound on the value of a move, which is `INFINITE` or the score of a recurrence.
 
     The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
-    repetition rule. The position is still searched like any other, because the opponent may choose a better move than
-    the last time.
+    repetition rule. The position is still searched like any other, because the opponent may choose a better move this
+    time.
     """
     repeats = ply == 0 and state.counters.recurrence != 0 and recurs(state, child, I64(1))
     return state.counters.recurrence if repeats else I64(INFINITE)
@@ -151,16 +152,16 @@ def parries(
 
     If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
     recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies, or
-    in at most two plies if the rules end the game when a ply leaves either side without a move. In all other positions,
-    every legal move is written.
+    sooner if the rules end the game when a ply leaves either side without a move. In all other positions, every legal
+    move is written.
     """
     board = state.board
     count = generate(rules, board, moves)
     side, king = side_of(rules, board), king_of(rules, board)
     if side == 0 or (row | column) == 0 or ply + 1 >= state.counters.limit_ply:
         return count, I64(0)
-    # If a side without a move loses immediately, the king must have a move after its escape. It can move back if it did
-    # not come from the castle.
+    # If a side without a move loses immediately, the king must have a move after its escape. It can move back unless it
+    # came from the castle.
     if rules.either_after_ply != 0 and (king == rules.castle or (state.counters.flags & SELECTIVE) == 0):
         return count, I64(0)
     king_rank, king_file = coordinates(rules, king)
@@ -203,7 +204,7 @@ def leave(state: SearchState, child: np.uint64) -> None:
 def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
     """Set the principal variation of a ply to a move, followed by the principal variation of the next ply.
 
-    At the root, also record the move as the best move, with its value.
+    At the root, also record the move and its value as the best move so far.
     """
     if ply == 0:
         state.counters.root_move, state.counters.root_score = move, value
@@ -218,30 +219,30 @@ def extend_line(state: SearchState, ply: int, move: int, value: int) -> None:
 # -- a node of the full search: entry, early cut-offs and storage --------------------------
 
 
-# Rules, history and tables are checked first (`open_node`). A node may be cut off early by its estimate or by a
-# null move (`trusts_estimate`, `may_pass`). At the end its value is stored (`store_node`). Its moves are ordered in
-# `tablut.play.search.ordering`; the recursion is in `tablut.play.search.tree`.
+# First, rules, history and tables are checked (`open_node`). Then a node may be cut off early by its estimate or by a
+# null move (`trusts_estimate`, `may_pass`). At the end, its value is stored (`store_node`). The moves are ordered in
+# `tablut.play.search.ordering`, and the recursion is in `tablut.play.search.tree`.
 #
-# Cut-offs by an estimate are not used at the root, nor if the side to move is threatened with an immediate loss. See
-# the rules on proofs in `tablut.play.search.tree`.
+# Early cut-offs are not used at the root or if the side to move is threatened with an immediate loss. See the rules for
+# proofs in `tablut.play.search.tree`.
 
 
 INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
 _NULL_MARGIN = 80
-"""Centi-logits by which the estimate must exceed beta for each extra ply of null-move reduction (at most three)."""
+"""Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
-"""Error of an estimate, in centi-logits per ply of depth, for which futility pruning allows."""
+"""Error of an estimate, in centi-logits per ply of depth, that futility pruning allows for."""
 _TRUST_DEPTH = 5
 _TRUST_MARGIN = 60
-"""Error, in centi-logits per ply of depth, that is assumed when only an estimate cuts off a node."""
+"""Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves at which white, with at most `_FEW_SOLDIERS` soldiers, may be in zugzwang.
+"""Largest number of king moves with which white may be in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers.
 
-A node with possible zugzwang is not cut off by its estimate or by a null move.
+If zugzwang is possible, a node is not cut off by its estimate or by a null move.
 """
 
 
@@ -267,7 +268,7 @@ class SearchNode(NamedTuple):
 
 @inlined
 def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
-    """Return the value of a move that ended the game, for the side that moved, and clear the line after the move."""
+    """Return the value, for the side that moved, of a move that ended the game. Clear the line after this move."""
     state.line_length[ply + 1] = 0
     return I64(MATE - ply - 1) if winner_of(outcome) == side else I64(ply + 1 - MATE)
 
@@ -276,9 +277,9 @@ def value_of_end(state: SearchState, outcome: int, side: int, ply: int) -> int:
 def _settle_node(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, alpha: int, beta: int
 ) -> tuple[bool, int, bool, int, int]:
-    """Return the results of `settle`, and also treat nodes at the maximum ply or with an empty window as decided.
+    """Return the results of `settle`, but treat nodes at the maximum ply or with an empty window as decided.
 
-    The root is never decided.
+    The root is never treated as decided.
     """
     if ply == 0:
         return False, I64(0), False, I64(0), I64(0)
@@ -306,7 +307,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, SearchNode]:
-    """Enter a node. Return whether it is settled before any move is tried, its value in that case, and its data."""
+    """Enter a node. Return whether it is settled before any move is tried, its value if it is settled, and its data."""
     state.line_length[ply] = 0
     selective = (state.counters.flags & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
@@ -347,7 +348,7 @@ def _recall(
 ) -> tuple[bool, int, int, int]:
     """Look up a node in the table.
 
-    Return whether its entry cuts off the node, the value, the stored move and the estimate. The move is 0 if no move is
+    Return whether its entry cuts off the node, the value, the stored move and the estimate. The move is 0 if none is
     stored.
     """
     flags = state.counters.flags
@@ -369,7 +370,7 @@ def _recall(
 def _value_in_table(
     state: SearchState, data: np.uint64, depth: int, ply: int, selective: bool
 ) -> tuple[bool, int, int]:
-    """Return whether a stored score may be used at a ply, the score relative to the root, and its bound."""
+    """Return whether a stored score may be used at a ply, the score relative to the root, and the type of its bound."""
     score, bound = transposition.score_of(data), transposition.bound_of(data)
     usable = transposition.depth_of(data) >= depth if selective else transposition.depth_of(data) == depth
     if abs(score) >= PROVEN:

@@ -1,4 +1,4 @@
-"""Move ordering: captures, then killer moves (which refuted a sibling node), then quiet moves by history score."""
+"""Move ordering: captures, killer moves (which refuted a sibling node), and quiet moves sorted by history score."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ _REMEMBERED = 1 << 25
 _CAPTURE = 1 << 24
 _KILLER = 1 << 23
 _HISTORY_LIMIT = 1 << 14
-"""Bound for the absolute value of a move's history score. The nearer the score is to the bound, the less it changes."""
+"""Bound on the absolute value of a history score. The closer a score is to the bound, the less it changes."""
 
 
 @inlined
 def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
-    Return 0 if there is no such place. ``threats`` has 4N masks, of which the first 2N are the result. Each cell is
-    marked in the masks of both its row and its column, regardless of the line along which the capture happens.
+    Return 0 if there is no such place. ``threats`` has 4N masks, and the first 2N are the result. Each cell is marked
+    in the masks of both its row and its column, regardless of the line along which the capture happens.
     """
     lines = 2 * rules.size
     scratch = advance(threats, I64(lines))
@@ -63,7 +63,7 @@ def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
         while places:
             place = trailing_zeros(places)
             places &= places - 1
-            # For a soldier on the edge, a mask has a bit beyond the edge. No piece can arrive there.
+            # For a soldier on the edge, a mask also has a bit beyond the edge, where no piece can arrive.
             if place < rules.size:
                 threats[across + place] |= np.uint32(1 << own)
     return every
@@ -77,7 +77,7 @@ def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool
 
 @inlined
 def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves of the side to move that may capture, and return their number."""
+    """Write the moves with which the side to move may capture, and return their number."""
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
     count = 0
@@ -104,7 +104,7 @@ def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32
 
 @inlined
 def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
-    """Write the moves of the king, and return their number."""
+    """Write the king's moves and return their number."""
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)
     row, column = king_slides(rules, board, king)
@@ -122,7 +122,7 @@ def king_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> in
 
 @inlined
 def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
-    """Remove a move from an unordered list of moves if it is present, and return the new length."""
+    """Remove a move from an unordered list of moves, if it is present, and return the new length."""
     for index in range(count):
         if I64(moves[index]) == unwanted:
             moves[index] = moves[count - 1]
@@ -134,7 +134,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the killer moves of a node that are legal and cannot capture, and return their number."""
+    """Write the legal killer moves of a node that cannot capture, and return their number."""
     count = 0
     for number in range(2):
         move = I64(state.killers[2 * node.ply + number])
@@ -155,7 +155,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves that earlier stages have tried from the moves of a node, and return the new length."""
+    """Remove the moves of a node that earlier stages have already tried, and return the new number of moves."""
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
@@ -195,7 +195,7 @@ def rank_moves(
 
 @inlined
 def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: int, moves: NDArray[np.int32]) -> None:
-    """Write the history score of each move as its rank, to order the moves of one stage."""
+    """Write the history score of each move as its rank, which orders the moves of one stage."""
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     for index in range(count):
         ranks[index] = state.history[node.side * HISTORY + I64(moves[index])]
@@ -203,7 +203,10 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best move from ``index`` on to this index, and return it. Among moves of equal rank, take the first."""
+    """Swap the best of the remaining moves to position ``index``, and return it.
+
+    The remaining moves begin at ``index``. If several have the same rank, the first is taken.
+    """
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
         if I64(ranks[other]) > highest:
@@ -222,18 +225,18 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
     state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
 
 
-# -- the moves of a node in stages, with pruning and reduction of late moves ---------------
+# -- stages in which the moves of a node are generated, with pruning and reduction of late moves
 
 
-# A stage is generated only when the previous one is used up (`next_moves`), because most nodes are cut off early. If a
-# side is about to lose, no move is pruned or reduced. At the root, no move is pruned.
+# A stage is generated only when the previous stage is used up (`next_moves`), because most nodes are cut off early. If
+# a side is about to lose, no move is pruned or reduced. At the root, no move is pruned.
 
 
 _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
 """Stages of the moves of a node, in the order in which they are generated."""
 
 _HISTORY_PLY = 6000
-"""History score that changes the reduction of a move by one ply; see `reward`."""
+"""Difference in history score that changes the reduction of a move by one ply. See `reward`."""
 
 
 @inlined
@@ -246,7 +249,7 @@ def first_stage(node: SearchNode) -> int:
 
 @inlined
 def _threats_at(rules: Tables, state: SearchState, node: SearchNode) -> NDArray[np.uint32]:
-    """Return the node's array of masks, which mark the target places at which a move may capture."""
+    """Return the node's array of masks, which mark the places on which a move may capture."""
     return advance(state.threats, I64(node.ply * 4 * rules.size))
 
 
@@ -264,7 +267,7 @@ def next_moves(
     """Write the moves of a stage.
 
     Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
-    the best value so far, which takes the omitted moves into account.
+    the best value so far. This value takes the omitted moves into account.
     """
     board, moves, threats = state.board, moves_at(rules, state, node.ply), _threats_at(rules, state, node)
     count, omitted = I64(0), I64(0)
@@ -301,12 +304,12 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best move from ``index`` on to this index, and return it.
+    """Swap the best of the remaining moves, which begin at ``index``, to this position, and return it.
 
-    ``stage`` is the stage that follows the stage of these moves.
+    ``stage`` is the stage after the one to which these moves belong.
     """
     moves = moves_at(rules, state, node.ply)
-    # In the stages of the table move and of the killers, moves have no ranks.
+    # The moves in the stages of the table move and of the killer moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(state.ranks, I64(node.ply * 4 * rules.cells)), index, count)
     return I64(moves[index])
@@ -342,7 +345,7 @@ def is_hopeless(node: SearchNode, king: bool, quiet: bool, searched: int, best: 
 
 @inlined
 def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int) -> int:
-    """Return the number of plies by which the first search of a late move is reduced (late move reduction)."""
+    """Return the number of plies by which the first search of a move is reduced (late move reduction)."""
     late = I64(0)
     if node.selective and quiet and not node.endangered and node.depth >= 3 and searched >= 3:
         late = min(I64(state.reductions[min(node.depth, 63) * 64 + min(searched, 63)]), node.depth - 1)
@@ -356,10 +359,10 @@ def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet
 
 @inlined
 def reward(rules: Tables, state: SearchState, node: SearchNode, stage: int, tried: int, undo: int) -> None:
-    """Make a move a killer move and raise its history score, if it caused a cut-off without capturing.
+    """If a move caused a cut-off without capturing, make it a killer move and raise its history score.
 
     As a result, the move is tried earlier in other positions. If the move was found in the last stage, lower the scores
-    of the ``tried`` moves before it.
+    of the ``tried`` moves that were searched before it.
     """
     if undo_captured(undo) != 0:
         return

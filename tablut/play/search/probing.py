@@ -1,8 +1,8 @@
-"""Tablebase values of the moves of a position, corrected for the history of the game.
+"""Tablebase values of the moves in a position, corrected for the history of the game.
 
 A tablebase values each position as if a game began there. This module first applies the rules that depend on the
-history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, the value of the
-move follows from these rules.
+history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these rules
+determine the value of the move.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tablut.prober import Prober
 
 LONGEST_LINE: Final = 256
-"""Maximum length in plies of a line that is read from tables."""
+"""Maximum length in plies of a line read from tables."""
 
 
 class ProbedMove(NamedTuple):
@@ -46,9 +46,9 @@ class ProbedMove(NamedTuple):
 def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
     """Return the values of all moves in a position, best move first, or None if a table is missing.
 
-    A forced win in n plies is proven and scores ``MATE - n`` if no earlier position of the game can recur on the way.
-    Otherwise it scores ``TABLEBASE - n``, or 0 if the opponent's next move can spoil it by repeating a position. Losses
-    have the same scores with the opposite sign.
+    If no earlier position of the game can recur before the win, a forced win in n plies is proven, and its score is
+    ``MATE - n``. Otherwise, its score is ``TABLEBASE - n``, or 0 if the opponent's next move can spoil the win by
+    repeating a position. Losses have the same scores with the opposite sign.
     """
     if not prober.covers(*board.position.material):
         return None
@@ -84,9 +84,9 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner chooses the shortest win and the loser the longest loss. Among equally good moves, the first is played.
-    The line ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE` plies, or
-    when ``due`` returns True.
+    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first is
+    played. The line ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE`
+    plies, or when ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -104,7 +104,7 @@ def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[],
 
 
 def _can_be_spoiled(board: Board) -> bool:
-    """Return whether the side to move has a move that ends the game by repetition without losing it."""
+    """Return whether the side to move can end the game by repetition without losing it."""
     mover = board.turn
     for move in list(board.legal_moves):
         board.push(move)
@@ -120,17 +120,17 @@ def _can_be_spoiled(board: Board) -> bool:
 
 # A table values a position as if a game began there. The search therefore probes only right after a capture, when no
 # earlier position can recur. A position that the table values as won in n plies is then really won in n plies, because
-# the distance falls with every ply of the winner's line and no position repeats. A position in which neither side can
-# force a win is a draw, unless a repetition loses the game. A position whose win takes more plies than the move limit
-# leaves is also a draw, because the winner cannot be forced to lose in the meantime.
+# the distance decreases with every ply of the winner's line and no position repeats. A position in which neither side
+# can force a win is a draw, unless a repetition loses the game. A position is also a draw if its win takes more plies
+# than the move limit leaves, because the winner cannot be forced to lose before the limit.
 #
-# The compiled index has about thirty arrays. Passing them as arguments would slow down every
-# recursive call. So the kernels find the arrays through an array of their addresses (a directory). The address of
-# the directory is one of the counters of the search state.
+# The compiled index has about thirty arrays. Passing them as arguments would slow down every recursive call. Therefore
+# the kernels find the arrays through an array of their addresses, which is called a directory. The address of the
+# directory is one of the counters of the search state.
 
 
 class _Probed(NamedTuple):
-    """Contents of a directory: the tiers, their values, and working memory."""
+    """Data to which a directory points: the tiers, their values, and working memory."""
 
     tiers: TierTables
     places: NDArray[np.int64]
@@ -153,10 +153,10 @@ class Directory(NamedTuple):
 
 
 def load_tables(prober: Prober | None, memory: int) -> Directory | None:
-    """Load as many of a prober's values as fit into the given memory in bytes, and return their directory.
+    """Load as many of a prober's values as fit into ``memory`` bytes, and return their directory.
 
-    The result is None if the prober is not a `tablut.prober.TierProber`, if no values fit, or if the board is wide
-    (`tablut.engine.layout`), because directories do not support wide boards.
+    The result is None if the prober is not a `tablut.prober.TierProber`, or if no values fit. It is also None if the
+    board is larger than 11×11, because directories do not support such boards.
     """
     if not isinstance(prober, TierProber) or prober.variant.size > NARROW:
         return None
@@ -165,7 +165,7 @@ def load_tables(prober: Prober | None, memory: int) -> Directory | None:
 
 
 def directory_of(values: TierValues) -> Directory:
-    """Return a directory of the values of one or more tiers."""
+    """Return a directory for the values of one or more tiers."""
     index = values.tiers
     black, white = (np.zeros(index.square.cells, dtype=np.uint8) for _ in range(2))
     probed = _Probed(index, values.places, values.values, black, white, np.zeros(SCRATCH, dtype=np.int64))
@@ -174,13 +174,16 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return a second directory of the same values, with separate working memory."""
+    """Return a second directory for the same values, with separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 
 @inlined
 def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> int:
-    """Return the value of an undecided position in the form of `tablut.indexing.values.verdict_of`, or `MISSING`."""
+    """Return the value of an undecided position, or `MISSING` if no table contains it.
+
+    The function `tablut.indexing.values.verdict_of` decodes the value.
+    """
     desk = record_at(items, _Probed)
     tier = tier_at(desk.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0 or desk.places[4 * tier + ADDRESS] == 0:
@@ -196,8 +199,11 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the tables determine the value of a position after a capture, and the value.
 
-    They do not determine it in three cases: no table contains the position; neither side can force a win and repetition
-    decides the game; or the win is so long that its score would not count as proven.
+    They do not determine it in these cases:
+
+    - No table contains the position.
+    - Neither side can force a win, and a repetition would decide the game.
+    - The win takes so many plies that its score would not count as proven.
     """
     counters = state.counters
     value = stored_value(rules, items_at(counters.tablebase, np.int64), state.board)

@@ -1,9 +1,9 @@
-"""Class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
+"""The class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
 
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops some time before the deadline (the margin), so that enough time remains to take the lock and read
-the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Further threads may
-search as well (`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
+every node. It stops before the deadline by a margin that leaves enough time to acquire the lock and read the result. On
+systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also search
+(`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -57,23 +57,24 @@ ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 _RECURRENCE_MARGIN: Final = 50
 """Disadvantage in centi-logits up to which a side avoids repetition in variants without a repetition rule.
 
-Without a move limit, each ply since the last capture adds one centi-logit, so that games do not go on for ever.
+If there is no move limit either, each ply since the last capture adds one centi-logit, so that games do not go on for
+ever.
 """
 _GENERATIONS: Final = 255
 _FIRST_WAIT: Final = 6_000_000
-"""Wait in nanoseconds that the first search expects, because no wait has been measured yet."""
+"""Waiting time in nanoseconds that the first search expects, because none has been measured yet."""
 _WAIT_EIGHTHS: Final = 7
-"""Fraction, in eighths, of the longest wait of a search that the next search expects from its start."""
+"""Share, in eighths, of the longest wait in a search. The next search initially expects waits of this length."""
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: the time in seconds by which a search stops before the end of its move time.
+    """Return the margin: the number of seconds by which a search stops before the end of its move time.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes well below a millisecond. On a busy machine, it takes several periods of
     the scheduler and of the interpreter's lock, which last a few milliseconds each. If waits are measured
-    (``measured``, in seconds) and reserved separately, about two thirds of this margin is enough, and even less if
-    there have been no waits recently; see ``benchmarks/overrun.py``.
+    (``measured``, in seconds) and reserved separately, about two thirds of this margin suffice, or even less if there
+    have been no waits recently. See ``benchmarks/overrun.py``.
     """
     margin = min(0.06 + movetime / 20, 0.25)
     if measured is not None:
@@ -82,10 +83,10 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 
 
 class Searcher(Stoppable):
-    """Search engine for one variant, with a transposition table that is kept from move to move.
+    """Search engine for one variant, which keeps its transposition table from move to move.
 
-    A searcher serves one caller at a time. While it searches, only `stop` may be called: any other call, from another
-    thread or from the observer, raises `UseError`. A searcher cannot be copied or pickled.
+    A searcher serves one caller at a time. While it is searching, only `stop` may be called. Any other call from
+    another thread or from the observer raises `UseError`. A searcher cannot be copied or pickled.
 
     Parameters
     ----------
@@ -94,23 +95,23 @@ class Searcher(Stoppable):
     hash_mib : int
         Maximum size of the transposition table in MiB.
     weights : mapping of str to float, optional
-        Weights of the evaluation. By default the tuned weights and their patterns are used.
+        Weights of the evaluation. By default, the tuned weights and their patterns are used.
     patterns : Patterns, optional
         Patterns of the evaluation, used only with ``weights``.
     flags : int
         Enabled parts of the search: `ALL`, or only some of them for tests.
     prober : Prober, optional
-        Tablebase. It is probed for the position after each root move and, if it is a `tablut.prober.TierProber`, after
-        every capture in the tree.
+        Tablebase. It is probed for the position after each root move. If it is a `tablut.prober.TierProber`, it is also
+        probed after every capture in the tree.
     table_mib : int
         Maximum memory in MiB for tablebase values used in the tree. The constructor loads these values.
     threads : int
-        Number of threads, 1 to 256. Only a search with one thread is repeatable under a node limit.
+        Number of threads, from 1 to 256. With a node limit, only a search with one thread is repeatable.
 
     Raises
     ------
     InputError
-        If the tablebase is of another game, the memory is too small, or the number of threads is out of range.
+        If the tablebase belongs to another game, the memory is too small, or the number of threads is out of range.
 
     Examples
     --------
@@ -135,14 +136,15 @@ class Searcher(Stoppable):
     ) -> None:
         self.variant = variant = as_variant(variant)
         if prober is not None and not prober.variant.same_game(variant):
-            raise InputError(f"is of {prober.variant.name}, another game than {variant.name}", subject="tablebase")
+            raise InputError(
+                f"belongs to {prober.variant.name}, which is a different game from {variant.name}", subject="tablebase"
+            )
         self._engine = engine_for(variant)
         evaluation = (
             evaluation_tables_for(variant) if weights is None else evaluation_tables(variant, weights, patterns)
         )
         table = empty_table(hash_mib)
-        # Start compiling this kernel now, because its compilation takes longer than anything else that a first move
-        # needs.
+        # Start compiling this kernel now, because this takes longer than anything else that the first move needs.
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
@@ -181,13 +183,13 @@ class Searcher(Stoppable):
         self._generation = 0
 
     observer: Callable[[Choice], None] | None = None
-    """Function called with the current choice after each iteration, in the thread that searches."""
+    """Function called with the current choice after each iteration, in the searching thread."""
 
     def stop(self) -> None:
         """End the search that is running in another thread, or the next search if none is running.
 
-        The search returns the best move found so far. A stop ends only one search. A search that was stopped before it
-        began still completes its first iteration. If the search may already have ended when `stop` was called, call
+        The search returns the best move found so far. A stop ends only one search. If a search was stopped before it
+        began, it still completes its first iteration. If the search may already have ended when `stop` was called, call
         `clear_stop` before the next search.
         """
         self._stop_asked = True
@@ -197,7 +199,7 @@ class Searcher(Stoppable):
 
     @alone
     def search(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the best move found within limits.
+        """Return the best move found within the limits.
 
         Parameters
         ----------
@@ -205,8 +207,8 @@ class Searcher(Stoppable):
             Board of this variant with a game that is not over. The history of the game counts for repetition and
             the move limit. The board is not changed.
         limits : SearchLimits
-            Limits of time, nodes or depth, at least one of which is set. With ``movetime``, the result is returned
-            before that time is up.
+            Limits on time, nodes or depth, of which at least one is set. If ``movetime`` is set, the result is returned
+            before this time has passed.
 
         Returns
         -------
@@ -216,7 +218,7 @@ class Searcher(Stoppable):
         Raises
         ------
         InputError
-            If the game is over, the board is of another variant, or no limit is given.
+            If the game is over, the board belongs to another variant, or no limit is given.
         UseError
             If a search is already running.
         """
@@ -243,7 +245,7 @@ class Searcher(Stoppable):
     def value(self, board: Board, depth: int) -> int:
         """Search a position to a fixed depth with the full window, and return its value.
 
-        Tests compare this value with the value of a simple search written in Python (the naive twin).
+        Tests compare this value with the result of a simple search written in Python.
 
         Parameters
         ----------
@@ -271,11 +273,11 @@ class Searcher(Stoppable):
             return value
 
     def _is_due(self) -> bool:
-        """Return whether the time of the search is up."""
+        """Return whether the search has reached its deadline."""
         return self._ends is not None and monotonic_ns() >= self._ends
 
     def _is_over(self) -> bool:
-        """Return whether the search has to end, because its time is up or it was stopped."""
+        """Return whether the search has to end, because it has reached its deadline or was stopped."""
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
@@ -307,7 +309,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin), and clear deadline and stop flag afterwards."""
+        """Set the deadline of a search (move time minus margin). Afterwards, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0
@@ -328,16 +330,16 @@ class Searcher(Stoppable):
 
     @alone
     def think(self, root: Root, limits: SearchLimits, started: float | None = None) -> Choice:
-        """Return the best move found within limits, without probing a tablebase at the root.
+        """Return the best move found within the limits, without probing a tablebase at the root.
 
-        This is `search` for a root in the engine's representation.
+        This method is like `search`, but takes a root in the engine's representation.
 
         Parameters
         ----------
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Limits of time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
+            Limits on time, nodes or depth, of which at least one is set. ``movetime`` is checked only between
             iterations.
         started : float, optional
             Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
@@ -351,7 +353,7 @@ class Searcher(Stoppable):
             return self._think(root, limits, started)
 
     def _think(self, root: Root, limits: SearchLimits, started: float | None) -> Choice:
-        """Search as described in `think`, with the deadline already set."""
+        """Search as described in `think`, after the deadline has been set."""
         started = time.perf_counter() if started is None else started
         own, each = self._crew.share_of(limits.nodes)
         self._crew.wait()
@@ -371,14 +373,13 @@ class Searcher(Stoppable):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
             if self._ends is not None and counters.last_reading != 0:
-                # The wait for the interpreter's lock is included, because the next search may have to wait for the lock
-                # again.
+                # The wait for the interpreter's lock is included, because the next search may have to wait for it too.
                 waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
                 self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
             if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
-                # The best move of an interrupted iteration is also used, because it has been searched deeper. If this
-                # move loses, the previous best move is kept, because moves that have not been searched yet may not
-                # lose.
+                # The best move of an interrupted iteration is also used, because it has been searched more deeply. If
+                # this move loses, the previous best move is kept, because other moves, which have not been searched
+                # yet, may not lose.
                 best, score, line = int(counters.root_move), int(counters.root_score), first.line()
             if interrupted:
                 break
@@ -432,11 +433,11 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up the search of the first thread with its deadline, and return the settings for the other threads."""
+        """Set up the first thread's search, including the deadline, and return the settings for the other threads."""
         state, rules = self._state, self.variant.rules
         # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
-        # of the table, so that no entry survives that long. Clearing the whole table in one search would take too much
-        # time from a single move.
+        # of the table, so that no entry survives until its number repeats. Clearing the whole table at once would take
+        # too much time from a single move.
         self._generation = self._generation % _GENERATIONS + 1
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
@@ -456,9 +457,9 @@ class Searcher(Stoppable):
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
-        Without a repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad for
-        the side to move at the root, so that this side repeats a position only if it stands clearly worse. No proof is
-        lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since the last
+        If there is no repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad
+        for the side to move at the root, so that this side repeats a position only if it stands clearly worse. No proof
+        is lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since the last
         capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
@@ -487,13 +488,13 @@ def reversible_keys(board: Board) -> list[int]:
 # -- `Crew`: the helper threads of a search, which share its transposition table -----------
 
 
-# Each helper searches the same root with its own iterations. The first thread benefits from the helpers' results
-# through the transposition table. The helpers start at different depths and with different root moves, so that they
-# soon search different parts of the tree. There is no other coordination or synchronisation ("lazy SMP").
+# Each helper runs a separate search of the same root. The first thread benefits from the helpers' results through the
+# transposition table. The helpers start at different depths and with different root moves, so that they soon search
+# different parts of the tree. There is no other coordination or synchronisation ("lazy SMP").
 
 
 class Crew:
-    """Helper threads of one searcher. There may be no helpers."""
+    """Helper threads of one searcher. The number of helpers may be 0."""
 
     def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
         self._workers = [make() for _ in range(helpers)]
@@ -501,14 +502,14 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search. Return the share of the first thread and the share of each helper."""
+        """Divide the node limit of a search, and return the share of the first thread and the share of each helper."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
         return nodes - each * len(self._workers), each
 
     def start(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Start the search of all helpers."""
+        """Start the searches of all helpers."""
         self.wait()
         self._busy = self._workers if nodes else ()
         for number, worker in enumerate(self._busy, 1):
@@ -520,11 +521,11 @@ class Crew:
             try:
                 thread.start()
             except RuntimeError as error:
-                raise MachineError(f"the machine starts no more than {number}: {error}", subject="threads") from error
+                raise MachineError(f"helper thread {number} cannot be started: {error}", subject="threads") from error
             self._threads.append(thread)
 
     def dismiss(self) -> None:
-        """Signal the helpers to stop, without waiting for them. Each helper needs only microseconds to stop."""
+        """Signal the helpers to stop, without waiting for them. They stop within microseconds."""
         for worker in self._busy:
             worker.state.stop[0] = 1
 

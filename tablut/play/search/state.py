@@ -1,7 +1,7 @@
-"""Working memory of a search: the board, the path that led to it, and statistics about moves.
+"""Working memory of a search, with the board, the path that led to it, and statistics about moves.
 
-A `SearchState` belongs to one thread at a time; only its transposition table may be shared.
-Python allocates the arrays and reads the results from them; kernels access them by pointers.
+A `SearchState` belongs to one thread at a time. Only its transposition table may be shared. Python allocates the arrays
+and reads the results from them, and kernels access them through pointers.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class SearchCounters:
-    """Limits, settings and results of a search, as a record that Python and kernels read and change in place.
+    """Limits, settings and results of a search, in a record that Python and kernels read and change in place.
 
     The fields of the record are declared only here. `new_state` creates a numpy record with these fields.
     """
 
     flags: int
-    """Enabled parts of the search: `TRANSPOSITIONS`, `SELECTIVE` and `QUIESCENCE`."""
+    """Enabled parts of the search, as a combination of `TRANSPOSITIONS`, `SELECTIVE` and `QUIESCENCE`."""
     generation: int
     """Number of the search, which is stored in entries of the transposition table."""
     table_mask: int
@@ -43,16 +43,16 @@ class SearchCounters:
     recurrence: int
     """Score of a recurrence for the side to move at the root, if recurrences count as draws."""
     tablebase: int
-    """Address of the directory of tablebase values (`tablut.play.search.probing.directory_of`), or 0 without values."""
+    """Address of the directory of tablebase values (see `tablut.play.search.probing`), or 0 if there are no values."""
     tablebase_soldiers: int
-    """Largest number of soldiers in a position of the tablebase, or 0 without a tablebase."""
+    """Largest number of soldiers in a position of the tablebase, or 0 if there is no tablebase."""
     tablebase_hits: int
     """Number of positions whose value came from the tablebase."""
     nodes: int
     """Number of moves made."""
     node_limit: int
     stopped: int
-    """1 if a limit or the stop flag has ended the search, else 0."""
+    """1 if a limit or the stop flag has ended the search, 0 otherwise."""
     root_depth: int
     """Depth of the current iteration, in plies."""
     root_move: int
@@ -61,7 +61,7 @@ class SearchCounters:
     selective_depth: int
     """Length in plies of the longest line searched."""
     clock_address: int
-    """Address of the function that reads the clock, or 0 if there is no such function; see `tablut.engine.jit`."""
+    """Address of the function that reads the clock (see `tablut.engine.jit`), or 0 if there is none."""
     clock_number: int
     deadline: int
     """Time at which the search must end, in nanoseconds of the clock."""
@@ -70,7 +70,7 @@ class SearchCounters:
     last_reading: int
     """Time at which the clock was last read."""
     longest_gap: int
-    """Longest time between two readings of the clock, which shows how long the operating system suspends the thread."""
+    """Longest time between two readings of the clock. It shows how long the operating system suspends the thread."""
 
 
 _COUNTERS: Final = np.dtype([(name, np.int64) for name in SearchCounters.__annotations__], align=True)
@@ -85,11 +85,11 @@ QUIESCENCE: Final = 4
 SEEN: Final = 1 << 12
 """Number of entries in the filter of positions on the path."""
 HISTORY: Final = 1 << 14
-"""Number of entries, one for each move, in the history of one side."""
+"""Number of entries in the history of one side, with one entry for each move."""
 
 
 class SearchState(NamedTuple):
-    """Working memory of a search. P is `MAX_PLY`, N the size of the board, and C its number of cells.
+    """Working memory of a search. P is `MAX_PLY`, N is the size of the board, and C is its number of cells.
 
     Attributes
     ----------
@@ -100,23 +100,23 @@ class SearchState(NamedTuple):
     moves, ranks : ndarray of int32, shape (P * 4C,)
         Moves at each ply, and the ranks by which they are ordered.
     threats : ndarray of uint32, shape (P * 4N,)
-        Masks, by ply, of the places on which a move may capture.
+        Masks of the places on which a move may capture, by ply.
     killers : ndarray of int32, shape (2P,)
         Killer moves: for each ply, two moves that refuted a sibling node.
     history : ndarray of int32, shape (2 * HISTORY,)
-        History score by side and move: positive for moves that often refuted the opponent's play.
+        History scores by side and move. They are positive for moves that often refuted the opponent's play.
     keys : ndarray of uint64
         Zobrist keys of the positions before the root that may recur, followed by the keys of the path.
     reversible : ndarray of int64, shape (P + 1,)
         Number of plies since the last capture, by ply.
     stands : ndarray of int64, shape (P + 2,)
-        Static evaluation by ply. The evaluation of ply p is at p + 2.
+        Static evaluations by ply. The evaluation of ply p is at index p + 2.
     seen : ndarray of uint16, shape (SEEN,)
-        Number of keys on the path with given low bits.
+        Number of keys on the path, for each value of their low bits.
     line : ndarray of int32, shape (P * P,)
-        Principal variation from each ply on.
+        Principal variation that begins at each ply.
     line_length : ndarray of int64, shape (P + 1,)
-        Number of moves in each of these lines.
+        Number of moves in each principal variation.
     reductions : ndarray of int64, shape (64 * 64,)
         Reduction in plies of a late move, by depth and by the number of moves searched before it.
     table : ndarray of uint64
@@ -124,7 +124,7 @@ class SearchState(NamedTuple):
     counters : SearchCounters
         Limits, settings and results.
     time : ndarray of int64, shape (2,)
-        The last reading of the clock: seconds, then nanoseconds.
+        Last reading of the clock, as seconds and nanoseconds.
     stop : ndarray of int64, shape (1,)
         Stop flag. Another thread sets it to 1 to end the search.
     evaluation : EvaluationTables
@@ -156,7 +156,7 @@ def new_state(size: int, table: NDArray[np.uint64], evaluation: EvaluationTables
     """Return a new search state for boards of the given size."""
     cells = size * size
     depth, number = np.meshgrid(np.arange(64), np.arange(64), indexing="ij")
-    # The reduction grows with the depth and the move number, with constants that are common in chess engines.
+    # The reduction grows with the depth and the move number. The constants are common in chess engines.
     reductions = np.log(np.maximum(depth, 1)) * np.log(np.maximum(number, 1)) / 2.0 + 0.5
     return SearchState(
         board=own_lines(len(new_board(size)), new_board(size).dtype),
@@ -189,7 +189,7 @@ def seen_place(key: np.uint64) -> int:
 
 @inlined
 def recurs(state: SearchState, key: np.uint64, ply: int) -> bool:
-    """Return whether the position at the given ply occurred earlier on the path or in the game."""
+    """Return whether the position at the given ply has occurred earlier on the path or in the game."""
     if state.seen[seen_place(key)] == 0:
         return False
     here = state.counters.before_root + ply

@@ -1,17 +1,17 @@
-"""Transposition table, which stores results of the search by the Zobrist key of the position.
+"""Transposition table, which stores results of the search under the Zobrist key of the position.
 
-The table is an array of buckets, whose number is a power of two. A bucket fills one cache line and has four entries of
-two words: the key XORed with the data, and the data. All 64 bits of the key are compared. Since a key is only a hash, a
-stored move is checked for legality before it is made.
+The table is an array of buckets, and the number of buckets is a power of two. A bucket fills one cache line and has
+four entries. Each entry has two words: the key XORed with the data, and the data. All 64 bits of the key are compared.
+Since a key is only a hash, a stored move is checked for legality before it is made.
 
 Several threads read and write a table without locks. Each word is read and written atomically, but the two words of an
-entry are not read and written together. If an entry mixes words of two threads, the XOR of its words is not the key of
-either position, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for
+entry are not read and written together. If an entry mixes words from two threads, the XOR of its words is not the key
+of either position, so the entry is not found (R. Hyatt, T. Mann, A lock-less transposition-table implementation for
 parallel search, ICGA Journal 25 (2002) 36-39).
 
-The data consist of these fields, from the lowest bit, with their widths in bits: move (14), score + 2**15 (16),
-depth (8), bound (2), generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies
-from the position itself, not from the root.
+The data consist of the following fields, listed from the lowest bit with their widths in bits: move (14), score + 2**15
+(16), depth (8), bound (2), generation (8), evaluation + 2**15 (16). Scores of won and lost positions count plies from
+the position itself, not from the root.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _LINE: Final = 128
 
 
 class Entry(NamedTuple):
-    """Data stored for a position, without its key. Only kernels create entries."""
+    """Data stored for a position, without the key. Only kernels create entries."""
 
     move: int
     score: int
@@ -51,7 +51,7 @@ class Entry(NamedTuple):
 def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
     """Return an array of zeros that shares no cache line with other memory.
 
-    This avoids false sharing with arrays to which other threads write.
+    This avoids false sharing with arrays that are written by other threads.
     """
     memory = np.zeros(items * np.dtype(dtype).itemsize + 2 * _LINE, dtype=np.uint8)
     begin = -memory.ctypes.data % _LINE
@@ -59,7 +59,7 @@ def own_lines(items: int, dtype: DTypeLike) -> NDArray[Any]:
 
 
 def empty_table(mebibytes: int) -> NDArray[np.uint64]:
-    """Return an empty table of at most the given size in MiB, aligned to cache lines."""
+    """Return an empty table that is aligned to cache lines and has at most the given size in MiB."""
     if mebibytes < 1:
         raise InputError("must be 1 MiB or more", subject=f"hash {mebibytes} MiB")
     return own_lines(1 << ((mebibytes << 17).bit_length() - 1), np.uint64)
@@ -122,8 +122,8 @@ def evaluation_of(data: np.uint64) -> int:
 def store(table: NDArray[np.uint64], mask: int, key: np.uint64, entry: Entry) -> None:
     """Store an entry.
 
-    The new entry replaces the entry of the same position, if there is one. Otherwise it replaces the least valuable
-    entry of the bucket: an empty entry, or an entry of small depth or old generation.
+    The new entry replaces the entry for the same position, if there is one. Otherwise, it replaces the least valuable
+    entry in the bucket, which is an empty entry, or one with a small depth or an old generation.
     """
     bucket = advance(table, _bucket_of(key, mask))
     move = entry.move

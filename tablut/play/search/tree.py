@@ -1,15 +1,15 @@
-"""Alpha-beta search: quiescence search, principal-variation search with a transposition table, and `Worker`.
+"""Alpha-beta search, with a quiescence search and a principal-variation search, and `Worker`, the search of one thread.
 
-`_quiesce` and `_negamax` are recursive and fail-soft. They prune, reduce and trust estimates, but a score that they
-return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven loss
-requires that every legal move has been searched or is known to lose. Therefore no move is left out as long as the best
-value found is a loss, and a null move proves nothing. A proof from the table is used only within the search that stored
-it, because repetition depends on the game before the root.
+`_quiesce` and `_negamax` are recursive and fail-soft. They prune moves, reduce depths and trust estimates, but a score
+that they return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven
+loss requires that every legal move has been searched or is known to lose. Therefore no move is left out as long as the
+best value found is a loss, and a null move proves nothing. A proof from the table is used only within the search that
+stored it, because repetition depends on the history of the game.
 
-Each move that is made on the board counts as one node, both in quiescence and in the full search.
+Each move that is made on the board counts as one node, both in quiescence search and in the full search.
 
-The arguments of a recursive call must have exactly the types of the first call. Otherwise numba
-compiles a second version, and calls it through a symbol that is missing from the cache on disk.
+The arguments of a recursive call must have exactly the same types as those of the first call. Otherwise, numba compiles
+a second version and calls it through a symbol that is missing from the cache on disk.
 
 References
 ----------
@@ -85,16 +85,16 @@ if TYPE_CHECKING:
     from tablut.play.search.probing import Directory
 
 _EVASIONS = 4
-"""Number of plies of quiescence in which a side that is about to lose may try every move."""
+"""Number of plies of quiescence search in which a side that is about to lose may try every move."""
 _THREATS = 1
-"""Number of plies of quiescence in which moves of the king that threaten to escape are tried."""
+"""Number of plies of quiescence search in which moves of the king that threaten to escape are tried."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""Searches of a move, in order of attempts: with reduced depth, with a window of width one, with the full window."""
+"""Ways to search a move, in the order in which they are tried: reduced depth, window of width one, full window."""
 
 
 @called
 def _quiesce(rules: Tables, state: SearchState, alpha: int, beta: int, ply: int, key: np.uint64, deep: int) -> int:
-    """Return the value of a position after captures and threats to win have been played out."""
+    """Return the value of a position after all captures and threats to win have been played out."""
     if out_of_limits(state):
         return I64(0)
     settled, value, endangered, row, column = settle(rules, state, ply, key)
@@ -163,7 +163,7 @@ def _negamax(
     """Return the value of a position, searched to a depth of at least 1 ply."""
     if out_of_limits(state):
         return I64(0)
-    # Steps 1 and 2. Check rules, history and tablebases, then look into the transposition table.
+    # Steps 1 and 2. Check rules, history and tablebases, and then probe the transposition table.
     settled, value, node = open_node(rules, state, depth, alpha, beta, ply, key)
     if settled:
         return value
@@ -260,7 +260,7 @@ def search_root(tables: Tables, search: SearchState, depth: int, alpha: int, bet
 
 @inlined
 def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardArray, moves: NDArray[np.int32]) -> int:
-    """Write the king's moves that threaten to escape by a second move at right angles, and return their number."""
+    """Write the king's moves that threaten to escape by a second move at right angles. Return their number."""
     size = rules.size
     king = king_of(rules, board)
     rank, file = coordinates(rules, king)
@@ -285,9 +285,9 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 
 
 UNLIMITED: Final = 1 << 62
-"""Number larger than any count of nodes or plies."""
+"""Number that is larger than any count of nodes or plies."""
 _WINDOW: Final = 40
-"""Half the width of the first aspiration window, in centi-logits."""
+"""Half of the width of the first aspiration window, in centi-logits."""
 
 
 class Root(NamedTuple):
@@ -298,7 +298,7 @@ class Root(NamedTuple):
     array : ndarray of uint32, shape (2N + 4,)
         Board of an undecided position.
     moves : list of int
-        Moves to choose from, encoded as ``from | to << 7``. There is at least one move.
+        One or more moves to choose from, encoded as ``from | to << 7``.
     past : list of int
         Zobrist keys of the earlier positions of the game that may recur, oldest first.
     plies : int
@@ -392,7 +392,7 @@ class Worker:
                 beta = value + width if abs(value) < PROVEN else INFINITE
 
     def iterate(self, depth: int, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-        """Search to a depth within a window, by default the full window, and return the value."""
+        """Search to a depth within a window, which is the full window by default, and return the value."""
         return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
 
     def line(self) -> list[int]:

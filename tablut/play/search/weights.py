@@ -1,11 +1,12 @@
 """Terms of the evaluation with their weights, patterns and nets.
 
-A term is a number that describes a position from white's side. The evaluation is the
-sum of the terms, each multiplied by its weight. Weights are in centi-logits: an increase of 100
-multiplies white's odds of winning by e. The weights were tuned by self-play (`benchmarks.tuning`) and are
-stored in ``data/weights.json``, with one set for each family of boards. The families are boards with escapes in the
-corners; with escapes on the edge beside camps; and with escapes on the edge and no camps, where either two or four
-soldiers capture the king. Boards without camps whose moves have distant effects (rings, forts,
+A term is a number that describes a position from white's point of view. The evaluation is the sum of the terms, each
+multiplied by its weight. Weights are in centi-logits: an increase of 100 multiplies white's odds of winning by e. The
+weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/weights.json``.
+
+There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
+escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, in which either two or
+four soldiers capture the king. Boards that have no camps and whose moves have distant effects (rings, forts,
 shieldwalls) have separate sets.
 """
 
@@ -40,14 +41,14 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside are the baseline, without a weight."""
+"""Number of distances from the edge with separate weights. Cells further inside, the baseline, have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
 
-They are the moves of the soldiers, the cells from which the way to an escape is free, and the ends of lines with white
-pieces: ``ends_closed`` counts ends from which the first piece seen is an attacker (all ends if white is surrounded),
-``ends_open`` those from which it is white.
+The first three count the moves of the soldiers and the cells from which the way to an escape is free. The other two
+count the ends of lines that contain white pieces. ``ends_closed`` counts the ends from which the first piece seen is an
+attacker, and ``ends_open`` counts the ends from which it is a white piece. If white is surrounded, all ends are closed.
 """
 
 CELL_TERMS: Final = (
@@ -57,7 +58,7 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted by cell. White's terms include the king, because lines do not distinguish the king from a defender."""
+"""Terms counted on every cell. Those for defenders include the king, because lines do not distinguish it from them."""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -75,22 +76,23 @@ POSITION_TERMS: Final = (
 )
 """Terms counted once for the position.
 
-They are material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies only to
-variants with forts. It counts defenders at most two ranks and two files from a king at distance 0 or 1 from the edge.
+They describe the material, the king's freedom, the pieces around the king, and the side to move. ``fort_wall`` applies
+only to variants with forts. If the king is at distance 0 or 1 from the edge, this term counts the defenders that are at
+most two ranks and two files from the king.
 """
 
 CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
-"""Terms of corners that are escapes, on boards whose moves have distant effects.
+"""Terms for corners that are escapes, on boards whose moves have distant effects.
 
-``corner_guards`` counts attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts corners in
-which this diagonal, or the diagonal of three cells, is full of attackers.
+``corner_guards`` counts the attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts the
+corners in which this diagonal, or the diagonal of three cells, is filled with attackers.
 """
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
 
 SCALE_BITS: Final = 4
 SCALE: Final = 1 << SCALE_BITS
-"""Number of units in a centi-logit. Weights are rounded to these units, so that integers represent them exactly."""
+"""Number of units in a centi-logit. Weights are rounded to whole units, so that integers represent them exactly."""
 
 Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_afar", "edge_four_afar"]
 
@@ -134,27 +136,27 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 
-# -- patterns: a learnt score for every content of a line and of a corner ------------------
+# -- patterns: a learnt score for every possible content of a line and of a corner ---------
 
 
 # Terms are features that a person would choose. A pattern is a score, learnt from games, for a particular arrangement
-# of men on a particular line, given the king's cell. Patterns are added to the terms. On lines they cost no extra
-# look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
-# (`benchmarks.tuning.patterns`). They apply to one board and one family of weights, and are stored in
-# ``data/patterns``, one file for each such pair.
+# of men on a particular line, given the king's cell. The scores of patterns are added to those of the terms. On lines,
+# they cost no extra look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
+# (`benchmarks.tuning.patterns`). Each file in ``data/patterns`` contains the patterns for one board and one family of
+# weights.
 
 
 CORNER: Final = 3
-"""Side of the square of cells in a corner that a pattern covers. On boards with distant effects it is a triangle."""
+"""Side length of the square that a pattern covers in a corner. With distant effects, it covers a triangle instead."""
 
 
 NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
 
 
 class Patterns(NamedTuple):
-    """Learnt scores of lines and corners for one board. N is the board's size and C = N² the number of its cells.
+    """Learnt scores of lines and corners for one board. N is the board's size, and C = N² is its number of cells.
 
-    All scores are from white's side, in 1/`SCALE` centi-logits.
+    All scores are from white's point of view, in units of 1/`SCALE` centi-logits.
 
     Attributes
     ----------
@@ -165,14 +167,15 @@ class Patterns(NamedTuple):
     made : str
         Command that created the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
-        Scores by table and by content of a line in base 3, where digit 1 is an attacker and digit 2 a white piece.
+        Scores by table and by content of a line in base 3. Digit 1 is an attacker, and digit 2 is a white piece.
     line_table : ndarray of uint8, shape (C, 2N)
-        Number of the table to use, by the king's cell and the line.
+        Number of the table to use for each cell of the king and each line.
     corner_scores : ndarray of int16, shape (4, 3**9)
-        Scores by corner and by content of its cells; see `corner_cells`.
+        Scores by corner and by content of the corner's cells; see `corner_cells`.
     net : ndarray of int16, shape (3 * C + 3, 8)
-        Weights of each unit of the net (`net_score`): for an attacker by cell, a white piece by cell, the
-        king by cell, white to move and black to move, followed by the output weight. Without a net, there are no rows.
+        Weights of each unit of the net (`net_score`). The rows are an attacker on each cell, a white piece on each
+        cell, the king on each cell, white to move, black to move, and the output weight. The array has no rows if there
+        is no net.
     """
 
     terrain: str
@@ -185,12 +188,12 @@ class Patterns(NamedTuple):
 
 
 def corner_rows(family: str, size: int) -> int:
-    """Return the number of rows of a corner's pattern: 3 for the square, 4 for the triangle."""
+    """Return the number of rows in a corner's pattern: 3 for the square, 4 for the triangle."""
     return CORNER + (family.endswith("_afar") and size > CORNER)
 
 
 def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
-    """Return the cells that the patterns of each corner cover, in the order of the digits."""
+    """Return the cells that the patterns cover in each corner, in the order of the digits."""
     near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
     for upper, right in product((False, True), repeat=2):
@@ -211,7 +214,7 @@ def read_patterns(stored: bytes) -> Patterns:
 
 @cache
 def _shipped() -> dict[tuple[str, str], Traversable]:
-    """Return the packaged pattern files by terrain and family, without reading the scores in them."""
+    """Return the packaged pattern files, keyed by terrain and family, without reading the scores in them."""
     found = {}
     for file in files("tablut.play.search").joinpath("data", "patterns").iterdir():
         if file.name.endswith(".npz"):
@@ -239,15 +242,15 @@ def load_patterns(variant: Variant) -> Patterns | None:
 
 
 # The net has one hidden layer of `UNITS` units, like an NNUE (Y. Nasu, Efficiently updatable neural-network-based
-# evaluation functions for computer shogi, 2018). Each unit adds up a weight for every man on its cell, a further weight
-# for the king's cell, and a weight for the side to move. The sum is clipped to the range from 0 to `FULL`, and the
-# score is the weighted sum of the outputs of the units. Every unit is applied to the board in each of its eight
-# symmetries with the same weights, so symmetric positions have equal scores.
+# evaluation functions for computer shogi, 2018). Each unit adds up weights. Each man contributes a weight that depends
+# on its cell, the king's cell contributes a further weight, and the side to move contributes another. The sum is
+# clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit is
+# applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
 #
 # All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-# numbers, to which each man adds one row of weights. Weights for which a sum could overflow are rejected. An NNUE
-# updates its sums incrementally. Here they are computed from scratch for each position, because a board has few men,
-# and adding a row takes only one or two instructions.
+# numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
+# sums incrementally. Here, the sums are computed from scratch for each position, because a board has few men, and
+# adding a row takes only one or two instructions.
 
 
 LARGEST: Final = 9
@@ -259,14 +262,14 @@ UNITS: Final = 8
 _LANES: Final = 8 * UNITS
 """Number of sums that are computed in parallel: one for each unit and each symmetry of the square."""
 _MORE: Final = 3
-"""Number of rows that follow the rows of the cells: white to move, black to move, and the units' output weights."""
+"""Number of rows after the rows for cells: white to move, black to move, and the output weights of the units."""
 _RANKS: Final = 3
-"""Number of ranks in one word. Each rank has `_HALF` bits for its attackers and `_HALF` bits for its white men."""
+"""Number of ranks packed into one word. Each rank has `_HALF` bits for attackers and `_HALF` bits for white men."""
 _HALF: Final = 10
 _MEN: Final = 65
-"""Number of rows of a word: one for each of its 64 bits, and a row of zeros for an empty word."""
+"""Number of rows for a word: one row for each of its 64 bits, and a row of zeros for an empty word."""
 _ROUND: Final = 4
-"""Number of men added between two tests for further men. Once the word is empty, rows of zeros are added instead."""
+"""Number of rows added before each test for further men. Once the word is empty, rows of zeros are added."""
 _KING_AT: Final = _MEN * _RANKS
 _intrinsic: Any = intrinsic
 
@@ -279,8 +282,9 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
     """Return the weighted sum of the units.
 
-    The arguments are the men as three words, and the rows for the king, the side to move and the output weights. The
-    function is written in LLVM instructions, because numba does not reliably vectorise a loop over lanes.
+    The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
+    the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
+    over lanes.
     """
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -301,7 +305,7 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
-    """Add the row of each man of a word, lowest bit first.
+    """Add the row of each man in a word, starting with the lowest bit.
 
     For an empty word, ``cttz`` returns 64, which is the number of the row of zeros.
     """
@@ -335,7 +339,7 @@ def _weighted(builder: Any, units: Any, weights: Any) -> Any:
 
 @inlined
 def _men(rules: Tables, board: BoardArray, rank: int) -> int:
-    """Return the men of three ranks as one word."""
+    """Return the men on three ranks, packed into one word."""
     word = I64(0)
     for number in range(_RANKS):
         if rank + number < rules.size:
@@ -346,16 +350,17 @@ def _men(rules: Tables, board: BoardArray, rank: int) -> int:
 
 @inlined
 def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
-    """Return the scaled score of a net from white's side, on a board of size 9 or less."""
+    """Return the scaled score of a net from white's point of view, for a board of size 9 or less."""
     low, middle, high = _men(rules, board, I64(0)), _men(rules, board, I64(_RANKS)), _men(rules, board, I64(2 * _RANKS))
     king, more = I64(_KING_AT) + king_of(rules, board), I64(_KING_AT) + rules.cells
     return _output(net, low, middle, high, king, more + side_of(rules, board), more + 2) >> OUTPUT_BITS
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
-    """Return the rows of a net for the kernels: one for each man, king's cell and side, then the output weights.
+    """Return the rows of a net in the form that the kernels use.
 
-    InputError is raised if the net is for a board of another size, or if a sum could overflow.
+    There is one row for each man on each cell, each cell of the king and each side to move, followed by the output
+    weights. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):

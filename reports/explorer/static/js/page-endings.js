@@ -66,7 +66,7 @@ async function ask(to = 0) {
 async function show(found) {
   const terrain = await terrainOf(found.variant, (asked) => post("/api/rules", asked));
   const depth = found.at_least ? ` of at least ${plies(found.at_least)}` : "";
-  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be shown` : ""}.` : "There is none.";
+  byId("found").textContent = found.found ? `${found.found.toLocaleString("en")} positions${depth}, up to symmetry${found.found > MOST ? `; the first ${MOST.toLocaleString("en")} can be shown` : ""}.` : "There are no such positions.";
   byId("pages").replaceChildren(...stepsOf(page, PAGE, Math.min(found.found, MOST), ask, !found.at_least));
   byId("positions").replaceChildren(
     ...found.positions.map((one) => {
