@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-# Names of the elements. A key consists of the number of quarter turns and of whether the reflection is applied first.
+# Names of the elements. A key is a pair: the number of quarter turns, and whether the reflection is applied before
+# them.
 _NAMES = {
     (0, False): "identity",
     (1, False): "rotate_90",
@@ -58,7 +59,7 @@ class Symmetry:
         Parameters
         ----------
         cells : iterable of int, optional
-            The cells to act on, by default all.
+            The cells to act on. The default is all cells.
 
         Returns
         -------
@@ -97,7 +98,7 @@ class Symmetry:
         Parameters
         ----------
         cells : iterable of int, optional
-            The cells to act on, by default all.
+            The cells to act on. The default is all cells.
 
         Returns
         -------
@@ -142,8 +143,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
     Returns
     -------
     tuple of Symmetry
-        The identity, the rotations by 90°, 180° and 270°, then the four reflections,
-        always in the same order.
+        The identity, the rotations by 90°, 180° and 270°, and the four reflections, always in the same order.
 
     Raises
     ------
@@ -172,7 +172,7 @@ def dihedral(size: int) -> tuple[Symmetry, ...]:
 
 
 def permutation_group(size: int) -> Any:
-    """Return the group D4, acting on the cells, as a sympy ``PermutationGroup`` made from two generators.
+    """Return the group D4, acting on the cells, as a sympy ``PermutationGroup`` with two generators.
 
     Parameters
     ----------
@@ -203,7 +203,7 @@ def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> lis
     group : sequence of Symmetry
         All elements of a group; generators alone would give wrong orbits.
     cells : iterable of int, optional
-        The cells to act on, by default all.
+        The cells to act on. The default is all cells.
 
     Returns
     -------
@@ -280,8 +280,8 @@ def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) ->
     Raises
     ------
     ArithmeticError
-        If the mean is not an integer. In that case, ``fixed`` counts wrongly, or ``group`` is not a group that acts on
-        the space.
+        If the mean is not an integer. In that case, ``fixed`` returns a wrong number, or ``group`` is not a group that
+        acts on the space.
 
     Notes
     -----

@@ -3,9 +3,13 @@
 Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 """
 
+import sys
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
+
+if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses older versions, but a checkout can be on the path)
+    raise ImportError(f"tablut needs Python 3.11 or later, not {sys.version_info[0]}.{sys.version_info[1]}")
 
 import lazy_loader
 

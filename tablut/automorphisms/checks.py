@@ -1,9 +1,9 @@
 """Tests, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the rules should map every position p to a position g·p with as many continuations as p. The moves,
-captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near the start, on
-positions from random play and on random placements. `verify` accepts any group, so it can also detect a wrong group.
-For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
+A symmetry g of the rules should map every position p to a position g·p in which the game can continue in the same way:
+the moves, captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near
+the start, on positions from random play and on random placements. `verify` accepts any group, so it can also detect a
+wrong group. For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def images(engine: Engine, words: Words, symmetry: Symmetry) -> Words:
 
 
 def random_placements(variant: Variant, count: int, rng: np.random.Generator) -> Words:
-    """Return random undecided placements with a random side to move. All materials are equally likely.
+    """Return random undecided placements with a random side to move.
 
-    The material is the number of attackers and the number of defenders.
+    All possible pairs of numbers of attackers and defenders are equally likely.
     """
     engine, index = engine_for(variant), PlacementIndex(variant)
     random = Random(int(rng.integers(1 << 62)))
@@ -71,7 +71,7 @@ def random_placements(variant: Variant, count: int, rng: np.random.Generator) ->
 
 
 def random_positions(variant: Variant, count: int, rng: np.random.Generator, plies: int = 40) -> Words:
-    """Return distinct undecided positions from random games, taken from all plies of the games."""
+    """Return distinct undecided positions from random games. The positions are taken from all plies of the games."""
     engine = engine_for(variant)
     each = max(1, count // plies)
     words = np.repeat(engine.words(engine.start()), each, axis=0)
@@ -89,8 +89,8 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within a certain number of plies of the start.
 
-    The second result is the number of plies: the largest for which there are at most ``most`` positions. The third
-    result is true if no other undecided position can be reached from the start.
+    The second result is this number of plies, the largest for which there are at most ``most`` such positions. The
+    third result is true if no other undecided position can be reached from the start.
     """
     engine = engine_for(variant)
     known = engine.words(engine.start())
@@ -160,7 +160,7 @@ def _wrong_parents(engine: Engine, words: Words, symmetry: Symmetry) -> NDArray[
 
 
 def breaks(variant: Variant, symmetry: Symmetry, words: Words) -> Position | None:
-    """Return a position whose plies are not mapped by a symmetry to the plies of its image, or None."""
+    """Return a position whose plies a symmetry does not map to the plies of its image, or None if none is found."""
     engine = engine_for(variant)
     wrong = _wrong_parents(engine, words, symmetry)
     return _position(engine, words[wrong[0]]) if len(wrong) else None
@@ -186,7 +186,7 @@ def verify(
     variant : Variant
         The rule set.
     samples : int
-        Number of random placements, and number of positions from random play.
+        Number of random placements, and also of positions from random play.
     seed : int
         Seed of the random positions.
     most : int, optional
@@ -241,7 +241,7 @@ def checks(
 def _is_group(elements: Sequence[Symmetry], size: int) -> SymmetryCheck:
     """Test whether all products of elements are elements, and whether the group that they generate is a subgroup of D4.
 
-    The generated group is computed by sympy, and its order must be the number of elements.
+    The generated group is computed by sympy, and its order must equal the number of elements.
     """
     from sympy.combinatorics import Permutation, PermutationGroup
 
@@ -296,7 +296,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Test the canonical form, and whether orbit size times stabiliser order gives the order of the group."""
+    """Test the canonical form, and whether orbit size times stabiliser order equals the order of the group."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]

@@ -48,7 +48,7 @@ NO_MOVE = -1
 
 @inlined
 def slides_of(rules: Tables, side: int, start: int, king: int) -> NDArray[np.uint32]:
-    """Return the offset of each line's slide masks, for the kind of piece that a side has on a cell.
+    """Return the offset of each line's slide masks for the piece of ``side`` on the cell ``start``.
 
     The piece is the king if the side is white and ``start`` is the king's cell.
     """
@@ -92,7 +92,7 @@ def is_legal(rules: Tables, board: BoardArray, move: int) -> bool:
 
     Notes
     -----
-    O(1): one look-up in the slide table.
+    This takes O(1) time (one look-up in the slide table).
     """
     start = start_of(rules, move)
     if start >= rules.cells:
@@ -121,7 +121,7 @@ def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
 
     Notes
     -----
-    O(N) at most: one look-up for each attacker on the cell's row and column.
+    This takes at most O(N) time (one look-up for each attacker on the cell's row and column).
     """
     rank, file = coordinates(rules, cell)
     for along in range(2):
@@ -156,7 +156,7 @@ def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
 
 @inlined
 def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
-    """Return the places of a line that have a neighbouring piece of the given side."""
+    """Return the places of a line that are next to a piece of the given side, on this line or a parallel one."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # Rows are numbered before columns. The first and last row and the first and last column have only one neighbouring
@@ -177,7 +177,7 @@ def captures_at(rules: Tables, board: BoardArray, side: int, target: int, king: 
 
     Notes
     -----
-    O(1), independent of the number of pieces.
+    This takes O(1) time, independent of the number of pieces.
     """
     size = rules.size
     rank, file = coordinates(rules, target)
@@ -250,7 +250,7 @@ def king_capture(rules: Tables, board: BoardArray) -> int:
 
     Notes
     -----
-    O(N): at most four calls to `slides_onto`.
+    This takes O(N) time (at most four calls to `slides_onto`).
     """
     king = king_of(rules, board)
     sides = I64(rules.capture_sides[king * 16 + attackers_beside(rules, board, king)])
@@ -334,7 +334,7 @@ def wins_afar(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
 
 @inlined
 def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
-    """Return False if a quick test shows that no ply of a side can complete an encirclement or an exit fort."""
+    """Return False if a quick test shows that no ply by a side can complete an encirclement or an exit fort."""
     if not is_far(rules.distant):
         return False
     if side == 1:

@@ -1,8 +1,8 @@
-"""The canonical form of a position: its image with the least packing under a symmetry group.
+"""The canonical form of a position: among the images under a symmetry group, the one with the least packing.
 
 Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
-first. For each cell of the king, a table lists the images that remain to be compared. For most positions, only one
-image remains. Otherwise the defenders are compared next, and then the attackers.
+first. For each possible cell of the king, a table lists the images that remain to be compared. For most positions, only
+one image remains. Otherwise the defenders are compared next, and then the attackers.
 
 For each possible content of a row, a table stores the images of the row under all elements of the group side by side. A
 few wide loads are therefore enough to compute all images of a board together.
@@ -92,7 +92,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     count = 0
     bottom = U64((1 << size) - 1)
@@ -172,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    O(N) for each position. If the king's cell leaves only one candidate among the elements of the group, only one image
-    is computed. Otherwise all eight images are computed together.
+    This takes O(N) time for each position. If the king's cell leaves only one candidate among the elements of the
+    group, only one image is computed. Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

@@ -50,7 +50,7 @@ def is_empty(cells: Cells) -> bool:
 
 @inlined
 def are_equal(one: Cells, other: Cells) -> bool:
-    """Return whether two sets have the same cells."""
+    """Return whether two sets contain the same cells."""
     return bool(one[0] == other[0] and one[1] == other[1])
 
 
@@ -62,7 +62,7 @@ def has_cell(cells: Cells, cell: int) -> bool:
 
 @inlined
 def count_cells(cells: Cells) -> int:
-    """Return the number of cells of a set."""
+    """Return the number of cells in a set."""
     return popcount(cells[0]) + popcount(cells[1])
 
 

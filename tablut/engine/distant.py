@@ -1,4 +1,4 @@
-"""Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts, as defined in docs/rules.md.
+"""Effects of a ply far from its target cell: shieldwalls, encirclement and exit forts (see docs/rules-family.md).
 
 A flood fill extends a set of cells (`tablut.engine.cells`) in all directions with a few operations. Functions that
 only these rules need are called rather than inlined, which keeps the kernels of other rule sets small.
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from tablut.engine.tables import DistantTables
 
 FEWEST_AROUND = 4
-"""Minimum number of attackers that can encircle white."""
+"""Minimum number of attackers needed to encircle white."""
 
 
 is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
@@ -47,7 +47,7 @@ is_far: Final = by_type(lambda record: record.instance_class is not NearTables)
 
 @inlined
 def _front_line(distant: DistantTables, line: int) -> int:
-    """Return the line next to an edge line, towards the middle."""
+    """Return the line that adjoins an edge line on its inner side."""
     return line + 1 if line in (0, distant.size) else line - 1
 
 
@@ -83,7 +83,7 @@ def _run_down(row: int, place: int) -> int:
 def _wall_taken(
     distant: DistantTables, board: BoardArray, side: int, line: int, place: int, bracket: bool, king: int
 ) -> int:
-    """Return the places on an edge line where an arriving piece captures soldiers by a shieldwall.
+    """Return the places, on an edge line, of the soldiers that an arriving piece captures by a shieldwall.
 
     If ``bracket`` is true, the piece arrives on the edge line itself, at an end of the shieldwall. Otherwise the piece
     arrives on the line in front of the edge line, where it is the last of the covering pieces.
@@ -155,7 +155,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Add to each line's mask the places on which an arriving piece of a side may complete a shieldwall capture."""
+    """Add the places on which an arriving piece of a side may complete a shieldwall capture to the lines' masks."""
     if not is_far(distant):
         return
     size = distant.size
@@ -404,7 +404,7 @@ def _walled(distant: DistantTables, board: BoardArray, wall: Cells, reach: Cells
 
 @inlined
 def _holds_fort(distant: DistantTables, board: BoardArray, king: int) -> bool:
-    """Return whether the king stands in an exit fort, as defined in docs/rules.md."""
+    """Return whether the king stands in an exit fort, as defined in docs/rules-family.md."""
     reach, white = _cells_of(distant, board, I64(1)), _cells_of(distant, board, I64(0))
     wall = without(white, bit_of(king))
     free = without(set_at(distant.sets, ALL), join(reach, white))

@@ -45,7 +45,7 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 
     Notes
     -----
-    O(C).
+    This takes O(C) time.
     """
     return kernels.position_key(flat(rules), pointer(board))
 
@@ -62,7 +62,7 @@ def mobility(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    O(N): 2N look-ups.
+    This takes O(N) time (2N look-ups).
     """
     return kernels.count_moves(flat(rules), pointer(board), side)
 
@@ -83,7 +83,7 @@ def unmake_move(rules: Tables, board: BoardArray, undo: int) -> None:
 
 
 # A *board array* is ``uint32[2N + 4]``, or ``uint64[2N + 4]`` on boards larger than 11×11 (see `tablut.engine.layout`).
-# Bulk operations take and return arrays of words.
+# Operations on many positions take and return arrays of packed positions (words).
 
 
 _LETTERS = ".bwK"
@@ -120,7 +120,7 @@ class BoardEngine:
         self.tables = build_tables(variant)
 
     def board(self, cells: str, side: str) -> NDArray[np.uint32]:
-        """Return the board array for the letters of the cells and the side to move."""
+        """Return a board array with the given letters of its cells and the given side to move."""
         size = self.variant.size
         if len(cells) != size * size or set(cells) - set(_LETTERS):
             raise InputError(f"expected {size * size} letters of '{_LETTERS}'", subject=f"placement {cells!r}")
@@ -136,7 +136,7 @@ class BoardEngine:
         return board
 
     def cells(self, board: BoardArray) -> tuple[str, str]:
-        """Return the letters of the cells and the side to move of a board array. This is the inverse of `board`."""
+        """Return the letters of the cells of a board array and its side to move. This is the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
@@ -243,7 +243,7 @@ class Children(NamedTuple):
     moves : ndarray of int32, shape (m,)
         Moves as ``from | to << 7``; for boards larger than 11×11 see `tablut.engine.layout`.
     outcomes : ndarray of uint8, shape (m,)
-        Outcome codes, see `tablut.rules.OUTCOMES`; 0 if the child is undecided.
+        Outcome codes (see `tablut.rules.OUTCOMES`); 0 if the child is undecided.
     """
 
     words: NDArray[np.uint64]
@@ -346,7 +346,7 @@ class Engine(BoardEngine):
         Returns
         -------
         Children
-            Words, parents, moves and outcomes.
+            The children, with their words, parents, moves and outcomes.
 
         Raises
         ------
@@ -428,7 +428,7 @@ class Engine(BoardEngine):
         words : ndarray of uint64, shape (n, W)
             Positions.
         group : sequence of Symmetry, optional
-            As for `canonical`.
+            All elements of a group of symmetries of the rules. The default is the same as for `canonical`.
 
         Returns
         -------
@@ -508,7 +508,7 @@ def engine_for(variant: Variant) -> Engine:
 
 
 def position_keys(words: NDArray[np.uint64]) -> NDArray[Any]:
-    """Return each packed position as one array item, so that positions sort and compare by all their words."""
+    """Return each packed position as one array item, so that positions are sorted and compared by all their words."""
     if words.shape[1] == 1:
         return words[:, 0]
     rows = np.ascontiguousarray(words.astype(">u8"))

@@ -1,8 +1,8 @@
 """Compiled code that generates moves, makes them (with captures and outcome) and takes them back.
 
-The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions
-between pieces in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key
-updates it after each ply with the result of `key_change`.
+The layout of boards, moves and undo records is defined in `tablut.engine.layout`, and the interactions between pieces
+are defined in `tablut.engine.attacks`. Zobrist keys are not stored in boards. A caller that needs a key updates it
+after each ply with the result of `key_change`.
 
 These functions do not validate their arguments; the methods of `tablut.engine.Engine` do. Moves are generated
 in decided positions too.
@@ -93,7 +93,7 @@ def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
 
     Notes
     -----
-    O(N): about 2N table look-ups. On a wide board, O(pieces).
+    This takes O(N) time (about 2N table look-ups). On a wide board, it takes O(pieces) time.
     """
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board))
@@ -118,7 +118,7 @@ def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
 
     Notes
     -----
-    O(N) at most.
+    This takes at most O(N) time.
     """
     if is_wide(board):
         return moves_by_slides(rules, board, side, king_of(rules, board)) != 0
@@ -150,7 +150,7 @@ def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
 
     Notes
     -----
-    O(N + pieces + moves).
+    This takes O(N + pieces + moves) time.
     """
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
@@ -204,11 +204,12 @@ def outcome_of_ply(
     """Return the outcome code of the ply that led to the position on the board.
 
     This function is the only place where compiled code decides whether a ply has ended the game. ``stays_open`` is true
-    if the caller already knows that black's ply has not encircled white.
+    if an earlier test has shown that black's ply does not encircle white.
 
     Notes
     -----
-    O(1), or O(N) under ``either_after_ply``. Encirclement and exit forts require flood fills of the board.
+    This takes O(1) time, or O(N) under ``either_after_ply``. Encirclement and exit forts require flood fills of the
+    board.
     """
     outcome = UNDECIDED
     if side == 1:
@@ -269,7 +270,7 @@ def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
 
 @inlined
 def captured_key(rules: Tables, side: int, target: int, captures: int) -> np.uint64:
-    """Return the XOR of the Zobrist keys of the soldiers captured by a move of ``side`` to a target cell."""
+    """Return the XOR of the Zobrist keys of the soldiers that ``side`` captures by a move to a target cell."""
     change = U64(0)
     while captures:
         change ^= rules.keys[side * rules.cells + captured_cell(rules, target, captures)]
@@ -292,7 +293,7 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 
     Notes
     -----
-    O(C).
+    This takes O(C) time.
     """
     size, king = rules.size, king_of(rules, board)
     key = rules.keys[2 * rules.cells + king]

@@ -1,11 +1,11 @@
 """Memory layout of boards, moves and undo records, and the functions that depend only on this layout.
 
-A board with N rows is one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and then the
-columns, as numbered in `tablut.engine.tables`. A *place* is the index of a cell on its line. A line has its attackers
-in bits 0-15, and its defenders and king in bits 16-31. The last four items are the *head*: the king's cell, the side to
-move (0 white, 1 black), the number of attackers, and the number of defenders. Every piece is thus stored twice, in its
-row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it runs along a
-row or a column.
+A board with N rows is stored in one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and
+then the columns, as numbered in `tablut.engine.tables`. A *place* is the index of a cell on its line. A line has its
+attackers in bits 0-15, and its defenders and king in bits 16-31. The last four items are the *head*: the king's cell,
+the side to move (0 white, 1 black), the number of attackers, and the number of defenders. Every piece is thus stored
+twice, in its row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it
+runs along a row or a column.
 
 A move is ``start | target << 7``. An undo record is the move combined with its captures, ``move | captures << 14``. The
 captures have one bit for each captured soldier. Bits 0-3 stand for the directions from the target. Bits 4-22 stand for
@@ -55,7 +55,7 @@ _intrinsic: Any = intrinsic
 
 
 def new_board(size: int, *many: int) -> NDArray[np.uint32]:
-    """Allocate a zeroed board array, or an array of boards whose leading shape is ``many``."""
+    """Allocate a zeroed board array, or an array of such boards with the leading dimensions ``many``."""
     return np.zeros((*many, 2 * size + _HEAD), dtype=np.uint64 if size > NARROW else np.uint32)
 
 
@@ -93,7 +93,7 @@ def soldiers_of(board: NDArray[Any], size: int) -> list[int]:
 
 
 def captured_cells(undo: int, size: int) -> tuple[int, ...]:
-    """Return, in ascending order, the cells of the soldiers whose captures an undo record contains."""
+    """Return the cells of the soldiers captured according to an undo record, in ascending order."""
     target, captures = cells_of_code(undo & 0x3FFF, size)[1], undo >> 14
     row, column = (size * (size - 1) * (2 * place > size) for place in divmod(target, size))
     cells = [target - 1, target - size, target + 1, target + size]
@@ -143,7 +143,7 @@ def king_of(rules: Tables, board: BoardArray) -> int:
 
 @inlined
 def put_king(rules: Tables, board: BoardArray, cell: int) -> None:
-    """Write the king's cell to the head without changing the lines."""
+    """Set the king's cell in the head of a board without changing its lines."""
     board[2 * rules.size] = np.uint32(cell)
 
 
@@ -155,7 +155,7 @@ def side_of(rules: Tables, board: BoardArray) -> int:
 
 @inlined
 def put_side(rules: Tables, board: BoardArray, side: int) -> None:
-    """Write the side to move to the head."""
+    """Set the side to move in the head of a board."""
     board[2 * rules.size + 1] = np.uint32(side)
 
 
@@ -167,7 +167,7 @@ def count_of(rules: Tables | DistantTables, board: BoardArray, side: int) -> int
 
 @inlined
 def put_count(rules: Tables, board: BoardArray, side: int, count: int) -> None:
-    """Write the number of a side's soldiers to the head."""
+    """Set the number of a side's soldiers in the head of a board."""
     board[2 * rules.size + 3 - side] = np.uint32(count)
 
 
@@ -253,7 +253,10 @@ def start_of(rules: Tables, move: int) -> int:
 
 @inlined
 def target_of(rules: Tables, move: int) -> int:
-    """Return the target cell of a move or an undo record. On a wide board, the start must be a cell of the board."""
+    """Return the target cell of a move or an undo record.
+
+    On a wide board, the start cell of the move must be on the board.
+    """
     if is_wide(rules.exposed):
         end = (move & 0x3FFF) % _ENDS
         rank, file = coordinates(rules, start_of(rules, move))

@@ -2,8 +2,8 @@
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
 N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
-the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board this
-takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
+the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
+position takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
 """
@@ -79,7 +79,10 @@ def next_row(low: np.uint64, high: np.uint64, size: int) -> tuple[np.uint64, np.
 
 @inlined
 def _add_field(words: NDArray[np.uint64], start: int, length: int, value: int) -> None:
-    """Write ``length`` < 32 bits of a position, starting at bit ``start``. The bits must be clear before the call."""
+    """Write ``length`` bits (at most 31) of a position, starting at bit ``start``.
+
+    The bits must be clear before the call.
+    """
     word, shift = start >> 6, start & 63
     words[word] |= U64(value) << U64(shift)
     if shift + length > 64:
@@ -97,7 +100,7 @@ def king_width(rules: Tables) -> int:
 
 @inlined
 def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Write the soldiers of a packed position and the numbers of soldiers to a wide board."""
+    """Write the soldiers of a packed position, and each side's number of soldiers, to a wide board."""
     size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -118,7 +121,7 @@ def unpack(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     size, cells = rules.size, rules.cells
     width = king_width(rules)
@@ -156,7 +159,7 @@ def pack(rules: Tables, board: BoardArray, words: NDArray[np.uint64]) -> None:
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     size, cells = rules.size, rules.cells
     king = king_of(rules, board)
@@ -185,7 +188,7 @@ def unpack_all(tables: Tables, words: NDArray[np.uint64], boards: NDArray[np.uin
 
     Notes
     -----
-    O(n N).
+    This takes O(n N) time.
     """
     rules = flat(tables)
     for index in range(len(words)):
@@ -202,7 +205,7 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
     Notes
     -----
-    O(n N).
+    This takes O(n N) time.
     """
     rules = flat(tables)
     for index in range(len(boards)):
@@ -219,7 +222,7 @@ def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np
 
     Notes
     -----
-    O(n N), because no moves are generated.
+    This takes only O(n N) time, because no moves are generated.
     """
     rules = flat(tables)
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
@@ -246,7 +249,7 @@ def expand(
 
     Notes
     -----
-    O(n N + m) for n positions with m children.
+    This takes O(n N + m) time for n positions with m children.
     """
     rules = flat(tables)
     size, cells, width = rules.size, rules.cells, rules.words
@@ -267,7 +270,8 @@ def expand(
             undo, outcome = make(rules, board, move)
             unmake(rules, board, undo)
             child = advance(pointer(children), total * width)
-            # The loop over the first four words is unrolled, because LLVM would vectorise it, which is slower.
+            # The loop over the first four words is unrolled, because LLVM would otherwise vectorise it, which is
+            # slower.
             child[0] = word[0]
             if width > 1:
                 child[1] = word[1]
@@ -280,7 +284,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On every size of board, all bits of the number of the king's cell lie in the same word.
+                # On boards of every size, all bits of the number of the king's cell lie in the same word.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -299,12 +303,12 @@ def expand(
 
 
 # ------------------------------------------------------------------------------------------
-# Two vector intrinsics: one computes the eight images of a board and the least of them, the other transposes a board
+# Two vector intrinsics: one computes the eight images of a board and finds the least, the other transposes a board
 
 
 # numba has no vector types, and LLVM does not vectorise these loops by itself, because it cannot prove that the
-# accumulators and the table do not overlap. The LLVM code is generic, and LLVM lowers it to the vector instructions of
-# the machine.
+# accumulators and the table do not overlap. The intrinsics are generic LLVM code, which LLVM translates to the
+# machine's vector instructions.
 
 
 _WORD = ir.IntType(64)
@@ -389,8 +393,8 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
     return types.int64(rows, size, out), codegen
 
 
-# ------------------------------------------------------------------------------------------ Reading packed positions
-# without compiled code: only the numbers of soldiers, or a single position
+# ------------------------------------------------------------------------------------------
+# Reading packed positions without compiled code: only the numbers of soldiers, or a single position
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -410,7 +414,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
     """Return the letters of the cells and the side to move of a packed position, without compiled code.
 
-    The result is None if the words are not a valid packing. The time is O(C).
+    The result is None if the words are not a valid packing. This takes O(C) time.
     """
     bits = int.from_bytes(word.astype("<u8").tobytes(), "little")
     width = (cells - 1).bit_length()

@@ -1,4 +1,4 @@
-"""perft: the number of move sequences of a given length, with the last ply counted or applied.
+"""perft: the number of move sequences of a given length. The last ply is either counted or applied.
 
 In the *counted* variant, the last moves are not generated; their number is read from the count tables. In the
 *applied* variant, every last move is made on the board, with its captures, outcome and Zobrist
@@ -50,16 +50,16 @@ if TYPE_CHECKING:
     from tablut.engine.tables import Tables
 
 LEAF_COUNTERS = 10
-"""Number of counters of `perft_applied`: captured soldiers, the sum of keys, and the leaves with each outcome code."""
+"""Number of counters of `perft_applied`: captured soldiers, the sum of keys, and leaves by outcome code."""
 
 
 @kernel
 def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies. The last plies are counted but not made.
+    """Return the number of sequences of ``depth`` plies (at least one). The last plies are counted but not made.
 
     Notes
     -----
-    Every ply except the last is made and taken back. The memory is O(depth · C).
+    Every ply except the last is made and taken back. This takes O(depth · C) memory.
     """
     rules, board = flat(tables), pointer(board_array)
     side = side_of(rules, board)
@@ -99,12 +99,12 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
     """Write, for each line, the mask of places on which an arriving piece of a side may capture a soldier.
 
-    No capture is possible on other places. A piece that arrives on one of these places may still capture nothing: the
-    masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
+    A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
+    capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
 
     Notes
     -----
-    O(N).
+    This takes O(N) time.
     """
     state = 0
     if side == 1:
@@ -123,7 +123,7 @@ def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[n
 def has_way_out(rules: Tables, board: BoardArray, side: int) -> bool:
     """Return whether the rule set has distant effects, black is to move, and black has not encircled white yet.
 
-    If so, the cheap test `may_part` can show that a ply of black does not encircle white.
+    If so, the cheap test `may_part` can show that a black ply does not encircle white.
     """
     return is_far(rules.distant) and side == 1 and not wins_afar(rules, board, side, king_of(rules, board))
 
@@ -207,11 +207,13 @@ def _apply_every_move(
 
 @kernel
 def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters: NDArray[np.uint64]) -> int:
-    """Return the number of sequences of ``depth`` >= 1 plies, and add statistics of their last plies to ``counters``.
+    """Return the number of sequences of ``depth`` plies, and add statistics of their last plies to ``counters``.
+
+    ``depth`` must be at least 1.
 
     Notes
     -----
-    Every ply is made, its outcome is found, and the ply is taken back. The memory is O(depth · C).
+    Every ply is made, its outcome is found, and the ply is taken back. This takes O(depth · C) memory.
     """
     rules, board, sums = flat(tables), pointer(board_array), pointer(counters)
     threats_array = np.empty(2 * rules.size, dtype=np.uint32)

@@ -1,14 +1,14 @@
-"""Conversion of records of arrays for kernels, based only on the field declarations of the records.
+"""Conversion of records of arrays to forms for kernels, based only on the field declarations of the records.
 
 A record is a NamedTuple of integers, arrays and further records. The declaration of a record is the only list of its
-fields. From the declaration, `flat` turns every array of any record into a bare pointer, `directory` converts a record
-to an array of numbers and addresses, and `record_at` reads this array back inside a kernel. No field is listed a second
-time, so two fields of the same type cannot be swapped by mistake.
+fields. Based on the declaration, `flat` replaces every array of a record with a bare pointer. `directory` converts a
+record to an array of numbers and addresses, which `record_at` reads inside a kernel. No field is listed a second time,
+so two fields of the same type cannot be swapped by mistake.
 
 The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
 by item, millions of times during a compilation. It also includes all items in the name of every function that takes
 records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
-code is the same.
+code does not change.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def flat(_typing_context: Any, record: Any) -> Any:
 def _declared(cls: type[tuple[Any, ...]], *, less: bool) -> Any:
     """Return the type of a record created by `record_at`.
 
-    If ``less`` is true, subclasses replace the declared classes.
+    If ``less`` is true, each declared class is replaced by its subclass, if it has one.
     """
     cls = next(iter(cls.__subclasses__()), cls) if less else cls
     fields = [

@@ -2,8 +2,8 @@
 
 Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
 exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
-which cells it wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules
-that look beyond a piece's neighbours.
+which cells the king wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for
+rules that depend on more than a piece's neighbours.
 
 A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Each direction is one bit:
 1 for west, 2 for south, 4 for east, 8 for north. The neighbouring attackers of a cell are encoded with the same bits,
@@ -58,19 +58,19 @@ class DistantTables(NamedTuple):
     Attributes
     ----------
     size, king_armed, rank, file, exposed
-        As in `Tables`.
+        Copies of the fields of `Tables`.
     far : int
         1 if the rule set has at least one of these rules, else 0.
     shieldwall : int
-        0 without the rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any piece that takes
-        part in the capture may be the last to arrive.
+        0 if the rule set lacks this rule, 1 if a piece must arrive at an end of a shieldwall to capture it, 2 if any
+        piece that takes part in the capture may be the last to arrive.
     encirclement : int
         1 if black wins by encirclement, else 0.
     fort : int
-        0 without the rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black has too few
-        attackers to break it.
+        0 if the rule set lacks this rule, 1 if white wins by an exit fort, 2 if a fort also counts as such when black
+        has too few attackers to break it.
     edge : ndarray of uint8, shape (C,)
-        1 on the board's edge, else 0.
+        1 for cells on the edge of the board, else 0.
     ends : ndarray of uint32, shape (2N,)
         For each line, the mask of places that may replace a piece at an end of a shieldwall.
     pinch : ndarray of uint8, shape (512,)
@@ -117,7 +117,7 @@ class Tables(NamedTuple):
     size, cells, words : int
         N, C and W.
     castle : int
-        The castle's cell, or -1 without a castle.
+        The castle's cell, or -1 if there is no castle.
     king_armed, either_after_ply : int
         0 or 1: whether the king takes part in captures, and whether a ply ends the game if it leaves either side
         without a move.
@@ -129,9 +129,9 @@ class Tables(NamedTuple):
         For each line, the mask of places on which a soldier can be captured. Like the other masks of lines, it is
         uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        For each line, the mask of places whose terrain is hostile. The first index stands for the side and for the
-        state of the castle: hostile to an attacker (0 castle empty, 1 occupied) or to a defender (2 castle empty, 3
-        occupied, 4 besieged).
+        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the state of
+        the castle: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
+        is empty (2), occupied (3) or besieged (4).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
     king_falls : ndarray of uint8, shape (C * 16,)
@@ -351,7 +351,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
         # Where the king must be surrounded on all four sides, terrain counts only beside the castle. Where attackers on
-        # two opposite sides are enough, it counts everywhere.
+        # two opposite sides are enough, terrain counts everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain
@@ -405,13 +405,13 @@ class LineTables(NamedTuple):
     attacker_slides, defender_slides, king_slides : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``slides``, for each kind of mover.
     counts : ndarray of uint8, flat
-        Blocks of ``3**N`` numbers of moves. Within a block, the index is the line's content as a number in base 3
-        (digit 1 for an attacker, 2 for a defender or the king).
+        Blocks of ``3**N`` entries, each of which is a number of moves. Within a block, the index is the line's content
+        as a number in base 3 (digit 1 for an attacker, 2 for a defender or the king).
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move but a
-        defender in its place could not.
+        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move, but to
+        which a defender in its place could not.
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
@@ -444,7 +444,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
 
     Notes
     -----
-    O(N² 2**N).
+    This takes O(N² 2**N) time.
     """
     size, castle = len(terrain), variant.rules.castle
     occupancy = np.arange(1 if size > NARROW else 1 << size)
@@ -532,7 +532,7 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return, for each content of a line in base 3, the number of moves of the pieces with a given digit."""
+    """Return the number of moves of the pieces with a given digit, for each content of a line in base 3."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)
@@ -547,7 +547,7 @@ def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
 
 @cache
 def _occupancies(size: int) -> NDArray[np.intp]:
-    """Return, for each content of a line in base 3, the occupancy of the line."""
+    """Return the occupancy of a line for each of its contents, which are numbers in base 3."""
     found = np.zeros(1, dtype=np.intp)
     for place in range(size):
         taken = found | 1 << place

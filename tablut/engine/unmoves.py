@@ -1,14 +1,14 @@
-"""Compiled generation of un-moves. An un-move is a ply that can have led to a position, with its captures.
+"""Compiled generation of un-moves. An un-move is a ply that could have led to a position, with its captures.
 
 An un-move is represented by the undo record of the ply (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
 therefore takes the ply back: the piece slides back, and captured soldiers are restored. `unmoves` lists the un-moves
 that lead to a *counted* placement (`tablut.indexing`), in which every piece stands on a cell allowed for its kind and
 no side has more soldiers than at the start.
 
-A piece can have moved last only if its arrival, with all other pieces where they are now, would capture nothing that is
-still on the board. The path along which it came must be empty now. Any soldiers that the piece captured stood next to
-its target, on cells that are now empty and do not lie on its path. The cells from which a piece can have come are
-looked up by line, place and occupancy, like slides.
+A piece could have moved last only if its arrival, with all other pieces where they are now, would capture nothing that
+is still on the board. The path along which the piece came must be empty now. Any soldiers that the piece captured stood
+next to its target, on cells that are now empty and do not lie on its path. The cells from which a piece could have come
+are looked up by line, place and occupancy, like slides.
 
 There are two limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
 predecessor need not be reachable from the start position.
@@ -63,12 +63,12 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_UNMOVES = 4 * 8
-"""Maximum number of un-moves for each cell of the board. At most four slides can have started on a cell, each with any
-subset of at most three captures."""
+"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell, each with
+any subset of at most three captures."""
 
 
 class OriginTables(NamedTuple):
-    """Tables of the cells from which pieces can have come. N is the board's size.
+    """Tables of the cells from which pieces could have come. N is the board's size.
 
     Attributes
     ----------
@@ -76,12 +76,12 @@ class OriginTables(NamedTuple):
         Numbers of soldiers at the start. A predecessor cannot have more soldiers than these.
     origins : ndarray of uint16, flat
         Blocks of ``N * 2**N`` masks. Within a block, the index is ``place << N | occupancy``. On wide boards, these
-        masks are uint32, for an empty line, and a block has only ``N`` of them, indexed by place. The other masks are
-        uint64 on wide boards.
+        masks are uint32, and a block has only ``N`` of them, which are for an empty line and are indexed by place. All
+        other masks are uint64 on wide boards.
     attacker_origins, defender_origins, king_origins : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``origins``, for each kind of piece.
     attacker_cells, defender_cells : ndarray of uint32, shape (2N,)
-        Cells where soldiers may stand, as masks of places: first by row, then by column.
+        Cells where soldiers may stand, as masks of places for each row and then for each column.
     start : ndarray of uint32, shape (2N + 4,)
         Board array of the start position.
     """
@@ -141,7 +141,7 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
-    """Return the masks of places from which a slide can have reached a place, indexed by place and occupancy.
+    """Return the masks of places from which a slide could have reached a place, indexed by place and occupancy.
 
     The bit of the place itself in the occupancy is ignored.
     """
@@ -160,7 +160,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 @inlined
 def line_origins(rules: Tables, origins: OriginTables, board: BoardArray, cell: int, kind: int) -> int:
-    """Return the places from which a piece can have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
+    """Return the places from which a piece could have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
@@ -188,7 +188,7 @@ def would_capture(rules: Tables, board: BoardArray, side: int, cell: int, king: 
 
 @inlined
 def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
-    """Return the places from which the last ply can have brought a piece of ``side`` to its cell, as a cross.
+    """Return the places from which the last ply could have brought a piece of ``side`` to its cell, as a cross.
 
     The cross is empty if the arrival of the piece would have captured something that is still on the board.
     """
@@ -199,7 +199,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int,
 
 @inlined
 def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
-    """Return the directions from a cell to the empty neighbours on which an enemy of ``side`` may have stood."""
+    """Return the directions from a cell to the empty neighbours on which an enemy of ``side`` could have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
     rank, file = coordinates(rules, cell)
@@ -210,7 +210,7 @@ def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: in
 
 @inlined
 def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
-    """Return the directions in which a piece of ``side`` can have captured soldiers when it arrived on its cell."""
+    """Return the directions in which a piece of ``side`` could have captured soldiers when it arrived on its cell."""
     sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
@@ -245,7 +245,7 @@ def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int
 
 @inlined
 def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int) -> bool:
-    """Return whether the position would be decided after any ply of ``side`` and therefore has no predecessor."""
+    """Return whether a position has no predecessor because any last ply by ``side`` would have ended the game."""
     stuck = rules.either_after_ply != 0 and not (can_move(rules, board, 0) and can_move(rules, board, 1))
     return stuck or wins_afar(rules, board, side, king)
 
@@ -276,7 +276,7 @@ def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: ND
                 place = trailing_zeros(starts)
                 starts &= starts - 1
                 move = move_of(rules, cell_on_cross(rules, (rank, file), place), cell)
-                # A captured soldier cannot have stood on the path.
+                # A captured soldier could not have stood on the path.
                 sides = restored & ~direction_on_cross((rank, file), place)
                 count = add_unmoves(records, count, move, sides, missing)
     return count

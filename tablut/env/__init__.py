@@ -26,8 +26,8 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
-        Kind of result of `render`: text, SVG, or an array of shape (40N, 40N, 3). With ``human``, the text is printed
-        after each move.
+        Form in which `render` returns the board: as text, as SVG, or as an array of shape (40N, 40N, 3). With
+        ``human``, the text is printed after each move.
 
     Returns
     -------
@@ -72,7 +72,7 @@ def spiel(variant: str = "ashton", plies: int = PLIES) -> Any:
     variant : str
         The name or path of a rule set.
     plies : int
-        Number of plies after which a game is drawn, unless its rules end it earlier.
+        Number of plies after which a game is drawn, unless the rules end it earlier.
 
     Returns
     -------

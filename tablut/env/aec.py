@@ -26,7 +26,7 @@ MODES = "human", "ansi", "svg", "rgb_array"
 
 
 class TaflEnv(AECEnv):  # type: ignore[misc]
-    """Environment of a game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
+    """Environment of one game, without the wrappers that check actions. `tablut.env.env` adds these wrappers."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": [*MODES], "name": "tablut_v0", "render_fps": 2}
 
@@ -91,7 +91,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
             self.render()
 
     def render(self) -> Any:
-        """Return the board in the form that the render mode requires. In the mode ``human``, print the board."""
+        """Return the board in the form that the render mode requires. In ``human`` mode, print the board."""
         if self.render_mode == "human":
             sys.stdout.write(f"{self.board}\n\n")
         drawn: Any = {"ansi": str, "svg": svg.board, "rgb_array": pixels}.get(self.render_mode or "")

@@ -1,4 +1,4 @@
-"""`Batch`, which plays many games in parallel, with arrays as input and output.
+"""The class `Batch`, which plays many games in parallel and uses arrays as input and output.
 
 With a batch, a learning program needs no Python loop over the games.
 """
@@ -37,9 +37,9 @@ class Batch:
     games : int
         Number of games, at least 1.
     seed : int
-        Seed of `sample`, at least 0. Each game has a separate random number generator.
+        Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history. The default is the start position of the rules.
+        First position of all games, without history. The default is the start position of the rule set.
 
     Attributes
     ----------
@@ -277,7 +277,7 @@ class Batch:
         Raises
         ------
         InputError
-            If the move is not along a line of this board.
+            If the move does not follow a row or a column of this board.
 
         Examples
         --------

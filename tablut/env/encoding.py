@@ -1,9 +1,9 @@
 """Numbering of actions and planes, shared by all environments.
 
 An action is a slide of a piece from one cell to another in the same row or column. The number of an action is ``cell *
-2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places those of its
-column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The names of the planes
-are listed in `PLANES`.
+2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are those of
+its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The names of the
+planes are listed in `PLANES`.
 """
 
 from __future__ import annotations

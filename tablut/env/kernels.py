@@ -27,7 +27,8 @@ from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
 UNCOUNTED, ENDS, ILLEGAL = range(3)
-"""Effects of a repetition: it has no effect, it ends the game, or the move that causes it is illegal."""
+"""Codes for how the rules treat a repetition: it is ignored, it ends the game, or the move that causes it is
+illegal."""
 _PLANES: Final = len(PLANES)
 
 
@@ -37,12 +38,12 @@ class Games(NamedTuple):
     Attributes
     ----------
     rule, times, limit : int
-        Effect of a repetition, number of occurrences that count as a repetition, and move limit in plies (-1 if there
-        is none).
+        Effect of a repetition, number of the occurrence that counts as a repetition, and move limit in plies (-1 if
+        there is none).
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
-        Capacity of ``earlier`` for each game.
+        Number of keys that ``earlier`` can hold for each game.
     actions : int
         A, the number of actions.
     codes : ndarray of int32, shape (A,)
@@ -131,7 +132,10 @@ def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool
 
 @inlined
 def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> None:
-    """Make a legal move and test for the end of the game, in the same order as `tablut.board.Board.outcome`."""
+    """Make a legal move and test whether the game has ended.
+
+    The tests are made in the same order as in `tablut.board.Board.outcome`.
+    """
     side, length = side_of(rules, board), I64(games.lengths[game])
     is_king = side == 0 and start_of(rules, move) == king_of(rules, board)
     undo, outcome = make(rules, board, move)

@@ -7,7 +7,7 @@ is placed, n camp cells and m free cells remain. There are then C(m, d) · C(n +
 a attackers: choose d free cells for the defenders, then choose a of all remaining cells for the attackers. Combinations
 are ranked in the combinatorial number system (D. E. Knuth, *The Art of Computer Programming* 4A, 7.2.1.3, Theorem L).
 
-Ranks are Python integers, because on 9x9 they have up to 90 bits.
+Ranks are Python integers, because they have up to 90 bits on a 9×9 board.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class PlacementTier(NamedTuple):
     Attributes
     ----------
     attackers, defenders : int
-        The material.
+        Numbers of attackers and defenders.
     offset : int
         Rank of the tier's first placement.
     size : int
@@ -149,7 +149,7 @@ class PlacementIndex:
         king : int
             The king's cell.
         attackers, defenders : int
-            The material.
+            Numbers of attackers and defenders.
 
         Returns
         -------
@@ -223,7 +223,7 @@ class PlacementIndex:
         Returns
         -------
         Position
-            The placement with the side to move.
+            The placement with the given side to move.
 
         Raises
         ------
@@ -241,7 +241,7 @@ class PlacementIndex:
         Parameters
         ----------
         attackers, defenders : int
-            The material of the tier.
+            Numbers of attackers and defenders in the tier.
         rank : int
             Rank within the tier.
         side : {'w', 'b'}
@@ -250,7 +250,7 @@ class PlacementIndex:
         Returns
         -------
         Position
-            The placement with the side to move.
+            The placement with the given side to move.
 
         Raises
         ------
@@ -324,8 +324,8 @@ def _put(
 # -- exact bijection between integers and final placements: rank and unrank ----------------
 
 
-# A final placement is a placement that ended a game, together with the ending: the king escaped (with attackers left,
-# or capturing the last attacker with the same move), all attackers were captured, or the king was captured. `tablut
+# A final placement is the placement at the end of a game, together with the ending: the king escaped (with attackers
+# left, or by a move that captured the last attacker), all attackers were captured, or the king was captured. `tablut
 # bounds` counts each of these placements once. An escaped king must have arrived along a line that is still empty, and
 # a captured king must match at least one capture pattern.
 #
@@ -460,7 +460,7 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
         for attackers in group.attackers:
             # On a crowded board, there may be fewer free cells than defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):

@@ -1,15 +1,15 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
 A tier is the set of all undecided placements with the same material. The index of a tier is built like the index of
-`tablut.indexing.placements`, but it numbers classes:
+`tablut.indexing.placements`, but it numbers classes instead of single placements:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
   that fix this cell (its stabiliser) are then applied to the soldiers.
 * The *row soldiers* come next: the defenders, or the attackers if there are no defenders. Their
   combinations fall into classes under the king's stabiliser. Each class is represented by its least combination. These
-  representatives, which are numbered, are the *rows*.
-* The *column soldiers* (the attackers, if there are defenders) stand on any combination of the remaining
-  cells. These combinations are the *columns*.
+  representatives are numbered and are called *rows*.
+* The *column soldiers* are the attackers if there are defenders; otherwise there are none. They stand on any
+  combination of the remaining cells. These combinations are the *columns*.
 
 An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
 *residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the
@@ -139,7 +139,10 @@ class TierIndex:
 
     @cached_property
     def packed(self) -> NDArray[np.uint8]:
-        """`representatives` as bits, the lowest first, with shape (K, B). Each orbit takes a multiple of 64 bits."""
+        """`representatives` as bits, the lowest first, with shape (K, B).
+
+        Each orbit is padded to a multiple of 64 bits.
+        """
         if self._packed is not None:
             return self._packed
         flags = np.zeros((len(self.widths), -(-self.row_space // 64) * 64), dtype=np.bool_)
@@ -253,7 +256,7 @@ class TierIndex:
         return [numbers.get(king, self.variant.size**2) for king in self.kings.representatives]
 
     def _find_images(self, king: int, number: int) -> tuple[_Image, ...]:
-        """Return the images of all cells under every element that maps the king to its representative."""
+        """Return the images of all cells under each element that maps the king to its orbit's representative."""
         group = self.kings.group
         rows, columns = (
             {cell: number for number, cell in enumerate(cells)} for cells in (self.row_cells, self.column_cells)
@@ -291,7 +294,8 @@ class TierIndex:
 
     def _find_representatives(self) -> NDArray[np.bool_]:
         places = np.array(list(combinations(range(len(self.row_cells)), self.row_men)), dtype=np.int64)
-        # itertools orders combinations by their first place, the combinatorial number system by their last place.
+        # itertools orders combinations by their first place, whereas the combinatorial number system orders them by
+        # their last place.
         places = places[np.lexsort(places.T)]
         powers = np.array(
             [[comb(place, k) for k in range(1, self.row_men + 1)] for place in range(len(self.row_cells))],

@@ -33,7 +33,10 @@ DECIDED: Final = 0x8000
 """Bit that marks a decided item. The lower bits of a decided item hold its code."""
 _CODE: Final = DECIDED - 1
 CAPTURES: Final = 0x4000
-"""Flag of an open item whose position has capturing moves. A loss may then take longer than quiet moves suggest."""
+"""Flag of an open item whose position has capturing moves.
+
+If the position is lost, the loss may take longer than the quiet moves alone suggest.
+"""
 SAFE: Final = 0x2000
 """Flag of an open item whose position has a capture that is known not to lose, so the position cannot be lost."""
 COUNTER: Final = 0x1FFF

@@ -155,7 +155,8 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist, so the length of this win is not a dtm.
+            # A win found by the search is proven, but a shorter win may exist. Therefore the length of the win is not
+            # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
 
@@ -199,7 +200,8 @@ class AnalysedPly(Result):
     score : int
         Score before the move, for the side that made it; see `tablut.play.search.limits`.
     wdl, dtm, source : str or None, int or None, str
-        Proven value before the move for the side that made it, its distance in plies, and its source. See `Insight`.
+        Proven value of the position before the move for the side that made it, the number of plies to the end, and the
+        source of the value. See `Insight`.
     best : list of str
         Best moves.
     line : list of str
@@ -207,11 +209,11 @@ class AnalysedPly(Result):
     loss : float
         Expected points that the move lost, between 0 and 1.
     grade : str
-        ``inaccuracy``, ``mistake``, ``blunder`` or empty.
+        ``inaccuracy``, ``mistake``, ``blunder`` or an empty string.
     missed_win : bool
         Whether a win was proved before the move but not after it.
     choice : BestMoveResult or None
-        Move that another player chose in the same position, or None if no player was given. Its score is None if that
+        Move that another player chose in the same position, or None if no player was given. The score is None if that
         player reports no scores.
     """
 
@@ -425,8 +427,8 @@ def _winner(outcome: Outcome | None, last: Insight, turn: str, claimed: str | No
 def _decisive_error(plies: list[AnalysedPly], insights: list[Insight], winner: str | None) -> DecisiveError | None:
     """Return the last move that the loser made while the game was still open for that side.
 
-    If the winner is to move, only proven values count, because the estimate after the winner's move already contains
-    the information in an estimate before it.
+    In a position with the winner to move, only a proven value counts. An estimate is ignored there, because the
+    estimate after the winner's move contains the same information.
     """
     if winner not in ("white", "black"):
         return None
@@ -539,7 +541,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
     "--player",
     metavar="NAME",
     shell_complete=complete_player,
-    help="Player, or program:COMMAND, whose choices are also shown. They are not used for grading.",
+    help="Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
 )
 @settings_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")

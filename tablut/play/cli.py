@@ -1,6 +1,6 @@
 """The commands ``tablut bestmove``, ``play`` and ``engine``.
 
-They choose a single move, play a game, and run the engine with a line protocol.
+The first chooses a single move, the second plays a game, and the third runs the engine with a line protocol.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from tablut.work.files import check_output
 from tablut.work.progress import plural
 
 # The modules for the protocol, the server, the terminal and its screen are imported only where they are used, because
-# choosing a single move needs none of them.
+# choosing a single move does not need them.
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
     from tablut.play.bridges.uci import Front
@@ -145,13 +145,13 @@ class _Seat(NamedTuple):
     help="Side that you play. With none, the player plays itself.",
 )
 @budget_options
-@file_option("--save", help="File for the record of the game, which is written when you leave.")
+@file_option("--save", help="File for the record of the game. It is written when you leave.")
 @bundle(
     "seat",
     _Seat,
     option("--server", metavar="HOST", help="Host of a competition server to play on."),
     option("--role", metavar="white|black", help="The player's side on a server."),
-    real("--timeout", metavar="SECONDS", help="Server's time limit for a move, which it enforces strictly."),
+    real("--timeout", metavar="SECONDS", help="Time limit for a move, which the server enforces strictly."),
     whole("--port", help="Port of the server. [default: 5800 white, 5801 black]"),
     option(
         "--name",

@@ -17,13 +17,13 @@ player_option = option(
     metavar="NAME",
     default="alphabeta",
     shell_complete=complete_player,
-    help="Player: alphabeta, random, one from the literature, such as heuristic or payoff (docs/players.md), or "
+    help="Player: alphabeta, random, a player from the literature, such as heuristic or payoff (docs/players.md), or "
     "program:COMMAND for an external program.",
 )
-nodes_option = whole("--nodes", help="Node limit for a move, which makes results repeatable.")
+nodes_option = whole("--nodes", help="Node limit for a move. It makes results repeatable.")
 depth_option = whole("--depth", "-d", help="Search depth for a move, in plies.")
 tablebase_option = option(
-    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped one, if any]"
+    "--tablebase", metavar="STORE", help="Folder of a tablebase. [default: the shipped tablebase, if any]"
 )
 settings_option = option(
     "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
@@ -66,7 +66,7 @@ def budget(seconds: str = "2") -> tuple[Decorator, ...]:
             help=f"Time for a move. [default: {seconds}, unless there is another limit]",
         ),
         nodes_option,
-        whole("--playouts", help="Playout limit of a Monte Carlo player for a move, which makes results repeatable."),
+        whole("--playouts", help="Playout limit of a Monte Carlo player for a move. It makes results repeatable."),
         depth_option,
     )
 
@@ -105,7 +105,7 @@ player_settings = bundle(
         default=512,
         help="Memory for the tablebases that the search probes.",
     ),
-    threads_option("Number of search threads of alphabeta. Results are repeatable only with one."),
+    threads_option("Number of search threads of alphabeta. Results are repeatable only with one thread."),
     whole("--seed", default=0, help="Random seed of the player."),
     settings_option,
 )

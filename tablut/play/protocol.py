@@ -282,7 +282,7 @@ class EngineSession(LineProtocol):
         Parameters
         ----------
         seconds : float
-            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may take longer.
+            Maximum time in seconds to wait for the search to end. A player that cannot be stopped may exceed this time.
         """
         if self._searching() and self._search is not None:
             self._search.stop()
@@ -292,7 +292,7 @@ class EngineSession(LineProtocol):
         return self._search is not None and self._search.running
 
     def _busy(self) -> bool:
-        """Return whether a search is running. If the search has been stopped, wait for it first, since it ends soon."""
+        """Return whether a search is running. If the search has been stopped, first wait until it has ended."""
         if self._search is not None and self._search.stopped:
             self._search.wait()
         return self._searching()
@@ -498,7 +498,7 @@ class RunningSearch:
         self._stop: Callable[[], None] | None = getattr(player, "stop", None)
         self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
         self.running = True
-        """Whether the move is still to be written. `EngineSession` clears this flag just before it writes the move."""
+        """Whether the move still has to be written. `EngineSession` clears this flag just before it writes the move."""
         self.endless = limits == SearchLimits()
         if self.endless:
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
@@ -522,7 +522,7 @@ class RunningSearch:
                 self._stop()
 
     def wait(self, seconds: float | None = None) -> None:
-        """Wait until the search has ended and its move has been written, but at most for the given time in seconds."""
+        """Wait until the search has ended and its move has been written, or the given time in seconds has passed."""
         self._thread.join(seconds)
 
     def _run(self, board: Board, limits: SearchLimits) -> None:

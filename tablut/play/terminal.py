@@ -90,7 +90,7 @@ class TerminalSettings(NamedTuple):
     players : dict of Player or None
         Players by colour, with None for a person.
     name : str
-        Name displayed for the players.
+        Name displayed for every player that is not a person.
     limits : SearchLimits
         Limits of the players for each move.
     advice : SearchLimits
@@ -212,7 +212,7 @@ class TerminalGame:
         return self.ending
 
     def _after(self) -> bool:
-        """Ask for commands after the end of the game, and return whether the game continues."""
+        """Read commands after the end of the game, and return whether the game continues."""
         while (line := self._ask("over> ")) is not None:
             word = line.split(maxsplit=1)[0].lower() if line else ""
             if word in ("resign", "hint", "eval", "table", "moves") or (word and word not in _WORDS):

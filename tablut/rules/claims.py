@@ -2,9 +2,10 @@
 
 Each claim gives its answer both as a sentence and as data.
 
-A single field often does not determine what happens in play. For example, whether two attackers capture the king
-beside the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one
-question about play. A test checks the data against the plain rules, for all combinations of values of any two fields.
+A single field often does not determine what happens in play. For example, whether two attackers capture the king beside
+the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one question
+about play. A test compares the data with the behaviour of `tablut.rules.naive`, for all combinations of values of any
+two fields.
 """
 
 from __future__ import annotations

@@ -4,8 +4,8 @@ Tests compare the compiled engine with this module. The module therefore uses ne
 derived regions. This module reads the terrain diagram, the start diagram and the rule fields of a variant, and
 implements each rule once, close to its wording.
 
-Cells are ``(file, rank)`` pairs, with ``(0, 0)`` = a1. Pieces are ``b`` (attacker),
-``w`` (defender) and ``K`` (king); sides are ``b`` and ``w``.
+Cells are ``(file, rank)`` pairs, and ``(0, 0)`` is a1. Pieces are ``b`` (attacker), ``w`` (defender) and ``K`` (king);
+sides are ``b`` and ``w``.
 
 There are two limitations. Positions have no history, so there is neither repetition nor a move limit. The
 module recognises a ply that ends the game, but not a position in which the game is already over.
@@ -29,7 +29,7 @@ NaiveMove = tuple[Cell, Cell]
 
 DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 _CAMPS = ("A", "B", "C", "D")
-# Stands for the castle's cell on a board without a castle. It is neither on the board nor next to the board.
+# This cell stands for the castle on a board without a castle. It is neither on the board nor next to it.
 _NOWHERE = (-9, -9)
 _PIECES = {"b": "an attacker", "w": "a defender", "K": "the king"}
 
@@ -93,7 +93,7 @@ class NaiveResult(NamedTuple):
 
 
 class _Pattern(NamedTuple):
-    """Pattern of cells by which black can capture white soldiers.
+    """Pattern of cells that black can use to capture white soldiers.
 
     The fields are the cells of the captured soldiers, the cells that black must occupy, and the cells on which the last
     black piece may arrive.
@@ -109,7 +109,7 @@ def _add(cell: Cell, step: Cell, times: int = 1) -> Cell:
 
 
 def _rows(line: list[Cell], cells: set[Cell]) -> list[list[Cell]]:
-    """Return the maximal runs of adjacent cells of a line that belong to a set."""
+    """Return the maximal runs of adjacent cells on a line that belong to a set."""
     return [list(row) for belongs, row in groupby(line, cells.__contains__) if belongs]
 
 
@@ -408,7 +408,7 @@ class NaiveGame:
         Returns
         -------
         NaiveResult
-            Position after the ply, captured soldiers and outcome.
+            The position after the ply, the captured soldiers and the outcome.
 
         Examples
         --------
@@ -577,8 +577,8 @@ class NaiveGame:
     def is_encircled(self, position: NaivePosition) -> bool:
         """Return whether white is encircled.
 
-        White is encircled if no path over empty cells and white pieces leads from a white piece to the edge. Terrain is
-        ignored.
+        White is encircled if no path through empty cells and white pieces leads from a white piece to the edge. Terrain
+        is ignored.
 
         Parameters
         ----------
@@ -652,7 +652,7 @@ class NaiveGame:
         return self._on_edge(king) and can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
-        """Yield every pattern by which black could capture white soldiers, between two pieces or by a shieldwall."""
+        """Yield every pattern with which black could capture white soldiers, between two pieces or by a shieldwall."""
         for cell in white:
             north, east, south, west = self._sides(cell)
             for near, far in ((north, south), (south, north), (east, west), (west, east)):
@@ -677,7 +677,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern, its last soldier arriving on a closing cell."""
+        """Return whether black could occupy the cells of a pattern. The last soldier must arrive on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -778,11 +778,11 @@ class PlainEngine:
         self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
-        """Return the board for the letters of the cells and the side to move."""
+        """Return a board with the given letters of its cells and the given side to move."""
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the letters of the cells and the side to move. This is the inverse of `board`."""
+        """Return the letters of the cells of a board and its side to move. This is the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 

@@ -2,7 +2,7 @@
 
 A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on the
 history of the game. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
-ply that led to this position has the code for undecided.
+ply that led to this position has the code `UNDECIDED`.
 """
 
 from __future__ import annotations
@@ -42,8 +42,9 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     termination : str
-        ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
-        ``exit_fort`` or ``encirclement``; or ``repetition`` or ``move_limit``, which depend on the history of the game.
+        One of ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
+        ``exit_fort``, ``encirclement``, ``repetition`` and ``move_limit``. The last two depend on the history of the
+        game.
     winner : {'white', 'black'} or None
         The winner, or None for a draw.
 

@@ -1,4 +1,4 @@
-"""Functions that load variants, by the name of a shipped variant or the path of a user's file."""
+"""Functions that load variants by the name of a shipped variant or by the path of a user's file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tablut.work.files import beside, excerpt, read_text
 VariantLike: TypeAlias = "Variant | str | os.PathLike[str]"
 """Types that `as_variant` accepts."""
 FILE_BYTES: Final = 64 << 10
-"""Maximum size of a variant file in bytes. Shipped files have about a thousand bytes."""
+"""Maximum size of a variant file in bytes. Shipped files contain about a thousand bytes."""
 
 _DATA = resources.files("tablut.variants") / "data"
 
@@ -63,7 +63,7 @@ def shipped_variants() -> tuple[Variant, ...]:
 
 
 def older_variants() -> tuple[Variant, ...]:
-    """Return the shipped variants that use none of the `later_rules`. All parts of the toolkit support these."""
+    """Return the shipped variants that use none of the `later_rules`. The whole toolkit supports these variants."""
     return tuple(variant for variant in shipped_variants() if not later_rules(variant))
 
 
@@ -116,7 +116,7 @@ def shipped_variant(name: str) -> Variant:
     Raises
     ------
     VariantError
-        If no variant with this name is shipped.
+        If there is no shipped variant with this name.
 
     Examples
     --------

@@ -117,7 +117,9 @@ class Variant:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of terrain, start and rules. Two variants have equal digests exactly if `same_game` is true.
+        """SHA-256 of terrain, start position and rules.
+
+        Two variants have equal digests if and only if `same_game` is true.
 
         Returns
         -------
@@ -143,7 +145,7 @@ class Variant:
         Returns
         -------
         bool
-            Whether terrain, start and rules are equal.
+            Whether terrain, start position and rules are equal.
 
         Examples
         --------
@@ -330,7 +332,7 @@ class Repetition(_Fields):
 
     @property
     def draws(self) -> bool:
-        """Whether a game that goes on for ever has no winner."""
+        """Whether neither side can win by repetition, because a repetition is a draw or has no effect."""
         return self.result in ("draw", "none")
 
     def spares(self, side: Literal["white", "black"]) -> bool:
@@ -338,7 +340,7 @@ class Repetition(_Fields):
         return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
-        """Return the winner if a move of ``mover`` leads to the occurrence that ends the game, or None for a draw."""
+        """Return the winner if a move by ``mover`` leads to the occurrence that ends the game, or None for a draw."""
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
@@ -454,7 +456,7 @@ def later_rules(variant: Variant) -> list[str]:
 # -- regions: castle, camps, escapes and corners, and the cells where each kind of piece may stand ---
 
 
-# Regions are derived once from the diagrams of terrain and start, so that no other module needs to read diagrams. The
+# Regions are derived once from the diagrams of terrain and start, so that most modules need not read the diagrams. The
 # king's region consists of the cells that the king can reach on a board without soldiers. A king on an escape cell has
 # won and does not move again. Therefore, cells that the king could reach only from an escape do not belong to the
 # region.
@@ -473,7 +475,7 @@ def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
 
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
-    """Yield the cells from a cell (excluded) to the edge in a direction."""
+    """Yield the cells that lie between a cell and the edge in a direction, including the edge cell."""
     target = step(cell, direction, size)
     while target is not None:
         yield target
@@ -654,7 +656,7 @@ class _Ways(NamedTuple):
     def _way_back(
         self, escape: int, direction: tuple[int, int], king_cells: frozenset[int], free_cells: frozenset[int]
     ) -> frozenset[int] | None:
-        """Return the soldier cells on the path from an escape cell to the nearest king cell, including the king cell.
+        """Return the free cells on the path from an escape cell up to and including the nearest king cell.
 
         The result is None if there is no king cell in this direction, or if terrain blocks the path.
         """
@@ -676,7 +678,10 @@ class _Ways(NamedTuple):
 
 
 class KingPattern(NamedTuple):
-    """Minimal set of attackers that captures a king on a given cell, and whether terrain outside the castle helps."""
+    """Minimal set of attackers that captures a king on a given cell.
+
+    ``terrain`` is true if hostile terrain other than the castle takes part in the capture.
+    """
 
     attackers: frozenset[int]
     terrain: bool

@@ -24,8 +24,8 @@ FORMAT = 1
 NAME_LENGTH: Final = 80
 """Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# This limits the running time of tomllib, which is quadratic in the number of parts of a dotted key. A key cannot
-# extend over several lines.
+# A limit on the length of a line also limits the running time of tomllib, which is quadratic in the number of parts of
+# a dotted key. A key cannot extend over several lines.
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
@@ -155,7 +155,10 @@ def _errors(error: ValidationError) -> str:
 
 
 def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
-    """Return a hint at the field probably meant by an unknown name, preferring missing fields of the same table."""
+    """Return a hint that names the field probably meant by an unknown name.
+
+    Missing fields of the same table are preferred.
+    """
     *path, name = unknown["loc"]
     missing = [
         str(detail["loc"][-1]) for detail in details if detail["type"] == "missing" and [*detail["loc"][:-1]] == path

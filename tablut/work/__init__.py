@@ -1,4 +1,4 @@
-"""Support for long work: folders with one writer, records and parts with digests, tasks on threads and clusters.
+"""Support for long work: folders with a single writer, files with digests, and tasks in threads or on clusters.
 
 *Long work* is any computation that stores its results step by step, so that it can be killed and resumed. See
 `tablut.work.parts` for the files that tasks write, and `tablut.work.run` for how tasks run and how damage is repaired.

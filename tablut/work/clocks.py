@@ -1,4 +1,4 @@
-"""Counters of the time spent on compiling kernels, a message to the user, and clocks that exclude this time.
+"""Counters of the time spent on compiling kernels, clocks that exclude this time, and a message about compiling.
 
 Kernels are compiled when they are first called, often in the middle of a measurement. Every duration in a result is
 therefore measured with a clock from this module, which excludes the time spent on compiling kernels and on loading

@@ -1,4 +1,4 @@
-"""Reading and writing of long arrays without the cache of the operating system, and buffers for this purpose.
+"""Reading and writing of long arrays that bypass the operating system's cache, and buffers for this purpose.
 
 For example, a file with the children of a census (the positions after one more ply) is written once, read once and
 removed. Passing it through the system's cache takes longer than processing it, because each new page must be allocated,
@@ -102,7 +102,7 @@ def read_span(stream: Any, offset: int, length: int, into: Buffer) -> NDArray[np
     memory = into.bytes(lead + length + -(lead + length) % PAGE)
     found = lead
     if length >= DIRECT_BYTES and _set_direct(stream, True):
-        # Whole pages are read, from the start of the first one to the end of the last one or of the file.
+        # Whole pages are read, from the start of the first page to the end of the last page or the end of the file.
         found = _read_direct(stream, offset - lead, memory)
         _set_direct(stream, False)
     while found < lead + length:

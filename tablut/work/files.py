@@ -45,7 +45,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = F
                 os.set_blocking(file.fileno(), True)
             elif not stat.S_ISREG(found.st_mode):
                 raise InputError("is not an ordinary file", subject=shown)
-            # This never reads more than the limit, even if the file grows at the same time.
+            # At most one byte more than the limit is read, even if the file grows in the meantime.
             content = file.read(found.st_size + 1) if found.st_size <= most else b""
             if len(content) > found.st_size:  # the file has grown, or has no known length
                 content += file.read(most + 1 - len(content))
@@ -121,9 +121,9 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return the path of an entry of a folder, after checking its name.
+    """Return the path of an entry in a folder, after checking the name of the entry.
 
-    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry is in the folder itself. The
+    The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry lies directly in the folder. The
     entry must not be a link.
     """
     path = folder / name
@@ -171,7 +171,7 @@ def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = ""
 
 
 def check_output(target: Path) -> None:
-    """Raise an error if a file cannot be written. Call this before the work whose result the file will contain."""
+    """Raise an error if a file cannot be written. Call this function before computing what the file will contain."""
     code = 0
     if target.is_dir():
         code = errno.EISDIR

@@ -93,7 +93,7 @@ def head_of(root: Path, kind: Kind, model: type[Head]) -> Head | None:
 
 
 def read_made(path: Path, model: type[Head]) -> Head | None:
-    """Return a record that can be made again by continuing the work, or None if the file does not exist."""
+    """Return a record that can be written again by continuing the work, or None if the file does not exist."""
     try:
         return read_record(path, model, "file", REMEDY)
     except DamagedError as error:
@@ -123,7 +123,8 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    For safety against a crash, the file names are flushed to the disk first, then the record, and then its name.
+    The names of the files are flushed to the disk first, then the record, and then its name, so that a crash cannot
+    leave a record without its files.
     """
     for folder in {path.parent, path.with_suffix("")}:
         if folder.is_dir():

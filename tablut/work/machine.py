@@ -48,7 +48,8 @@ def peak_memory() -> int | None:
 def check_address_space(mib: int) -> None:
     """Raise `MachineError` if the limit on the address space (``ulimit -v``) leaves less than ``mib`` MiB.
 
-    With less, OpenBLAS would exit with code 1, which commands use for a negative result, and LLVM would abort or hang.
+    With less memory, OpenBLAS would exit with code 1, which commands use for a negative result, and LLVM would abort or
+    hang.
     """
     if sys.platform != "linux":
         return
@@ -81,7 +82,7 @@ def _trim() -> Callable[[int], object] | None:
 
 
 def check_memory(parameter: str, mib: int) -> None:
-    """Raise `InputError` if a parameter asks for more memory than the machine has."""
+    """Raise `InputError` if a parameter requires more memory than the machine has."""
     has = physical_memory()
     if has is not None and mib > has >> 20:
         raise InputError(

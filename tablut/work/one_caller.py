@@ -29,7 +29,7 @@ class Stoppable(OneCaller):
     _stop_asked = False
 
     def clear_stop(self) -> None:
-        """Cancel a stop request that arrived after the call that it was meant for had ended."""
+        """Cancel a stop request that came too late, when the call to be stopped had already ended."""
         self._stop_asked = False
 
 

@@ -1,9 +1,9 @@
 """Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
 
-Integrity has two layers. A record has exactly one valid text, which includes its own SHA-256, so any change to it is
-detected. For each data file, a record also contains the length, the SHA-256 (or a digest that the package derives from
-it), and the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
-therefore detected. File names are never read from a file.
+Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
+to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
+the work that the file belongs to. Files that are damaged, truncated, swapped or left over from another run are
+therefore detected. File names are never taken from the content of a file.
 
 The seal protects against damage and mix-ups but not against tampering: anyone who can write to a folder can seal any
 content.
@@ -35,7 +35,7 @@ class StoreError(InputError):
 
 
 class DamagedError(StoreError):
-    """Raised for a file of a store that is missing or has changed since it was written.
+    """Raised if a file of a store is missing or has changed since it was written.
 
     Attributes
     ----------
@@ -94,7 +94,7 @@ def fields_of(model: BaseModel, without: Container[str] = ()) -> dict[str, Any]:
 
 
 def _has_exact(annotation: Any) -> bool:
-    """Return whether a type contains integers that JSON stores as text because they may exceed 2^53."""
+    """Return whether a type contains integers that are stored in JSON as text because they may exceed 2^53."""
     return any(isinstance(part, PlainSerializer) or _has_exact(part) for part in get_args(annotation))
 
 
@@ -126,8 +126,8 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def read_json(text: str | bytes) -> Any:
     """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
 
-    Python's own reader would silently keep the last value. All JSON from outside is read by this function or by
-    `read_model`.
+    Python's own reader would silently keep the last value. All JSON from outside the toolkit is read by this function
+    or by `read_model`.
     """
     return json.loads(text, object_pairs_hook=_object)
 
@@ -159,7 +159,7 @@ class Part(BaseModel):
 class Record(Part):
     """Base class of records.
 
-    A record with ``GROUP`` is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
+    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, so its folder is a Zarr group.
     """
 
     FORMAT: ClassVar[str]

@@ -1,9 +1,10 @@
-"""Execution of the tasks of long work, on this machine or on the workers of a running Dask cluster.
+"""Running the tasks of a long computation, on this machine or on the workers of a Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
-can therefore be resumed. There is one policy for damage (`Mending`): a damaged part is reported and written again.
+can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
+again.
 
-Dask is needed only for a cluster; the extra ``cluster`` installs it.
+Dask is needed only for clusters, and is installed by the extra ``cluster``.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
 unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
@@ -108,7 +109,7 @@ class Scheduler:
         raise NotImplementedError
 
     def _guarded(self) -> Any:
-        """Return a context manager for a run, which cleans up if the run fails."""
+        """Return a context manager that cleans up if a run fails."""
         raise NotImplementedError
 
 
@@ -127,7 +128,7 @@ class LocalScheduler(Scheduler):
         self._pool: Executor | None = None
 
     def _submit(self, function: Callable[[Task], dict[str, Any]], task: Task) -> Any:
-        """Start a task. The pool is kept for the next run, with the memory that its threads have allocated."""
+        """Start a task. The pool is kept for the next run, together with the memory that its threads have allocated."""
         if self._pool is None:
             spawn = get_context("spawn")
             self._pool = (
@@ -210,7 +211,7 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
             # slow disk.
             client = distributed.Client(address, timeout=12 * _PATIENCE)
         except Exception as error:
-            # If no program responds, or if the program that responds is not a scheduler, the package raises errors of
+            # If no program responds, or if the program that responds is not a scheduler, `distributed` raises errors of
             # many kinds.
             raise MachineError(f"no scheduler responds: {_first_line(error)}", **shown) from error
     with client:
@@ -222,8 +223,9 @@ def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Sc
 def _check_greeting(host: str, port: int) -> None:
     """Raise an error if no scheduler responds at an address.
 
-    A scheduler sends the first message: its length in eight bytes, and then a few hundred bytes. Without this check,
-    the package would wait a long time for a program that sends nothing, and would accept any number as the length.
+    A scheduler sends the first message, which consists of a length in eight bytes and a few hundred bytes of content.
+    Without this check, `distributed` would wait a long time for a program that sends nothing, and would accept any
+    number as the length.
     """
     with socket.create_connection((host, port), timeout=_PATIENCE) as connection:
         said = b""
@@ -309,7 +311,7 @@ def run_parts(
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
-    """Return the part of a task if it has been written, or None. Raise `DamagedError` if it is damaged."""
+    """Return the part of a task, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
     if not task.target.exists() and not task.target.is_symlink():
         return None
     part = task.opened()
@@ -341,14 +343,14 @@ _TRIES: Final = 3
 
 
 class Mending:
-    """The policy for damage: a damaged file is reported and removed, and the work then writes it again."""
+    """Policy for damaged files: each one is reported and removed, so that the caller can write it again."""
 
     def __init__(self, tell: Callable[[str], object]) -> None:
         self._tell, self._failures, self._furthest = tell, 0, -1
 
     @contextmanager
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
-        """Handle damage that is found within the context, in which a step of the work is run.
+        """Handle damage that is found while a step of the work runs within the context.
 
         If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
         writes the missing files.
@@ -367,7 +369,8 @@ class Mending:
 
         The error is raised if no task can write the file again, or after too many repairs.
 
-        Files that are ``found`` damaged while the program looks for existing files do not count as repairs.
+        If ``found`` is true, the damage was found while looking for existing files, and removing the file does not
+        count as a repair.
         """
         if error.path is None:
             raise error

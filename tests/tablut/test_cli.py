@@ -403,6 +403,20 @@ def test_a_setting_of_numba_that_cannot_be_is_refused_in_one_line(setting: str) 
     assert setting.partition("=")[0] in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ("sys.modules['numba'] = SimpleNamespace(__version__='0.60.1')", "numba 0.60.1"),
+        ("sys.maxsize = 2**31 - 1", "32"),
+    ],
+)
+def test_an_old_numba_and_a_small_python_are_refused_by_name(change: str, named: str) -> None:
+    script = f"import sys; from types import SimpleNamespace; import numpy, numba; {change}; import tablut.engine"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1].startswith("tablut.errors.InputError")
+    assert named in done.stderr.splitlines()[-1]
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="the limit is read as Linux tells it")
 @pytest.mark.parametrize("kib", [150_000, 450_000])
 def test_too_small_an_address_space_is_the_machines_failure(kib: int) -> None:

@@ -203,7 +203,7 @@ def match_command(
     sprt: tuple[float, float] | None,
     errors: tuple[float, float],
 ) -> Reply:
-    """Play a match between two players, and estimate which is better and by how much.
+    """Play a match between two players, and estimate which one is better and by how much.
 
     Each opening is played twice, with colours reversed. The 95 % intervals are based on the spread of these pairs of
     games. With --nodes, the same seed gives the same games for any number of threads.

@@ -1,4 +1,4 @@
-"""Matches between two players, whose games are played in parallel, stored when they end, and summarised."""
+"""Matches between two players. The games are played in parallel, stored when they end, and summarised."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class MatchSummary(Result):
     elo, elo_interval : float or None, list of float or None
         Score converted to a difference in Elo, with its interval. A value that would be infinite is None.
     superiority : float
-        Likelihood that the first player is the better player.
+        Likelihood that the first player is the stronger player.
     by_colour : dict
         Wins, draws and losses of the first player with each colour (``a_white`` and ``a_black``).
     decisive_plies : dict of str to float or None
@@ -246,7 +246,7 @@ def play_match(
 
 
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
-    """Let each player with a time limit choose one move, so that it does not lose a game while it compiles or loads."""
+    """Let each player with a time limit choose one move, so that its kernels are compiled or loaded before a game."""
     board = Board(plan.variant, plan.start)
     if board.outcome() is not None:
         raise InputError("is already decided, so there is no game to play", subject=f"position '{board.position}'")
@@ -276,7 +276,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
                 plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
             )
             for seat in seats:
-                # A program may accept a line that announces the result.
+                # Only external programs have this method. Some of their protocols announce the result.
                 if (over := getattr(seat.player, "over", None)) is not None:
                     over(game.winner)
         if path is not None:
@@ -324,7 +324,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # The points of the first player show which player lost the game by a fault.
+    # The points of the first player show which player lost the game through a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -380,13 +380,13 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
     )
 
 
-# -- records of the games on disk, which are written when a game ends and checked when read --
+# -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. Its tags identify the match and the
-# game, and contain a digest of its content. A record is accepted only if it equals, character for character, the record
-# that this match would write, and if its game follows the rules. Edited records and records of other matches are
-# rejected.
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. The tags of the record identify the
+# match and the game, and contain a digest of the record's content. A record is accepted only if it equals, character
+# for character, the record that this match would write, and if its game follows the rules. Edited records and records
+# of other matches are rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")

@@ -28,7 +28,7 @@ from tablut.errors import InputError
 
 SPRT_STATES = Literal["running", "accepted", "rejected"]
 _POINTS: Final = (0.0, 0.25, 0.5, 0.75, 1.0)
-"""The five possible results of a pair, each as a share of its two points."""
+"""The five possible results of a pair of games, each as a share of the two points at stake."""
 _UNSEEN: Final = 1e-3
 """Count used for a result that did not occur, as in the published test. This count keeps the logarithms finite."""
 _PER_ELO: Final = math.log(10) / 400
@@ -158,7 +158,7 @@ def _error(tally: Tally) -> float | None:
 
 
 def superiority(tally: Tally) -> float:
-    """Return the likelihood that the first player is the better player."""
+    """Return the likelihood that the first player is the stronger player."""
     error = _error(tally)
     if error is not None:
         return float(norm.cdf((tally.share - 0.5) / error))
@@ -261,7 +261,7 @@ class Sprt(NamedTuple):
 
 def _likeliest(seen: Sequence[float], mean: float) -> list[float]:
     """Return the maximum-likelihood probabilities of the five results for a given mean, using a Lagrange multiplier."""
-    # The probabilities are seen / (1 + x (points - mean)), which is positive between the poles.
+    # Each probability is seen / (1 + x (points - mean)), which is positive between the poles.
     low, high = -1 / (_POINTS[-1] - mean), -1 / (_POINTS[0] - mean)
 
     def excess(x: float) -> float:

@@ -1,4 +1,4 @@
-"""Tournaments with a match between every pair of players, ratings of the players, and measures of a game."""
+"""Tournaments (a match between every pair of players), ratings of the players, and measures of a game."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def _summary(plan: MatchPlan, names: list[str], reports: dict[tuple[int, int], M
 
 _ELO: Final = 400 / math.log(10)
 _VIRTUAL: Final = 1.0
-"""Number of virtual draws against a player of mean rating, which are added to the results of each player."""
+"""Number of virtual draws that are added to each player's results. The virtual opponent has the mean rating."""
 
 
 class Rating(NamedTuple):
@@ -190,7 +190,7 @@ class Rating(NamedTuple):
 def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -> list[Rating]:
     """Return the maximum-likelihood ratings, computed by Newton's method on a concave likelihood.
 
-    ``points`` maps each pair of players to the points of the first one and the number of games.
+    ``points`` maps each pair of players to the points of its first player and the number of games.
     """
     won, games = np.zeros((players, players)), np.zeros((players, players))
     for (first, second), (score, count) in points.items():
@@ -252,9 +252,10 @@ class GameMeasures(Result):
     log10_tree : Estimated
         Decimal logarithm of the product of the branching factors of a game.
     log10_power : float
-        Estimate used in the literature: mean length times the decimal logarithm of the mean branching factor.
+        Decimal logarithm of the size of the game tree as estimated in the literature: mean length times the decimal
+        logarithm of the mean branching factor.
     repeated : Estimated
-        Number of plies in a game that lead back to an earlier position with the same side to move.
+        Number of plies that lead back to an earlier position of the game with the same side to move.
     white, black, draws : int
         Number of wins of each side, and number of draws.
     white_score, white_score_interval : float, list of float

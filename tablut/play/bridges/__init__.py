@@ -1,4 +1,4 @@
-"""External programs as players, and third-party protocols for our engine.
+"""External programs as players, and third-party protocols for the toolkit's engine.
 
 A player is named either by its name in the registry or by a protocol and a command, such as ``program:COMMAND``.
 """
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 PROTOCOLS: Final = ("program", "otep", "taflzero", "htp")
-"""Names of the protocols. The player ``PROTOCOL:COMMAND`` is an external program that uses one of them."""
+"""Names of the protocols. The player ``PROTOCOL:COMMAND`` is an external program that uses the named protocol."""
 
 
 def program_of(name: str) -> tuple[type[Words], str] | None:
-    """Return the protocol and the command in a name such as ``program:COMMAND``, or None for a name of another form."""
+    """Return the protocol and the command in a name such as ``program:COMMAND``, or None for any other name."""
     protocol, colon, command = name.partition(":")
     if not colon or protocol not in PROTOCOLS:
         return None
@@ -37,7 +37,7 @@ def program_of(name: str) -> tuple[type[Words], str] | None:
 
 
 def front_of(protocol: str) -> type[Front]:
-    """Return the class that implements a third-party protocol for our engine."""
+    """Return the class that implements a third-party protocol for the toolkit's engine."""
     from tablut.play.bridges.htp import HtpFront
     from tablut.play.bridges.otep import OtepFront
     from tablut.play.bridges.uci import TaflZeroFront
@@ -48,7 +48,7 @@ def front_of(protocol: str) -> type[Front]:
 def make_any(
     name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
 ) -> Player:
-    """Return a new player, either from the registry or as a newly started program."""
+    """Return a new player, which is either a registered player or a newly started program."""
     if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
             raise InputError(
@@ -81,7 +81,7 @@ def name_of(player: Player, requested: str) -> str:
 
 
 def close_player(player: Player) -> None:
-    """Release the resources of a player, such as a process. Most players have none."""
+    """Release the resources of a player, such as a process. Most players have no such resources."""
     close = getattr(player, "close", None)
     if close is not None:
         close()

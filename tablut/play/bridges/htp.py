@@ -1,4 +1,4 @@
-"""Hnefatafl Text Protocol of hnefatafl.org, used for external programs as players and as a front for our engine.
+"""Hnefatafl Text Protocol of hnefatafl.org, used for external programs as players and for the toolkit's engine.
 
 The protocol and its moves, such as ``play attacker d11 d9``, follow ``src/message.rs`` and ``src/play.rs`` of
 https://github.com/dcampbell24/hnefatafl. The source does not specify whether ``generate_move`` also makes the move, so
@@ -87,7 +87,7 @@ class HtpWords(Words):
         return bare_choice(_read_play(answer.text[1:], self.game.variant.size)[1])
 
 
-# -- our engine with this protocol -------------------------------------------------------------
+# -- the toolkit's engine with this protocol ---------------------------------------------------
 
 
 _COMMANDS: Final = (
@@ -98,7 +98,7 @@ _RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "
 
 
 class HtpFront(Front):
-    """Front for the Hnefatafl Text Protocol. ``generate_move`` also makes the move."""
+    """Front end for the Hnefatafl Text Protocol. ``generate_move`` also makes the move."""
 
     refusal: ClassVar[str] = "? {}\n"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {"board_size": ("game", "position"), "play": ("position",)}

@@ -1,4 +1,4 @@
-"""OpenTafl's engine protocol (OTEP), used for external engines as players and as a front for our engine.
+"""OpenTafl's engine protocol (OTEP), used for external engines as players and for the toolkit's engine in OpenTafl.
 
 The protocol is documented in ``opentafl-engine-protocol.txt`` of https://github.com/jslater89/OpenTafl. It cannot
 transmit the earlier moves of a game in progress, so the current position is sent as the start position.
@@ -39,7 +39,10 @@ _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white"
 
 
 class OtepWords(Words):
-    """OpenTafl's protocol. Rules, positions and moves use its notation, and the engine keeps track of the game."""
+    """OpenTafl's protocol, in which the engine keeps track of the game.
+
+    Rules, positions and moves are written in OpenTafl's notation.
+    """
 
     farewell: ClassVar[str] = "goodbye\n"
 
@@ -108,11 +111,14 @@ class OtepWords(Words):
         process.send(f"finish {_FINISH[winner]}\n")
 
 
-# -- our engine in OpenTafl --------------------------------------------------------------------
+# -- the toolkit's engine in OpenTafl --------------------------------------------------------------------
 
 
 class OtepFront(Front):
-    """Front for OpenTafl. If a position sent by the client contradicts the moves, the engine adopts that position."""
+    """Front end for OpenTafl.
+
+    If a position sent by the client contradicts the moves, the engine adopts that position.
+    """
 
     refusal: ClassVar[str] = "error 0 {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {
@@ -182,7 +188,7 @@ class OtepFront(Front):
         self._board = board
 
     def _go_on(self, moves: list[str], record: str) -> None:
-        """Make the given moves. If the engine's last move is not confirmed yet, make that move first.
+        """Make the given moves. If the client has not confirmed the engine's last move, make that move first.
 
         If these moves do not lead to the position received from the client, set that position instead.
         """

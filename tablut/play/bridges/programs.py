@@ -1,8 +1,8 @@
 """External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
 The protocol of a program is a subclass of `Words`. The output of a process is not trusted, so the length of lines is
-limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a caller never
-waits longer than the time limit that it passes.
+limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits
+longer than the time limit passed to it.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _MOST_ANSWERS: Final = 1000
 _LAST_WORDS: Final = 400
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
-"""Time in seconds within which a program must exit after it has been asked to."""
+"""Time in seconds within which a program must exit after being asked to exit."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
 """Kind of answer with which a program refuses a request. It can be sent instead of any other answer."""
 
 
 class ProgramError(MachineError):
-    """Error raised when a program has exited or violated its protocol. It counts as a failure of the machine."""
+    """Error raised when a program has exited or violated its protocol. It is reported like a failure of the machine."""
 
 
 class LateError(ProgramError, TimeoutError):
@@ -131,7 +131,7 @@ class Words(ABC):
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
-        """Raise InputError if the protocol cannot express the limits, or a start position that is not the variant's."""
+        """Raise InputError if the protocol cannot express the limits, or a start position other than the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"
@@ -203,7 +203,7 @@ class Process:
                 stderr=subprocess.PIPE,
                 # The program gets a separate process group, so that its children end with it and it receives no
                 # keyboard interrupt. It does not get a separate session, because Linux divides processor time between
-                # sessions, and the other player may run in this one.
+                # sessions, and the other player may run in this session.
                 **_OWN_GROUP,
             )
         except OSError as error:
@@ -294,7 +294,7 @@ class Process:
         raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
 
     def _why(self) -> str:
-        """Return the reason why the program ended, in one line."""
+        """Return the reason why the program ended, as one line of text."""
         if self._fault:
             return self._fault
         with suppress(subprocess.TimeoutExpired):
@@ -340,7 +340,7 @@ class Process:
 
 
 class IdlePrograms:
-    """Pool of programs that wait for their next game. As a context manager, it ends all of them on exit.
+    """Pool of programs that wait for their next game. When used as a context manager, it ends all programs on exit.
 
     Several games may be played simultaneously, each with separate processes.
     """
@@ -475,7 +475,7 @@ class ProgramPlayer(OneCaller):
         return choice
 
     def over(self, winner: str) -> None:
-        """Store the result of the game, to be sent to the program by `close`."""
+        """Store the result of the game. `close` sends it to the program."""
         self._winner = winner
 
     def close(self) -> None:

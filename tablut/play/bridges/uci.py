@@ -1,8 +1,9 @@
-"""The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for fronts.
+"""The engine's UCI-like protocol and TaflZero's variant of it, used for external programs and for front ends.
 
-A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front implements another protocol for
-our engine. It translates the client's lines for an `EngineSession`, and translates the responses back. TaflZero's
-protocol, which uses a different FEN, is described in the ``README.md`` of https://github.com/sovelin/taflzero.
+A player ``program:COMMAND`` uses a subset of the protocol of `tablut engine`. A front end implements another protocol
+for the toolkit's engine. It translates the client's lines for an `EngineSession`, and translates the responses back.
+TaflZero's protocol, which uses a different FEN, is described in the ``README.md`` of
+https://github.com/sovelin/taflzero.
 """
 
 from __future__ import annotations
@@ -81,7 +82,7 @@ class UciWords(Words):
     def settings(self) -> dict[str, str]:
         """Return the options to send to the program.
 
-        Raise InputError for a setting of the player that the program has not announced. Options shared by all players
+        Raise InputError if the player has a setting that the program has not announced. Options shared by all players
         are left out if the program has not announced them.
         """
         options, own = self.game.options, self.game.own
@@ -168,7 +169,7 @@ class TaflZeroWords(UciWords):
         return write_fen_move(one) if isinstance(one, Move) else f"fen {write_fen(one)}"
 
 
-# -- fronts, which implement other protocols for our engine --------------------------------
+# -- front ends, which implement other protocols for the toolkit's engine ------------------
 
 
 UNTIMED: Final = 2.0
@@ -191,7 +192,7 @@ def plain(text: str) -> str:
 
 
 class Front(LineProtocol):
-    """Base class of the fronts. Each front implements another protocol for the engine."""
+    """Base class of the front ends. Each front end implements another protocol for the engine."""
 
     refusal: ClassVar[str]
     """Format of the line that reports why a line was refused."""
@@ -217,8 +218,8 @@ class Front(LineProtocol):
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
         """Start a search of the current board.
 
-        If the front was created with limits, the search uses them. Otherwise the limits are derived from the seconds
-        left on the clock (``left``) and the increment per move (``more``).
+        If the front end was created with limits, the search uses them. Otherwise the limits are derived from the
+        seconds left on the clock (``left``) and the increment per move (``more``).
         """
         self._need()
         limits = self._limits
@@ -230,13 +231,13 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front for the engine's usual protocol, with positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol, with positions and moves in TaflZero's notation."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session checks the length of the line and records it if it is refused."""
+        """Execute a line. The engine session checks the length of the line, and records the line if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

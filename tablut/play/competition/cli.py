@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds allowed for our own players to receive the end of the last game."""
+"""Time in seconds allowed for the players of this command to receive the result of the last game."""
 
 
 class _RefereedGame(Result):
@@ -45,7 +45,7 @@ class _RefereedGame(Result):
 
 
 class _Refereed(Result):
-    """Result of the command, which contains the result of the last game and a list of all games."""
+    """Result of the command: the result of the last game, and a list of all games."""
 
     variant: str
     result: str | None

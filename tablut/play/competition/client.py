@@ -2,8 +2,8 @@
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
 repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
-legal move. A state that does not follow starts a new history. So does a state in which the game is over under our rules
-but the server continues it.
+legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
+same happens if the game is over under the client's rules, but the server continues it.
 
 When the client is to move, its clock starts as soon as the first byte of the state arrives. Whatever the player does, a
 move is sent before the server's time limit expires. If the server closes the connection without a result, the result is
@@ -98,8 +98,8 @@ class ServerGame(NamedTuple):
     Attributes
     ----------
     board : Board
-        Board with the moves of both sides since the start, or since the last state that did not follow from the
-        previous one.
+        Board with the moves of both sides since the start, or since the last state that no legal move could reach from
+        the state before it.
     result : {'white', 'black', 'draw'} or None
         Result sent by the server, or None if it closed the connection without one.
     problem : str or None
@@ -272,7 +272,7 @@ class _ClientGame:
         complain: Callable[[str], None],
     ) -> None:
         # There are two boards: the game as played (`record`), and the board that the player receives (`view`). The
-        # latter has a shorter history if the server continued a game that is over under our rules.
+        # latter has a shorter history if the server continued a game that is over under the client's rules.
         self.record: Board | None = None
         self.view: Board | None = None
         self.result: GameResult | None = None
@@ -293,7 +293,7 @@ class _ClientGame:
                 return
             text, began = message
             side = self._take(text)
-            # If another state has already arrived, this one needs no move.
+            # If another state has already arrived, this state needs no move.
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
 
@@ -311,7 +311,7 @@ class _ClientGame:
         return state.side
 
     def _follow(self, state: BolognaState) -> None:
-        """Update the boards to a state. If a legal move leads to it from the previous state, make that move."""
+        """Update the boards to match a state. If a legal move leads to it from the previous state, make that move."""
         record, view = self.record, self.view
         if record is None or view is None:
             self._begin_at(state, "w")
@@ -327,7 +327,7 @@ class _ClientGame:
         self._refused = set()
         move = _move_to(view, state)
         if move is None:
-            self._complain("the state does not follow from the previous one; continuing from it")
+            self._complain("no legal move leads from the previous state to this one; continuing from here")
             self._begin_at(state, OTHER_SIDE[now.side])
             return
         self._tell(f"{view.turn} {move}")
@@ -337,7 +337,7 @@ class _ClientGame:
             self.view = Board(self._variant, state.position())
 
     def _begin_at(self, state: BolognaState, side: Side) -> None:
-        """Start a new history at a state. ``side`` is the side to move if the state ends the game."""
+        """Start a new history with a state. ``side`` is the side to move if the state ends the game."""
         board = Board(self._variant, state.position(side))
         if state.side is not None:
             board.outcome()  # reject invalid positions, except at the end of a game, where the king may be missing
@@ -347,7 +347,8 @@ class _ClientGame:
         assert self.view is not None
         over = self.view.outcome()
         if over is not None:
-            # The competition's server does not notice that a side has no moves. It waits until our time runs out.
+            # The competition's server does not notice that a side has no moves. It waits until this side's time runs
+            # out.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
         timeout = self._settings.timeout
@@ -394,7 +395,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 # The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
-# returns an illegal move, a plain move is sent instead, and this is reported. If possible, the plain move wins
+# returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
 # immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a
 # player serves one call at a time.
@@ -431,7 +432,7 @@ def _adjacent(one: int, other: int, size: int) -> bool:
 
 
 class SentMove(NamedTuple):
-    """Move to send, with the player's choice or with the problem that made a plain move necessary."""
+    """Move to send. It comes with the player's choice or, if it is a fallback move, with the reason."""
 
     move: Move
     choice: Choice | None
@@ -446,7 +447,7 @@ class Thinker:
         self._thread: threading.Thread | None = None
 
     def choose(self, board: Board, limits: SearchLimits, patience: float, unwanted: Collection[Move] = ()) -> SentMove:
-        """Return the player's move, or a plain move if the player does not return a usable one in time.
+        """Return the player's move, or a fallback move if the player does not return a usable move in time.
 
         ``patience`` is the time in seconds to wait for the player.
         """

@@ -39,7 +39,7 @@ _NOBODY: Final[dict[Side, str]] = {"w": "WP", "b": "BP"}
 _SIDES: Final[tuple[Side, Side]] = ("w", "b")
 _LONGEST_WAIT: Final = 0.5
 _LAST_LOOK: Final = 0.05
-"""Time in seconds allowed for reading a move that arrives just as the time limit expires. It counts as in time."""
+"""Time in seconds allowed for reading a move that arrives just as the time limit expires. Such a move is in time."""
 
 Seats: TypeAlias = "dict[Side, Connection]"
 
@@ -252,7 +252,7 @@ class Referee(OneCaller):
     # -- connecting --------------------------------------------------------------------
 
     async def _accept(self, side: Side) -> Connection:
-        """Return the next connection in the operating system's queue."""
+        """Return the next connection from the operating system's queue."""
         sock, _ = await asyncio.get_running_loop().sock_accept(self._listeners[side])
         return Connection(*await asyncio.open_connection(sock=sock), time.monotonic())
 
@@ -370,12 +370,12 @@ class Referee(OneCaller):
         return path
 
 
-# -- connection to a player, in which the size of every buffer is limited ------------------
+# -- connection to a player, with a limit on the size of every buffer ----------------------
 
 
 _PIECE: Final = 1 << 14
 _MOST_UNSENT: Final = 1 << 16
-"""Maximum number of unsent bytes (about forty states). A player that leaves more unread is disconnected."""
+"""Maximum number of unsent bytes (about forty states). A player with more unread bytes is disconnected."""
 
 
 class Connection:
@@ -486,14 +486,14 @@ ENDS: Final = {
 
 
 class Ruling(NamedTuple):
-    """Verdict at the end of a game, which consists of the termination and the result."""
+    """Verdict at the end of a game: the termination and the result."""
 
     termination: str
     result: GameResult
 
 
 class Match:
-    """Refereed game. It processes the players' messages and provides the state to send to them."""
+    """Game that is being refereed. `receive` processes a player's message, and `state` is the state to send."""
 
     def __init__(
         self,

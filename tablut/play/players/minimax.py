@@ -43,20 +43,20 @@ from tablut.rules.outcome import UNDECIDED
 from tablut.variants import Variant
 
 PAYOFF: Final = 0
-"""Evaluation whose weights are for own pieces, opposing pieces, nearness to an escape, and the end of the game."""
+"""Evaluation with weights for own pieces, opposing pieces, nearness to an escape, and the end of the game."""
 BERKELEY: Final = 1
-"""Evaluation whose weights are for attackers beside the king, a king near the castle, pieces, and the end."""
+"""Evaluation with weights for attackers beside the king, a king near the castle, pieces, and the end of the game."""
 
 # Indices into `MinimaxState.counters`.
 ROOT_MOVES: Final = 0
 ROOT_MOVE: Final = 1
-"""Best of the root moves that were searched completely, or -1 if none was."""
+"""Best of the root moves that were searched completely, or -1 if there is no such move."""
 ROOT_SCORE: Final = 2
 ROOT_DONE: Final = 3
 """Number of root moves that were searched completely."""
 ROOT_SIDE: Final = 4
 LIMIT_PLY: Final = 5
-"""Number of plies from the root at which the game is drawn."""
+"""Number of plies, counted from the root, after which the game is drawn."""
 REPETITION_RULE: Final = 6
 """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
 BASE: Final = 7
@@ -272,8 +272,8 @@ class _AlphaBeta(ReproducedPlayer):
         self._engine = engine_for(variant)
         self._depth, *weights = (int(value) for value in self.settings.values())
         end = weights[3] if len(weights) == 4 else _INFINITY
-        # Bound on the value of an undecided position. If the weight of the end is large enough, a larger value proves
-        # that the game is won or lost.
+        # Bound on the value of an undecided position. If the end of the game has a large enough weight, a value beyond
+        # this bound proves that the game is won or lost.
         pieces = 1 + variant.attackers + variant.defenders
         most = sum(weights[:3]) * pieces + 2 * variant.size
         self._proven = most if end > 2 * most else None
@@ -324,11 +324,11 @@ class PayoffPlayer(_AlphaBeta):
     win adds 50,000, and a loss subtracts 50,000.
 
     The text leaves some points open. "Subtract 50, subtracted by the number of tiles" is read as −(50 − tiles), since a
-    king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts are
-    also added when the game has ended. The text deepens "by one", and then mentions "a depth of one". This player
-    deepens one ply at a time within its limits. To use the other interpretation, set ``depth=1`` or ``--depth 1``. An
-    interrupted iteration is ignored. If the escapes are not corners, the nearest escape replaces the nearest corner. A
-    repeated position is valued according to the rules, and a draw is worth 0.
+    king nearer to the corner should be worth less to black. Tiles are counted along rank and file. The other parts of
+    the payoff are also added when the game has ended. The text deepens "by one", and then mentions "a depth of one".
+    This player deepens one ply at a time within its limits. To use the other interpretation, set ``depth=1`` or
+    ``--depth 1``. An interrupted iteration is ignored. If the escapes are not corners, the nearest escape replaces the
+    nearest corner. A repeated position is valued according to the rules, and a draw is worth 0.
     """
 
     name = "payoff"

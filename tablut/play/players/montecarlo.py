@@ -34,14 +34,14 @@ from tablut.variants import Variant
 # Compiled Monte Carlo search with UCT over hashed states (McGill player paper, sections IV and VII)
 
 
-# A playout consists of a fixed number of plies from the root. As long as its states are stored, UCT chooses the next
-# move, and prefers moves to states that it has never seen. The first new state is stored, and all moves after it are
-# random. The result is added to every stored state on the path, from the point of view of the side that moved into the
-# state. A playout that ends undecided counts as a visit, but neither as a win nor as a loss.
+# A playout consists of a fixed number of plies from the root. As long as the states on its path are stored, UCT chooses
+# the next move. It first tries moves that lead to states never seen before. The first new state is stored, and all
+# moves after it are random. The result is added to every stored state on the path, from the point of view of the side
+# that moved into the state. A playout that ends undecided counts as a visit, but neither as a win nor as a loss.
 #
 # There is no tree of nodes. States are stored in a hash table and found by their Zobrist keys, as in section VII of the
-# paper. So transpositions share their statistics, and the statistics can be kept for the next move. When seven eighths
-# of the slots of the table are occupied, no further states are stored.
+# paper. As a result, transpositions share their statistics, and the statistics can be kept for the next move. When
+# seven eighths of the slots of the table are occupied, no further states are stored.
 #
 # Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
@@ -58,9 +58,9 @@ LOSSES_COUNT: Final = 3
 NEXT_STATES: Final = 4
 """Visits in the logarithm of UCT: 1 to count all next states (figure 8), 0 to count the state itself."""
 DEFINITIONS: Final = 5
-"""Additional ends of playouts: `NONE`, `AWARE` or `BLIND`."""
+"""Additional conditions that end a playout: `NONE`, `AWARE` or `BLIND`."""
 LIMIT_PLY: Final = 6
-"""Number of plies from the root at which the game is drawn."""
+"""Number of plies, counted from the root, after which the game is drawn."""
 PLAYOUTS: Final = 7
 FILLED: Final = 8
 """Number of occupied slots in the table of states."""
@@ -83,7 +83,9 @@ _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Memory of a Monte Carlo player. N is the size of the board, C is its number of cells, and M is a power of two.
+    """Working memory of a Monte Carlo player.
+
+    N is the size of the board, C is its number of cells, and M is a power of two.
 
     Attributes
     ----------
@@ -201,7 +203,7 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
     """Return the index of the move chosen by UCT in a stored state, in O(moves).
 
-    Moves to states that have never been seen come first, in random order.
+    Moves that lead to states never seen before come first, in random order.
     """
     unseen, chosen, total = I64(0), I64(0), I64(0)
     for index in range(count):
@@ -229,7 +231,7 @@ def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np
 
 @inlined
 def _value(tree: Tree, place: int) -> float:
-    """Return the objective of a stored state for the side that moved into it."""
+    """Return the value of the objective in a stored state, for the side that moved into it."""
     gained = I64(tree.wins[place]) - tree.counters[LOSSES_COUNT] * I64(tree.losses[place])
     return gained / max(I64(tree.visits[place]), I64(1))
 
@@ -355,14 +357,14 @@ class MoveStatistics(NamedTuple):
 
 
 class MonteCarloPlayer(ReproducedPlayer):
-    """``mcts``: traditional Monte Carlo player of S. Pilarski, *Designing an Effective Tablut AI*, section IV-A.
+    """``mcts``: traditional Monte Carlo player of Pilarski, *Designing an Effective Tablut AI*, section IV-A.
 
     It uses UCT with c = √2, the objective wins/total, and 8 steps in each simulation.
 
-    The paper leaves some points open. Here the steps are counted from the root, or from the first new state with
-    ``from=leaf``. The player chooses the move with the highest objective, breaks ties by the number of visits, and
+    The paper leaves some points open. Here the steps are counted from the root or, if ``from=leaf`` is set, from the
+    first new state. The player chooses the move with the highest objective, breaks ties by the number of visits, and
     breaks remaining ties at random. A simulation that ends undecided counts only as a visit. Each simulation stores one
-    new state. Statistics are forgotten between moves, unless ``keep=yes`` is set. If there is only one legal move, it
+    new state. Statistics are discarded between moves, unless ``keep=yes`` is set. If there is only one legal move, it
     is played without any simulation.
     """
 
@@ -467,8 +469,8 @@ class ExpandedPlayer(MonteCarloPlayer):
     According to the paper, when playing black, this player treats the ability to kill the king as a win "before
     actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
     whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
-    does lose these games, so this is the default here. ``turn=aware`` considers only the possibilities of the side to
-    move. ``expanded=white`` uses the definitions only when the player is white, as in table V.
+    does lose these games, so this interpretation is the default here. ``turn=aware`` considers only the possibilities
+    of the side to move. ``expanded=white`` uses the definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"

@@ -327,11 +327,11 @@ PLAYERS: Final[dict[str, PlayerSpec]] = {
     ),
     "payoff": PlayerSpec(
         f"{_HERE}.minimax:PayoffPlayer",
-        "minimax with iterative deepening, which values pieces and distance to a corner",
+        "minimax with iterative deepening, and values for pieces and distance to a corner",
         ended_by=_SEARCH,
     ),
     "minimax3": PlayerSpec(
-        f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, which values king and pieces", ended_by=_SEARCH
+        f"{_HERE}.minimax:MinimaxPlayer", "minimax to depth 3, with values for king and pieces", ended_by=_SEARCH
     ),
 }
 """Players shipped with the package, by name."""
@@ -359,7 +359,7 @@ def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:
-    """Create a player by its name.
+    """Create a player by name.
 
     Parameters
     ----------
@@ -416,7 +416,7 @@ _MOMENT: Final = 0.02
 def ready_player(name: str, variant: Variant, options: PlayerOptions) -> Player:
     """Return a new player whose first move takes no longer than later moves.
 
-    Before it is created, a second, small player chooses a move, so that all kernels are compiled or loaded.
+    First, a temporary player with little memory chooses a move, so that all kernels are compiled or loaded.
     """
     board = Board(variant)
     if board.outcome() is None:

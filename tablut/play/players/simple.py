@@ -11,14 +11,14 @@ The scoring scheme (section III-B of the McGill player paper) gives points for a
 | the king has moved to a central square | +1 | the king is captured | +1000 |
 
 The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king does not count
-among these pieces. A path is open if white could take it if it were white's turn. The central squares are the castle
-and the squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that
-wins the game counts as a capture of the king. A move that loses the game for its own side counts as a move that allows
-the capture or the path.
+among these pieces. A path is open if white could take it with white to move. The central squares are the castle and the
+squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that wins the
+game counts as a capture of the king. A white move that loses the game counts as a move after which the king can be
+captured. A black move that loses the game counts as a move after which the king has an open path.
 
-The table gives no points for winning, but section III-A says that a victory "should be taken". So
-`Scheme.first` is added to the score of a white move after which the king stands on a victory path, and
-twice `Scheme.first` to the score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
+The table gives no points for winning, but section III-A says that a victory "should be taken". Therefore `Scheme.first`
+is added to the score of a white move after which the king stands on a victory path, and twice `Scheme.first` is added
+to the score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
 """
 
 from __future__ import annotations
@@ -323,15 +323,16 @@ class RandomPlayer(ReproducedPlayer):
 
 
 class GreedyPlayer(ReproducedPlayer):
-    """The greedy player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
+    """The greedy player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section II.
 
     "If a piece can be captured, capture it. If no piece can be captured, and playing as the
     Swedes move the king towards the nearest corner. Else, perform a random move."
 
-    The paper leaves some points open. Here, one of several captures, or one of several moves that come equally near to
-    the corner, is chosen at random. The king counts as a piece, and capturing it is no better than capturing a soldier.
-    Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come nearer, the
-    move is random. If the escapes are not corners, the nearest escape replaces the nearest corner.
+    The paper leaves some points open. Here, one of several captures, or one of several king moves that end equally near
+    to the corner, is chosen at random. The king counts as a piece, and capturing it is no better than capturing a
+    soldier. Section II mentions this weakness. The distance is measured along rank and file. If the king cannot come
+    nearer to the corner, the move is random. If the escapes are not corners, the nearest escape replaces the nearest
+    corner.
     """
 
     name = "greedy"
@@ -353,7 +354,7 @@ class GreedyPlayer(ReproducedPlayer):
         return [move for move, taking in zip(moves, takes, strict=True) if taking]
 
     def _towards_escape(self, board: Board, moves: Sequence[Move]) -> list[Move]:
-        """Return the king's moves that come nearest to an escape, or an empty list if none brings the king nearer."""
+        """Return the king's moves that bring it nearest to an escape, or an empty list if no move brings it nearer."""
         king = board.king()
         nearer = {move: self._distance(move.target) for move in moves if move.start == king}
         least = min(nearer.values(), default=0)
@@ -368,7 +369,7 @@ class GreedyPlayer(ReproducedPlayer):
 
 
 # ------------------------------------------------------------------------------------------
-# The heuristic player of the McGill paper, section III, which plays a random move among those with the best score
+# The heuristic player of the McGill paper, section III, which plays a random move among the moves with the best score
 
 
 WIN_FIRST: Final[Mapping[str, Setting]] = {"win": Setting("first", ("first", "table"))}
@@ -402,13 +403,13 @@ class MoveScores:
 
 
 class HeuristicPlayer(ReproducedPlayer):
-    """The heuristic player of S. Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
+    """The heuristic player of Pilarski, *Designing an Effective Tablut Artificial Intelligence*, section III.
 
     The legal moves are scored with the table of section III-B (see `tablut.play.players.simple`), and one of the moves
     with the best score is chosen at random (section VI-A).
 
     The table gives white no points for winning, but section III-A says that a victory path "should be taken". With
-    ``win=first``, the default, the player takes it. With ``win=table``, only the table decides.
+    ``win=first``, the default, the player takes a victory path. With ``win=table``, only the table decides.
     """
 
     name = "heuristic"

@@ -82,7 +82,7 @@ _MOST_PATHS = 4
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return the number of directions (0 to 2) in which there are targets, as seen from a place."""
+    """Return the number of directions (0 to 2) along a line in which there is a target, as seen from a place."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
@@ -234,7 +234,7 @@ def evaluate_boards(
         scores[index] = evaluate(rules, evaluation, pointer(boards[index, :items]))
 
 
-# -- tables of the evaluation, with the score of every line by content and data for the king ---
+# -- tables of the evaluation: the score of every line, by content, and data about the king ---
 
 
 # The tables are derived from the regions and slides of a variant. Therefore every rule set has an evaluation, which is
@@ -259,9 +259,9 @@ class EvaluationTables(NamedTuple):
         Start of the block to use for each cell of the king and each line.
     way_open : ndarray of uint16, flat
         Blocks of ``2**N`` masks, indexed by the occupancy of a line. A mask contains the places from which a king could
-        slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead. If
-        a place is an escape, its mask contains the places from which a king on an empty line can reach it. The last
-        mask contains the places on which a king may stop, except escapes.
+        slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead: one
+        mask for each place, and one more. If a place is an escape, its mask contains the places from which a king on an
+        empty line can reach it. The last mask contains the places on which a king may stop, except escapes.
     way_open_at : ndarray of uint32, shape (2N,)
         Start of a line's block.
     ring : ndarray of uint8, shape (C,)
@@ -360,7 +360,7 @@ def _anonymous(terrain: str) -> str:
 
 
 def _counted(attributes: Mapping[str, frozenset[int]], places: Iterable[int]) -> list[tuple[int, tuple[bool, ...]]]:
-    """Return, for each cell term, the digit that it counts and the places of the line on which it is counted."""
+    """Return, for each cell term, the digit to count and the places on the line where the term counts it."""
     counted = []
     for term in CELL_TERMS:
         colour, _, where = term.partition("_")
@@ -502,9 +502,9 @@ def _with_patterns(
     """Add the scores of patterns to the scores of lines.
 
     ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
-    returns two arrays. The first array contains the combined scores, with one block for each pair of a term block and a
-    pattern table that occurs. The second array contains the number of the block to use for each cell of the king and
-    each line.
+    returns two arrays. The first array contains the combined scores, with one block for each combination of a term
+    block and a pattern table that occurs. The second array contains the number of the block to use for each cell of the
+    king and each line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
@@ -512,7 +512,8 @@ def _with_patterns(
     pairs = blocks * len(patterns.line_scores) + patterns.line_table
     met, found = np.unique(pairs, return_inverse=True)
     terms, tables = np.divmod(met, len(patterns.line_scores))
-    # Integers of 32 bits suffice and save memory. The caller rejects scores as large as the limit anyway.
+    # Integers of 32 bits suffice and save memory. Clipping changes no result, because the caller rejects scores of this
+    # size anyway.
     small = scores.clip(-(1 << 20), 1 << 20).astype(np.int32)
     return small[terms] + patterns.line_scores[tables], found.reshape(pairs.shape)
 

@@ -151,10 +151,10 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
 # -- scores: plain integers, shared by the compiled search and its users -------------------
 
 
-# A score is given for the side to move. Up to `EVALUATION_LIMIT` in absolute value, it is an estimate in centi-logits,
-# and an increase of 100 multiplies the odds of winning by e. From `PROVEN` on, it is exact and counts plies:
-# ``MATE - n`` is a proven win in n plies, and ``n - MATE`` is a proven loss in n plies. The scores in between are
-# unproven results of tablebases and repetitions; see `TABLEBASE` and `REPETITION`.
+# A score is given from the point of view of the side to move. Up to `EVALUATION_LIMIT` in absolute value, it is an
+# estimate in centi-logits, and an increase of 100 multiplies the odds of winning by e. From `PROVEN` on, it is exact
+# and counts plies: ``MATE - n`` is a proven win in n plies, and ``n - MATE`` is a proven loss in n plies. The scores in
+# between are unproven results of tablebases and repetitions; see `TABLEBASE` and `REPETITION`.
 
 
 MATE: Final = 30000

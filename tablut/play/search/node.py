@@ -1,7 +1,7 @@
 """Decisions about a node that can be made without searching its moves, and bookkeeping for each ply.
 
-The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All of them
-are exact, so both quiescence search and the full search can rely on them.
+The decisions concern repetition, the move limit, immediate wins, tablebases and threats to win immediately. All these
+decisions are exact, so both quiescence search and the full search can rely on them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _LOOK_EVERY = 1000
 ASSURED = 8000
 """Number of nodes (about 2 ms) that are searched, even if long waits are expected, unless the deadline has passed."""
 FIRST_LOOK = 2000
-"""Number of nodes (about 0.5 ms) before the clock is first read, so that a late search also finds a move."""
+"""Number of nodes (about 0.5 ms) before the clock is first read, so that a search started late also finds a move."""
 WAITS = 2
 """Number of waits before the result is delivered: one until the thread runs, one for the interpreter's lock."""
 
@@ -40,8 +40,8 @@ def _look_at_clock(state: SearchState) -> None:
     """Read the clock, and end the search if its deadline has been reached.
 
     The search reserves time for the `WAITS` waits that are still to come. For each of them, it reserves the length of
-    the longest wait so far. Even a late search examines a few nodes, because moves played without any search lose
-    games.
+    the longest wait so far. Even a search that starts late examines a few nodes, because moves played without any
+    search lose games.
     """
     counters = state.counters
     counters.next_reading = counters.nodes + _LOOK_EVERY
@@ -93,7 +93,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         lost = rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # If the rules allow recurrence and only the search discourages it (`draw` is not 0), an immediate win still counts,
-    # because a side that missed the win earlier can make it now. After a root move, the position is searched normally
+    # because a side that missed the win earlier can still win now. After a root move, the position is searched normally
     # (see `most_after`).
     if again and draw == 0:
         return True, again_value, False, I64(0), I64(0)
@@ -116,7 +116,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables ignore the history of the game. After a capture, it no longer matters.
+    # Tables ignore the history of the game, which no longer matters after a capture.
     if state.reversible[ply] == 0:
         soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
         if soldiers <= state.counters.tablebase_soldiers:
@@ -128,7 +128,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound on the value of a move, which is `INFINITE` or the score of a recurrence.
+    """Return an upper bound on the value of a move: either `INFINITE` or the score of a recurrence.
 
     The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
     repetition rule. The position is still searched like any other, because the opponent may choose a better move this
@@ -148,7 +148,7 @@ def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
 def parries(
     rules: Tables, state: SearchState, ply: int, key: np.uint64, row: int, column: int, moves: NDArray[np.int32]
 ) -> tuple[int, int]:
-    """Write the moves of a position. Return their number, and the number of moves omitted because the king escapes.
+    """Write the moves of a position. Return their number, and the number of moves omitted because they allow an escape.
 
     If black has to stop an escape, only two kinds of moves are written: moves that block the king, and moves that may
     recreate an earlier position, because a repetition may end the game. Every other move loses in exactly two plies, or
@@ -240,7 +240,7 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves with which white may be in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers.
+"""Largest number of king moves with which white may be in zugzwang, if white has at most `_FEW_SOLDIERS` soldiers.
 
 If zugzwang is possible, a node is not cut off by its estimate or by a null move.
 """
@@ -307,7 +307,7 @@ def _within_reach(alpha: int, beta: int, ply: int) -> tuple[int, int]:
 def open_node(
     rules: Tables, state: SearchState, depth: int, alpha: int, beta: int, ply: int, key: np.uint64
 ) -> tuple[bool, int, SearchNode]:
-    """Enter a node. Return whether it is settled before any move is tried, its value if it is settled, and its data."""
+    """Enter a node. Return whether the node is settled before any move is tried, its value if so, and its data."""
     state.line_length[ply] = 0
     selective = (state.counters.flags & SELECTIVE) != 0
     settled, value, endangered, row, column = _settle_node(rules, state, ply, key, alpha, beta)
@@ -348,8 +348,8 @@ def _recall(
 ) -> tuple[bool, int, int, int]:
     """Look up a node in the table.
 
-    Return whether its entry cuts off the node, the value, the stored move and the estimate. The move is 0 if none is
-    stored.
+    Return whether the stored entry cuts off the node, the value, the stored move and the estimate. The move is 0 if
+    none is stored.
     """
     flags = state.counters.flags
     data = U64(0)

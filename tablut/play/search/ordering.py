@@ -44,8 +44,8 @@ _HISTORY_LIMIT = 1 << 14
 def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
     """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
 
-    Return 0 if there is no such place. ``threats`` has 4N masks, and the first 2N are the result. Each cell is marked
-    in the masks of both its row and its column, regardless of the line along which the capture happens.
+    Return 0 if there is no such place. ``threats`` has 4N masks, and the result is written into the first 2N. Each cell
+    is marked in the masks of both its row and its column, regardless of the line along which the capture happens.
     """
     lines = 2 * rules.size
     scratch = advance(threats, I64(lines))
@@ -134,7 +134,7 @@ def without_move(moves: NDArray[np.int32], count: int, unwanted: int) -> int:
 def killer_moves(
     rules: Tables, state: SearchState, node: SearchNode, threats: NDArray[np.uint32], moves: NDArray[np.int32]
 ) -> int:
-    """Write the legal killer moves of a node that cannot capture, and return their number."""
+    """Write those killer moves of a node that are legal and cannot capture, and return their number."""
     count = 0
     for number in range(2):
         move = I64(state.killers[2 * node.ply + number])
@@ -205,7 +205,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
     """Swap the best of the remaining moves to position ``index``, and return it.
 
-    The remaining moves begin at ``index``. If several have the same rank, the first is taken.
+    The remaining moves begin at ``index``. If several moves have the same rank, the first of them is taken.
     """
     best, highest = index, I64(ranks[index])
     for other in range(index + 1, count):
@@ -304,9 +304,9 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best of the remaining moves, which begin at ``index``, to this position, and return it.
+    """Swap the best of the remaining moves to position ``index``, and return it.
 
-    ``stage`` is the stage after the one to which these moves belong.
+    The remaining moves begin at ``index`` and belong to the stage before ``stage``.
     """
     moves = moves_at(rules, state, node.ply)
     # The moves in the stages of the table move and of the killer moves have no ranks.
@@ -351,7 +351,7 @@ def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet
         late = min(I64(state.reductions[min(node.depth, 63) * 64 + min(searched, 63)]), node.depth - 1)
         if node.principal or king:
             late = max(late - 1, 0)
-        # Division rounds down, so any negative history score adds a ply to the reduction.
+        # Division rounds down, so any negative history score adds at least one ply to the reduction.
         late -= I64(state.history[node.side * HISTORY + move]) // _HISTORY_PLY
         late = min(max(late, 0), node.depth - 1)
     return late

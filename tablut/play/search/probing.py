@@ -1,8 +1,8 @@
 """Tablebase values of the moves in a position, corrected for the history of the game.
 
-A tablebase values each position as if a game began there. This module first applies the rules that depend on the
-history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these rules
-determine the value of the move.
+A tablebase values each position as if a game began there. Before using these values, this module applies the rules that
+depend on the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these
+rules determine the value of the move.
 """
 
 from __future__ import annotations
@@ -84,9 +84,9 @@ def probe_moves(board: Board, prober: Prober) -> list[ProbedMove] | None:
 def line_from(board: Board, prober: Prober, first: ProbedMove, due: Callable[[], bool] = lambda: False) -> list[Move]:
     """Return the line of best play to the end of the game, from a move that a tablebase values as won or lost.
 
-    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first is
-    played. The line ends early if a table is missing, if the history makes the win uncertain, after `LONGEST_LINE`
-    plies, or when ``due`` returns True.
+    The winner chooses the shortest win, and the loser chooses the longest loss. Among equally good moves, the first in
+    the engine's order is played. The line ends early if a table is missing, if the history makes the win uncertain,
+    after `LONGEST_LINE` plies, or when ``due`` returns True.
     """
     line = [first.move]
     board.push(first.move)
@@ -121,7 +121,7 @@ def _can_be_spoiled(board: Board) -> bool:
 # A table values a position as if a game began there. The search therefore probes only right after a capture, when no
 # earlier position can recur. A position that the table values as won in n plies is then really won in n plies, because
 # the distance decreases with every ply of the winner's line and no position repeats. A position in which neither side
-# can force a win is a draw, unless a repetition loses the game. A position is also a draw if its win takes more plies
+# can force a win is a draw, unless a repetition loses the game. A position is also a draw if the win takes more plies
 # than the move limit leaves, because the winner cannot be forced to lose before the limit.
 #
 # The compiled index has about thirty arrays. Passing them as arguments would slow down every recursive call. Therefore
@@ -199,7 +199,7 @@ def stored_value(rules: Tables, items: NDArray[np.int64], board: BoardArray) -> 
 def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]:
     """Return whether the tables determine the value of a position after a capture, and the value.
 
-    They do not determine it in these cases:
+    The tables do not determine the value in these cases:
 
     - No table contains the position.
     - Neither side can force a win, and a repetition would decide the game.

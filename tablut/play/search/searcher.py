@@ -1,9 +1,9 @@
 """The class `Searcher`, which runs the compiled search with iterative deepening and strict limits.
 
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
-every node. It stops before the deadline by a margin that leaves enough time to acquire the lock and read the result. On
-systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also search
-(`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
+every node. It stops before the end of the move time, by a margin that leaves enough time to acquire the lock and read
+the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also
+search (`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -55,24 +55,24 @@ if TYPE_CHECKING:
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RECURRENCE_MARGIN: Final = 50
-"""Disadvantage in centi-logits up to which a side avoids repetition in variants without a repetition rule.
+"""Largest disadvantage, in centi-logits, at which a side still avoids repetition in variants without a repetition rule.
 
-If there is no move limit either, each ply since the last capture adds one centi-logit, so that games do not go on for
-ever.
+If there is no move limit either, each ply since the last capture adds one centi-logit to this value, so that games do
+not go on for ever.
 """
 _GENERATIONS: Final = 255
 _FIRST_WAIT: Final = 6_000_000
-"""Waiting time in nanoseconds that the first search expects, because none has been measured yet."""
+"""Length, in nanoseconds, of the waits that the first search expects, because no wait has been measured yet."""
 _WAIT_EIGHTHS: Final = 7
-"""Share, in eighths, of the longest wait in a search. The next search initially expects waits of this length."""
+"""Length of the waits that a search initially expects, in eighths of the longest wait in the previous search."""
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
     """Return the margin: the number of seconds by which a search stops before the end of its move time.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
-    idle machine, delivering the result takes well below a millisecond. On a busy machine, it takes several periods of
-    the scheduler and of the interpreter's lock, which last a few milliseconds each. If waits are measured
+    idle machine, delivering the result takes much less than a millisecond. On a busy machine, it takes several periods
+    of the scheduler and of the interpreter's lock, which last a few milliseconds each. If waits are measured
     (``measured``, in seconds) and reserved separately, about two thirds of this margin suffice, or even less if there
     have been no waits recently. See ``benchmarks/overrun.py``.
     """
@@ -83,7 +83,7 @@ def time_margin(movetime: float, *, measured: float | None = None) -> float:
 
 
 class Searcher(Stoppable):
-    """Search engine for one variant, which keeps its transposition table from move to move.
+    """Search engine for one variant. It keeps its transposition table from move to move.
 
     A searcher serves one caller at a time. While it is searching, only `stop` may be called. Any other call from
     another thread or from the observer raises `UseError`. A searcher cannot be copied or pickled.
@@ -176,7 +176,7 @@ class Searcher(Stoppable):
 
     @alone
     def forget(self) -> None:
-        """Clear the transposition table and the history of moves."""
+        """Clear the transposition table and the history scores of moves."""
         self._crew.forget()
         self._state.table[:] = 0
         self._state.history[:] = 0
@@ -186,7 +186,7 @@ class Searcher(Stoppable):
     """Function called with the current choice after each iteration, in the searching thread."""
 
     def stop(self) -> None:
-        """End the search that is running in another thread, or the next search if none is running.
+        """End the search that is running in another thread, or the next search if no search is running.
 
         The search returns the best move found so far. A stop ends only one search. If a search was stopped before it
         began, it still completes its first iteration. If the search may already have ended when `stop` was called, call
@@ -309,7 +309,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin). Afterwards, clear the deadline and the stop flag."""
+        """Set the deadline of a search (move time minus margin). On exit, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0
@@ -377,9 +377,9 @@ class Searcher(Stoppable):
                 waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
                 self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
             if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
-                # The best move of an interrupted iteration is also used, because it has been searched more deeply. If
-                # this move loses, the previous best move is kept, because other moves, which have not been searched
-                # yet, may not lose.
+                # The best move of an interrupted iteration is also used, because it has been searched more deeply than
+                # in the previous iteration. If this move loses, the previous best move is kept, because a move that has
+                # not been searched yet may not lose.
                 best, score, line = int(counters.root_move), int(counters.root_score), first.line()
             if interrupted:
                 break
@@ -458,9 +458,9 @@ class Searcher(Stoppable):
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
 
         If there is no repetition rule, games could go on for ever. The search then treats a recurrence as slightly bad
-        for the side to move at the root, so that this side repeats a position only if it stands clearly worse. No proof
-        is lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since the last
-        capture.
+        for the side to move at the root, so that this side repeats a position only if it is at a clear disadvantage. No
+        proof is lost, because the shortest win never repeats a position. ``reversible`` is the number of plies since
+        the last capture.
         """
         rule = RECURRENCES[self.variant.rules.repetition.result]
         if rule != 0 or not self._flags & at.SELECTIVE:
@@ -537,7 +537,7 @@ class Crew:
         self._threads.clear()
 
     def forget(self) -> None:
-        """Clear the move histories of the helpers."""
+        """Clear the history scores of the helpers."""
         self.wait()
         for worker in self._workers:
             worker.state.history[:] = 0
@@ -550,7 +550,7 @@ class Crew:
 def _help(worker: Worker, number: int) -> None:
     """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
 
-    Every second helper starts one ply deeper.
+    Every second helper starts one ply deeper than the others.
     """
     expected = None
     for depth in range(1 + number % 2, MAX_PLY):

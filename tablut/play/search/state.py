@@ -31,13 +31,13 @@ class SearchCounters:
     generation: int
     """Number of the search, which is stored in entries of the transposition table."""
     table_mask: int
-    """Number of words of the transposition table minus 8."""
+    """Number of words in the transposition table, minus 8."""
     root_moves: int
     """Number of root moves to choose from."""
     before_root: int
     """Number of positions before the root that may recur."""
     limit_ply: int
-    """Number of plies from the root at which the game is drawn."""
+    """Number of plies, counted from the root, after which the game is drawn."""
     repetition_rule: int
     """Code of the repetition rule, from `tablut.play.search.limits.RECURRENCES`."""
     recurrence: int

@@ -373,7 +373,7 @@ class Worker:
         return bool(self.state.counters.stopped != 0)
 
     def aspire(self, depth: int, expected: int | None) -> int:
-        """Search to a depth with an aspiration window around the expected value, and return the value.
+        """Search to the given depth with an aspiration window around the expected value, and return the value.
 
         The window is widened until it contains the value.
         """
@@ -392,7 +392,7 @@ class Worker:
                 beta = value + width if abs(value) < PROVEN else INFINITE
 
     def iterate(self, depth: int, alpha: int = -INFINITE, beta: int = INFINITE) -> int:
-        """Search to a depth within a window, which is the full window by default, and return the value."""
+        """Search to the given depth within a window, which is the full window by default, and return the value."""
         return int(search_root(self._engine.tables, self.state, depth, alpha, beta))
 
     def line(self) -> list[int]:

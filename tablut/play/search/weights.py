@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 RINGS: Final = 3
-"""Number of distances from the edge with separate weights. Cells further inside, the baseline, have no weight."""
+"""Number of distances from the edge with separate weights. Cells further inside are the baseline and have no weight."""
 
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
@@ -58,7 +58,10 @@ CELL_TERMS: Final = (
     *(f"attackers_ring_{ring}" for ring in range(RINGS)),
     *(f"defenders_ring_{ring}" for ring in range(RINGS)),
 )
-"""Terms counted on every cell. Those for defenders include the king, because lines do not distinguish it from them."""
+"""Terms counted on every cell.
+
+The terms for defenders also count the king, because the content of a line does not distinguish it from a defender.
+"""
 
 POSITION_TERMS: Final = (
     "attackers",
@@ -98,7 +101,7 @@ Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_af
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return the family of a variant, which selects its set of weights.
+    """Return the family of a variant, that is, the name of the set of weights that the variant uses.
 
     The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
     """
@@ -147,7 +150,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
 
 
 CORNER: Final = 3
-"""Side length of the square that a pattern covers in a corner. With distant effects, it covers a triangle instead."""
+"""Side length of the square that a pattern covers in a corner, except on boards whose moves have distant effects."""
 
 
 NO_NET: Final = np.zeros((0, 8), dtype=np.int16)
@@ -188,7 +191,7 @@ class Patterns(NamedTuple):
 
 
 def corner_rows(family: str, size: int) -> int:
-    """Return the number of rows in a corner's pattern: 3 for the square, 4 for the triangle."""
+    """Return the number of rows in a corner's pattern: 3 if the pattern is a square, 4 if it is a triangle."""
     return CORNER + (family.endswith("_afar") and size > CORNER)
 
 
@@ -280,7 +283,7 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
-    """Return the weighted sum of the units.
+    """Return the weighted sum of the outputs of the units.
 
     The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
     the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
@@ -359,8 +362,8 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """Return the rows of a net in the form that the kernels use.
 
-    There is one row for each man on each cell, each cell of the king and each side to move, followed by the output
-    weights. Raise InputError if the net is for a board of another size, or if a sum could overflow.
+    There is one row for each kind of man on each cell, for each cell of the king and for each side to move. The output
+    weights follow. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
     if size > LARGEST or net.shape != (3 * cells + _MORE, UNITS):
