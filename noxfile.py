@@ -87,7 +87,7 @@ def docs(session: nox.Session) -> None:
 def wheel(session: nox.Session) -> None:
     """Build the source distribution and both kinds of wheel, and test each in an environment outside the checkout."""
     session.install("build", "twine")
-    folder = Path(session.create_tmp())
+    folder = Path(session.create_tmp()).absolute()
     session.run("python", "-m", "build", "--outdir", str(folder / "dist"))
     for package in sorted(folder.glob("dist/*")):
         _try_package(session, package)

@@ -1,7 +1,8 @@
-"""``python -m benchmarks.overrun``: measure how closely a search keeps its time limit, on an idle or a busy machine.
+"""``python -m benchmarks.overrun``: measure how closely a search keeps to its time limit on an idle or busy machine.
 
-To simulate a busy machine, several processes keep the CPU fully busy, and a thread of this process competes for the
-interpreter lock. A negative figure is unused time; a positive figure is a violation of the limit.
+A busy machine is simulated by several processes that keep the CPU fully busy, and by a thread of this process that
+competes for the interpreter lock. A negative figure is the time left at the end of the search. A positive figure means
+that the search was late.
 """
 
 from __future__ import annotations

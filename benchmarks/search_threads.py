@@ -1,4 +1,4 @@
-"""``python -m benchmarks.search_threads``: measure how much additional threads speed up a search, in wall time.
+"""``python -m benchmarks.search_threads``: measure how much several threads speed up a search in wall time.
 
 The same positions are searched for the same time with one thread and with several. The ratio of the nodes per second
 shows whether the threads hinder each other. It is meaningful only on an idle machine.

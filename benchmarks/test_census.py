@@ -1,9 +1,8 @@
 """Speed of each step of a census: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes of ply 4 have
-38,174,330 children in 12.9 million classes. Memory is touched before the clock starts, because
-a census also reuses its arrays from task to task. The benchmark needs 4 GiB of memory. `docs/census.md` quotes the
-figures.
+Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes of ply 4 have 38,174,330 children in 12.9
+million classes. Memory is touched before the clock starts, because a census also reuses its arrays from task to task.
+The benchmark needs 4 GiB of memory. `docs/notes/census.md` quotes the figures.
 """
 
 import time

@@ -1,7 +1,7 @@
 """Speed of the engine on one thread: ``pytest benchmarks/test_engine.py --benchmark-enable --benchmark-only``.
 
-Times are CPU seconds of the process. The rate (per second) is stored in ``extra_info`` and printed. `docs/engine.md`
-describes the optimisations that were tried.
+Times are CPU seconds of the process. The rate (per second) is stored in ``extra_info`` and printed.
+`docs/notes/engine-speed.md` describes the optimisations that were tried.
 """
 
 import time

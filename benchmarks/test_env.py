@@ -1,6 +1,6 @@
 """Speed of the learning environments on one thread, compared with loops over boards.
 
-See `benchmarks/test_engine.py` for how to run it.
+`benchmarks/test_engine.py` shows how to run such a benchmark.
 """
 
 import time

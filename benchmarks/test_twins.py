@@ -2,8 +2,8 @@
 
 The McGill paper claims that its light board is up to thirty times as fast as the board provided by the course (section
 VII). For comparison, this toolkit's two implementations of the rules count the same move sequences from the start of
-mcgill. Both make every move, including the last one. Times are CPU seconds of one thread. The report's page on the
-players quotes the figures.
+mcgill. Both make every move, including the last one. Times are CPU seconds of one thread.
+`reports/studies/players/players.md` quotes the figures.
 """
 
 import time

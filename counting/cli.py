@@ -61,11 +61,10 @@ class _Boards(Result):
 def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
     """Recompute the published bounds on the number of positions exactly, and tighten them.
 
-    The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares
-    their exact values with the published values, lists the errors found in the paper, and shows
-    the corrected and tightened bounds, also up to symmetry. Other rule sets are counted in the
-    same way. For your own rules, placements with a locked set of up to three pieces are excluded
-    only if counting them does not take too long.
+    The equations are those of "An Upper Bound on the Complexity of Tablut". The output compares the exact values with
+    the published values, lists the errors found in the paper, and shows the corrected and tightened bounds, also up to
+    symmetry. Other rule sets are counted in the same way. For your own rules, placements with a locked set of up to
+    three pieces are excluded only if counting them does not take too long.
     """
     if latex and as_bfile:
         raise InputError("cannot be combined", subject="--latex and --bfile", remedy="give only one of them")

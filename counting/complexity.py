@@ -66,7 +66,7 @@ class LockedSets(Result):
 
 
 class Rung(NamedTuple):
-    """A step from the paper's bound to the best one: a description, the bound, its unit, and how it is known."""
+    """A step from the paper's bound to the best one: a description, the bound, its unit, and how the bound is known."""
 
     what: str
     number: int
@@ -268,14 +268,15 @@ def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, 
     ``king_captured_undecided`` stands for the placements with a captured king that are still undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
-    # Every placement with a besieged king is also a placement with a captured king and an undecided placement.
+    # Every placement with a besieged king belongs to the placements with a captured king and to the undecided
+    # placements.
     return sizes | {"king_captured_undecided": counts["king_captured"] - counts["excluded_no_end"], **survivors}
 
 
 def _left_in(rules: Rules) -> list[str]:
     """Return the conditions that end the game or make placements unreachable but are not reflected in the bounds.
 
-    Detecting them requires more than the cells around one piece.
+    These conditions cannot be detected from the cells around a single piece.
     """
     conditions = {
         "the side to move has no legal move": True,

@@ -43,7 +43,8 @@ class Finding(Result):
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
     """Return the findings about the paper.
 
-    Their statements are read from ``data/findings.toml``. For games other than the paper's own, the list is empty.
+    The statements of the findings are read from ``data/findings.toml``. For games other than the paper's own, the list
+    is empty.
     """
     if not paper.is_the_papers:
         return []
@@ -84,7 +85,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # Raising the upper limit for the number of attackers by one gives the value printed for equation (12).
+    # Raising the upper limit on the number of attackers by one gives the value printed for equation (12).
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -281,7 +282,7 @@ def published_estimates() -> tuple[PublishedEstimate, ...]:
 
 
 def compare(published: str, labelled: int, placements: int) -> list[ComparedGame]:
-    """Return all games, Tablut included, sorted by their current figures.
+    """Return all games, including Tablut, sorted by their current figures.
 
     Tablut is ranked by its number of placements, not by its number of labelled states.
     """

@@ -34,9 +34,9 @@ from tablut.variants.model import KingPattern, king_patterns
 class Subspace:
     """Placements of one kind, counted by one term of an equation.
 
-    Their number is ``multiplicity`` times the number of ways to place the soldiers that do not take part in a capture
-    of the king. ``involved`` is the number of attackers that capture the king. Their cells are fixed, and the range
-    ``attackers`` does not include them.
+    The number of these placements is ``multiplicity`` times the number of ways to place the soldiers that do not take
+    part in a capture of the king. ``involved`` is the number of attackers that capture the king. Their cells are fixed,
+    and the range ``attackers`` does not include them.
     """
 
     description: str
@@ -95,7 +95,7 @@ class Subspace:
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield the summands of a nested sum, iterating from the outermost index.
+    """Yield the summands of a nested sum, with the outermost index first.
 
     Sympy lists the innermost index first.
     """
@@ -109,7 +109,7 @@ def _summands(
 
 
 def _binomial(n: int, k: int) -> int:
-    # If n is negative, there are more pieces than cells, and hence 0 ways to place them; math.comb would raise an
+    # If n is negative, there are more pieces than cells and hence 0 ways to place them, but math.comb would raise an
     # error.
     return comb(n, k) if 0 <= k <= n else 0
 
@@ -275,7 +275,7 @@ class PaperEquations:
         )
 
     def _escaped(self) -> tuple[Subspace, ...]:
-        """Return the subspaces of escaped kings with at least one empty path to the escape cell.
+        """Return the subspaces of the placements with the king on an escape cell and at least one empty path to it.
 
         Applying inclusion–exclusion to the paths gives positive and negative multiplicities.
         """
@@ -320,7 +320,7 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the subspaces of captured kings, counted pattern by pattern as in the paper.
+        """Return the subspaces of the placements with a captured king, counted pattern by pattern as in the paper.
 
         A placement that matches two patterns is therefore counted twice.
         """

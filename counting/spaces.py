@@ -10,7 +10,7 @@ the identity.
 
 Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
 material. A camp cell is empty or holds an attacker, and a free cell is empty or holds a soldier of either side. The
-polynomial is therefore (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives its coefficients in closed
+polynomial is therefore (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives the coefficients in closed
 form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same
 contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
 
@@ -67,7 +67,7 @@ class CountsByMaterial:
         )
 
     def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the product of this polynomial and x^attackers · y^defenders, which adds soldiers on fixed cells."""
+        """Return the product of this polynomial and x^attackers · y^defenders, to add soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]

@@ -1,8 +1,8 @@
 """``tablut bench``: a signature of the engine's behaviour, and the engine's speed on this machine.
 
-The signature covers positions from games of all older rule sets, in which the Zobrist key of each position determines
-the next move. From each of these positions, all sequences of two plies are made and their outcomes determined. The
-signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the speed of the engine.
+The signature covers positions from one game under each older rule set. In these games, the Zobrist key of each position
+determines the next move. From each of the positions, all sequences of two plies are made and their outcomes determined.
+The signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the engine's speed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return some positions from a game in which the Zobrist key of each position determines the next move."""
+    """Return positions from a game in which the Zobrist key of each position determines the next move."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:
@@ -123,7 +123,7 @@ def bench_command() -> Reply:
 
 
 def _least(work: Callable[[], Any]) -> float:
-    """Return the least CPU time of several runs in seconds, after one run that compiles the kernels and warms up."""
+    """Return the least CPU time of several runs, in seconds. An earlier run compiles the kernels and is not timed."""
     work()
     times = []
     for _ in range(_RUNS):
@@ -136,8 +136,8 @@ def _least(work: Callable[[], Any]) -> float:
 def search_nps() -> float:
     """Return the nodes searched per CPU second of one thread, in the best of three runs.
 
-    A node is a move that is made on the board and evaluated; moves of the quiescence search count too. Each run starts
-    with an empty transposition table of 64 MiB.
+    A node is a move that is made on the board and evaluated. Moves in the quiescence search are also counted. Each run
+    starts with an empty transposition table of 64 MiB.
     """
     from tablut.play.search import Searcher, SearchLimits
 

@@ -30,7 +30,7 @@ _PIXELS = 170
 
 @cache
 def every_bound() -> list[BoundsReport]:
-    """Return the bounds of the older rule sets, which appear on two pages."""
+    """Return the bounds of the older rule sets. Two pages show these bounds."""
     return [bounds(variant) for variant in older_variants()]
 
 
@@ -84,7 +84,7 @@ class FamilyGame(NamedTuple):
 
 
 def _family_page(every: list[BoundsReport]) -> list[Artefact]:
-    """Return the files of the page on the tafl family, which lists the full games, smallest boards first."""
+    """Return the files of the page on the tafl family, which lists the full games in order of board size."""
     estimates = published_estimates()
     games = []
     for report in every:
@@ -139,7 +139,7 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 
 def _data(report: BoundsReport) -> dict[str, Any]:
-    """Return a report as plain data. Only for the paper's rules does it contain the many counts by material."""
+    """Return a report as plain data. The counts by material are included only for the rules of the paper."""
     return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
 
 
@@ -159,7 +159,7 @@ def _spaces_data(report: BoundsReport) -> list[list[Any]]:
 
 
 def _draw_spaces(rows: list[list[Any]]) -> Figure:
-    """Draw all sizes on a logarithmic scale, and the totals, which coincide there, also on a linear scale."""
+    """Draw all sizes on a logarithmic scale. The totals coincide there, so they are also drawn on a linear scale."""
     colours = ["#4c78a8" if agrees is None else "#54803c" if agrees else "#c0392b" for *_, agrees in rows]
     figure, (whole, near) = axes_of(7.6, 8.6, 2, 1, height_ratios=[2.6, 1], gridspec_kw={"hspace": 0.28})
     for place, ((_, exact, published, _), colour) in enumerate(zip(rows, colours, strict=True)):

@@ -33,7 +33,7 @@ def default_folder() -> Path:
 
 _PIXELS: Final = 200
 _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
-"""A position without any symmetry, which therefore has eight images."""
+"""A position without any symmetry. It therefore has eight images."""
 
 
 def _symmetry() -> list[Artefact]:
@@ -93,7 +93,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
 
 
 class PaperSummary(Result):
-    """How many published results are compatible with ours, as counted by `reports.studies.players`."""
+    """Number of published results that are compatible with the toolkit's, as counted by `reports.studies.players`."""
 
     compatible: int
     cells: int

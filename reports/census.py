@@ -25,7 +25,7 @@ from tablut.variants import variant_names
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored censuses by variant, in page order. Variants without stored data are left out."""
+    """Return the stored censuses by variant, in the order of the page. Variants without stored data are left out."""
     return read_stored_all("census", (*_growing(), *REDUCED_BOARDS), CensusReport, _check)
 
 
@@ -59,7 +59,7 @@ def _check(stored: CensusReport, name: str) -> None:
 
 
 def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
-    """Check the consistency of a ply that was counted but not stored with its hundred parts and the other plies."""
+    """Check that a ply that was counted but not stored is consistent with its hundredths and the other plies."""
     numbers = [each.number for each in counted.hundredths]
     if numbers != sorted(set(numbers)) or not numbers or not (0 <= numbers[0] <= numbers[-1] < 100):
         raise ValueError("counted: has no hundredths, or some twice")
@@ -129,7 +129,7 @@ def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
-    """Draw the new positions of each ply on a logarithmic scale, as positions and (dashed) up to symmetry."""
+    """Draw the new positions of each ply on a logarithmic scale, with a dashed line for their number up to symmetry."""
     figure, axes = axes_of(6.6, 4.2)
     for curve in curves:
         plies = range(len(curve["new"]))
@@ -157,8 +157,8 @@ def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
     """Return the number of classes in each part of a state graph.
 
-    The parts are the classes from which the start can recur, those in the largest other loop, the other undecided
-    classes, and the decided ones.
+    The parts are the classes from which the start can recur, those in the largest of the other loops, the remaining
+    undecided classes, and the decided classes.
     """
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]

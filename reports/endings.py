@@ -2,7 +2,7 @@
 
 Tables for six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
 results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
-tablebase verify --json`, in ``reports/data/verified``. Before drawing, every line of play is replayed, the numbers of
+tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play is replayed, the
 positions and classes are counted again, and the digests of the tables are compared with the published digests. Tests
 compare the stored results with the shipped tables.
 """
@@ -33,7 +33,7 @@ _PRINTED: Final = 6
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored summaries by game, in page order. Games without stored data are left out."""
+    """Return the stored summaries by game, in the order of the page. Games without stored data are left out."""
     return read_stored_all("endings", variant_names(), TablebaseSummary, _check)
 
 
@@ -69,12 +69,12 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
     """Return the verification of a game's tables if it is complete and found no difference, otherwise None."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
-    # Positions verified by an earlier, interrupted run count as well.
+    # Positions that an earlier, interrupted run verified are also counted.
     return proof if proof["positions_checked"] + sum(proof["verified_before"].values()) == summary["classes"] else None
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the longest win of each side, whatever the material."""
+    """Return the longest win of each side over all material."""
     sides = ("white", "black")
     won = {side: [win for win in summary["longest"] if win["winner"] == side] for side in sides}
     return {side: max(won[side], key=lambda win: win["dtm"]) for side in sides if won[side]}
@@ -83,7 +83,7 @@ def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
     """Return the first `most` mutual zugzwangs of each kind.
 
-    In a full zugzwang, whichever side is to move loses; in a half zugzwang, having to move costs one side a draw. Full
+    In a full zugzwang, whichever side is to move loses. In a half zugzwang, having to move costs one side a draw. Full
     zugzwangs come first.
     """
     listed = summary["zugzwangs"]["listed"]
@@ -152,7 +152,7 @@ def _csv(found: dict[str, dict[str, Any]]) -> str:
 
 
 def _check(stored: TablebaseSummary, name: str) -> None:
-    """Check a summary for consistency and against exact counts and published digests, and replay its lines."""
+    """Check a summary, compare it with exact counts and published digests, and replay its lines of play."""
     hold(stored.variant == name and not stored.missing, f"variant or missing: does not describe all of {name!r}")
     _check_tiers(stored)
     variant = load_variant(name)

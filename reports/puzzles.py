@@ -19,7 +19,7 @@ from tablut.variants import load_variant, shipped_variants
 
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
-"""Puzzles whose solutions are drawn as strips, in addition to the longest puzzle of each file."""
+"""Further puzzles whose solutions are drawn as strips. The longest puzzle of each file is always drawn."""
 
 
 def results() -> dict[str, Any]:

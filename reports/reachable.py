@@ -1,8 +1,8 @@
 """Page on reachability: the share of the counted positions that can occur in a game.
 
 Each estimate takes minutes, so the page is rendered from the stored output of ``tablut reachable estimate --json`` in
-``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the small boards completely. The results of
-the studies `lower_bound` and `explained` are read from the data folders of these studies.
+``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the complete estimates for the small
+boards. The results of the studies `lower_bound` and `explained` are read from the data folders of these studies.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DECIDED = "decided-"
 
 
 class Example(NamedTuple):
-    """An unreachable position drawn on the page: its name, rule set, text, squares to highlight, and the reason."""
+    """An unreachable position on the page: its name, rule set, text, highlighted squares, and why it is unreachable."""
 
     name: str
     variant: str
@@ -54,7 +54,7 @@ _PIXELS = 260
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates by variant, in page order. Variants without stored data are left out."""
+    """Return the stored estimates by variant, in the order of the page. Variants without stored data are left out."""
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
@@ -70,7 +70,7 @@ class Share(NamedTuple):
 
 
 def share(name: str) -> Share | None:
-    """Return the stored estimate for a variant, rounded as on every page, or None if there is no estimate."""
+    """Return the stored estimate for a variant, rounded in the same way as on every page, or None if there is none."""
     found = results().get(name)
     if found is None:
         return None
@@ -134,7 +134,7 @@ class Amount(Result):
 
 
 class MaterialRow(Result):
-    """Numbers of positions of one material. ``closed`` counts those that no lemma excludes and no game reaches."""
+    """Numbers of positions with given material. ``closed`` counts those that no lemma excludes and no game reaches."""
 
     attackers: int
     defenders: int
@@ -145,7 +145,7 @@ class MaterialRow(Result):
 
 
 class ClosedReport(Result):
-    """The closed set: positions that no game enters although no lemma excludes them."""
+    """The closed set: the positions that no game reaches although no lemma excludes them."""
 
     all: Amount
     layers: list[Amount]
@@ -259,7 +259,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _with_shares(found: dict[str, Any]) -> dict[str, Any]:
-    """Add to an explanation the sums that the table shows, such as the sum over all lemmas except `locked`."""
+    """Add to an explanation the sums that its table shows, such as the sum over all lemmas except `locked`."""
     layers = [layer["positions"] for layer in found["closed"]["layers"]]
     return found | {
         "unreached": found["counted"]["positions"] - found["reached"]["positions"],

@@ -1,4 +1,4 @@
-"""Shared code for all pages of the report: reading stored results, and rendering files.
+"""Shared code that reads stored results and renders files for all pages of the report.
 
 **Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
 fields are validated with the model of the command's result, and its consistency is checked (sums, names, lines of
@@ -57,7 +57,7 @@ REDUCED_BOARDS: Final = (
     "ashton-7-4v1",
     "brandubh-7-4v1",
 )
-"""The boards that have been completely counted, sampled and solved, in page order."""
+"""The boards that have been completely counted, sampled and solved, in the order of the pages."""
 
 Stored = TypeVar("Stored", bound=Result)
 
@@ -105,9 +105,9 @@ def read_stored(
 def read_stored_all(
     folder: str | Path, names: Iterable[str], model: type[Stored], check: Callable[[Stored, str], None]
 ) -> dict[str, dict[str, Any]]:
-    """Return the results of a folder by name, in the order of `names`.
+    """Return the results stored in a folder, keyed by name, in the order of `names`.
 
-    Names without a file are left out, which shortens the page.
+    Names without a file are left out.
     """
     return {
         name: read_stored(folder, name, model, check) for name in names if (DATA / folder / f"{name}.json").exists()
@@ -139,7 +139,7 @@ def check_numbers(plain: Any, place: str = "") -> None:
 
 
 def hold(claim: bool, otherwise: str) -> None:
-    """Raise `ValueError` with the message ``otherwise`` unless a claim about stored data is true."""
+    """Raise `ValueError` with the message ``otherwise`` if a claim about stored data is false."""
     if not claim:
         raise ValueError(otherwise)
 
@@ -235,7 +235,7 @@ def figure(path: str, draw: Callable[[Any], Figure], data: Any, title: str) -> A
 def axes_of(width: float, height: float, *shape: int, **how: Any) -> tuple[Figure, Any]:
     """Return an empty figure of the given size (in inches) and its axes, without the top and right spines.
 
-    Without a `shape` there is a single pair of axes; otherwise all axes of the grid are returned as a flat iterator.
+    Without a `shape`, there is a single pair of axes. Otherwise, all axes of the grid are returned as a flat iterator.
     """
     from matplotlib.figure import Figure as Empty
 

@@ -1,8 +1,8 @@
 """The rules of a game in words and pictures, generated from its rule fields for the documentation and the explorer.
 
 ``rulebook.toml`` contains texts about each rule field and about general rules, and scenes that illustrate them. A scene
-contains only a position and the moves to try. Their effect is determined when the engine plays the scene under the
-rules of a game.
+contains only a position and the moves to try. To determine the effect of the moves, the engine plays the scene under
+the rules of a game.
 """
 
 from __future__ import annotations
@@ -86,8 +86,8 @@ def with_field(rules: Rules, field: str, value: Any) -> Rules:
 def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value: Any = None) -> Variant:
     """Return the game in which a scene is played.
 
-    The game has the rules of the given variant. Without a variant, it has the rules used in the documentation, with the
-    scene's own values and with `field` set to `value`.
+    The game has the rules of the given variant. Without a variant, it has the rules used in the documentation, but with
+    the values that the scene sets and with `field` set to `value`.
     """
     book = _book()
     terrain = book.boards[scene.board]

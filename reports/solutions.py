@@ -28,7 +28,7 @@ from tablut.variants import load_variant
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored solutions by variant, in page order. Variants without stored data are left out."""
+    """Return the stored solutions by variant, in the order of the page. Variants without stored data are left out."""
     return read_stored_all("solutions", REDUCED_BOARDS, SolveReport, _check)
 
 
@@ -110,7 +110,7 @@ def _tiers(name: str, men: int) -> dict[str, Any]:
 
 
 def _draw_tiers(data: dict[str, Any]) -> Figure:
-    """Draw the tiers with few men, each with its number of positions, with arrows for the captures between them."""
+    """Draw the tiers with few men as boxes with their numbers of positions, and captures as arrows between boxes."""
     figure, axes = axes_of(6.6, 4.6)
     sizes = {tuple(material): size for material, size in data["positions"]}
     places = {}

@@ -58,7 +58,7 @@ def checks() -> dict[str, Check]:
 def verify_folder(folder: Path | str) -> VerifiedFolder:
     """Verify a folder of finished or unfinished work: a census, a tablebase, a proof, an estimate or a match.
 
-    The seals of all records and the blocks of all parts are checked, then the contents of each kind of store.
+    First, the seals of all records and the blocks of all parts are checked, then the contents of each store.
     """
     root, kinds = store_path(folder), dict[str, None]()
     if not root.is_dir():
@@ -90,7 +90,7 @@ def verify_folder(folder: Path | str) -> VerifiedFolder:
 
 
 def _is_part(path: Path) -> bool:
-    """Return whether a file is a part, judged by its name or by its tail."""
+    """Return whether a file is a part, judging by its name or its last bytes."""
     if path.suffix in (".rows", ".slice", ".part"):
         return True
     with path.open("rb") as file:

@@ -1,7 +1,7 @@
 """Retrograde analysis: computing which side wins from each position, and in how many plies, tier by tier.
 
-`solve_game` solves every position reachable from a start. `build_tablebase` and `open_tablebase`
-build and read endgame tablebases. `retrograde.proofs` solves single positions.
+`solve_game` solves every position reachable from the start. `build_tablebase` and `open_tablebase` build and read
+endgame tablebases. `retrograde.proofs` solves single positions.
 """
 
 import lazy_loader

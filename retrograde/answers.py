@@ -1,7 +1,7 @@
-"""Result classes for tablebases, solved positions and puzzles, used by the commands, the pages and the explorer.
+"""Result classes for tablebases, solved positions and puzzles, used by the commands, the result pages and the explorer.
 
-Results that appear only on pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree` and
-`PuzzleTrees` are defined in `retrograde.puzzles.game`.
+Results that appear only on result pages are created in `reports/studies/sources.py`. The result classes `PuzzleTree`
+and `PuzzleTrees` are defined in `retrograde.puzzles.game`.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class RatedMoveResult(Result):
 
 
 class ProbeResult(Result):
-    """A position with its value and the values of all its moves, in order from the best to the worst."""
+    """A position with its value, and its moves with their values, ordered from the best to the worst."""
 
     variant: str
     position: str
@@ -169,7 +169,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move and its value for the side that makes it. ``to`` is the number of the node after the move."""
+    """A move and its value for the side that makes it. ``to`` is the number of the node to which the move leads."""
 
     move: str
     takes: tuple[str, ...] = ()

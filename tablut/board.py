@@ -48,8 +48,8 @@ def _legal_code(move: object, codes: Sequence[int], size: int) -> int | None:
     """Return the engine code of a move if it is one of the given codes, or None otherwise."""
     if not isinstance(move, Move):
         return None
-    # A `Move` is not validated when it is created. If its squares are off the board, its code may be that of another
-    # move.
+    # A `Move` is not validated when it is created. If its squares are off the board, its code may equal that of
+    # another move.
     code = move.code
     known = _moves_by_code(size).get(code)
     return code if (known is move or known == move) and code in codes else None
@@ -91,16 +91,16 @@ class LegalMoves:
 # -- `Board`: a position with its history; the interface resembles that of python-chess -----
 
 
-# The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. It is
-# loaded when moves are first needed; displaying, parsing and checking a position work without it. Repetition and the
-# move limit depend on the history of the game and are therefore decided here.
+# The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. The
+# engine is loaded when moves are first needed. Displaying, parsing and checking a position work without it. Repetition
+# and the move limit depend on the history of the game and are therefore decided here.
 #
 # A board may hold an impossible position; `status` gives the reasons. If there is no king or
 # more than one, or a piece stands on a forbidden cell, no move can be made and there is no
 # outcome. An impossible position is never regarded as decided by its placement.
 #
-# Limitation: a placement with a captured king looks the same as an undecided one. A board
-# set up from text therefore never has a captured king; a board that reached it by `push` does.
+# A placement with a captured king looks the same as an undecided one. On a board that was set up
+# from text, the king therefore never counts as captured. Only a capture made by `push` is recognised.
 
 
 class _Ply(NamedTuple):
@@ -121,10 +121,10 @@ class Board:
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, or its name, or the path of its file.
+        A rule set, its name, or the path of its file.
     position : Position, Board or str, optional
-        The start of the variant by default. Text may be in any format that `tablut.formats.reading.read_position`
-        accepts.
+        The default is the start position of the variant. Text may be in any format that
+        `tablut.formats.reading.read_position` accepts.
 
     Raises
     ------
@@ -160,7 +160,7 @@ class Board:
         else:
             self._position = as_position(position, self.variant)
         self._plies: list[_Ply] = []
-        # How often each placement with its side to move has occurred before the current one.
+        # Number of times that each placement with its side to move occurred before the current position.
         self._earlier: dict[tuple[str, str], int] = {}
         # The engine's board, created when it is first needed; `PlainEngine` uses a list instead of an array.
         self._array: Any = None
@@ -316,7 +316,7 @@ class Board:
 
     @property
     def legal_moves(self) -> LegalMoves:
-        """The legal moves of the side to move; empty in a decided position."""
+        """The legal moves of the side to move. There are none in a decided position."""
         return LegalMoves(self._generated, self.size)
 
     def is_legal(self, move: Move | str) -> bool:
@@ -325,7 +325,7 @@ class Board:
         Parameters
         ----------
         move : Move or str
-            Text in any format that `push_text` reads; captures named in it are not checked.
+            A move, or its text in any format that `push_text` reads. Captures named in the text are not checked.
 
         Returns
         -------
@@ -381,7 +381,7 @@ class Board:
         Parameters
         ----------
         move : Move or str
-            A legal move; text in any format that `push_text` reads.
+            A legal move, or its text in any format that `push_text` reads.
 
         Raises
         ------
@@ -405,7 +405,7 @@ class Board:
         self._earlier[placed] = self._earlier.get(placed, 0) + 1
         cells = list(before.cells)
         cells[move.target], cells[move.start] = cells[move.start], "."
-        if undo != code:  # the undo record of a move without captures equals its code
+        if undo != code:  # if a move captures nothing, its undo record equals its code
             for square in self._engine.captured(undo):
                 cells[square] = "."
         self._position = Position("".join(cells), OTHER_SIDE[before.side], before.fields)
@@ -441,8 +441,8 @@ class Board:
         InputError
             If the text is not a move.
         IllegalMoveError
-            If the move is not legal, if the text gives it to the side that is not to move, or if its captures differ
-            from those that the text names. The board is then unchanged.
+            If the move is not legal, if the text assigns it to the side that is not to move, or if its captures
+            differ from those that the text names. The board is then unchanged.
 
         Examples
         --------
@@ -507,7 +507,7 @@ class Board:
         return self._captured_by(self._plies[-1]) if self._plies else ()
 
     def _captured_by(self, ply: _Ply) -> tuple[int, ...]:
-        # The undo record of a move without captures equals its code.
+        # If a move captures nothing, its undo record equals its code.
         return () if ply.undo == ply.move.code else tuple(self._engine.captured(ply.undo))
 
     # -- the end -----------------------------------------------------------------------
@@ -525,7 +525,7 @@ class Board:
         return found
 
     def _standing(self) -> Outcome | None:
-        """Return the outcome that a position has by its placement alone, or None.
+        """Return the outcome that follows from the placement alone, or None.
 
         This is needed only for positions that were set up, because the engine reports the outcome of a move.
         """
@@ -553,8 +553,8 @@ class Board:
         Raises
         ------
         InputError
-            If the position was set up and the game cannot continue from it, or if it is impossible although its
-            placement would decide the game.
+            If the position was set up and the game cannot continue from it. The error is also raised if the position is
+            impossible although its placement would decide the game.
 
         Examples
         --------
@@ -590,7 +590,7 @@ class Board:
         return self.occurrence() > 1
 
     def occurrence(self) -> int:
-        """Return how often the position (placement and side to move) has occurred on this board, up to now."""
+        """Return how often the position (placement and side to move) has occurred on this board so far."""
         return self._earlier.get((self._position.cells, self._position.side), 0) + 1
 
     def record(self, tags: Mapping[str, str] | None = None, result: GameResult | None = None) -> GameRecord:
@@ -601,12 +601,12 @@ class Board:
         tags : mapping of str to str, optional
             Players, time and place: ``White``, ``Black``, ``Date`` and so on.
         result : {'white', 'black', 'draw'}, optional
-            Result of the game; by default taken from `outcome`.
+            Result of the game. By default, it is taken from `outcome`.
 
         Returns
         -------
         GameRecord
-            The moves with their captures; `tablut.records.write_record` turns it into text.
+            The moves with their captures; `tablut.records.write_record` converts the record to text.
 
         Raises
         ------
@@ -656,7 +656,7 @@ class Board:
         return Board(self.variant, Position(cells, side))
 
     def zobrist_key(self) -> int:
-        """Return the 64-bit Zobrist key of the position. It is a hash, so different positions may share a key."""
+        """Return the 64-bit Zobrist key of the position. The key is a hash, so different positions may share it."""
         from tablut.engine import engine_for
 
         return engine_for(self.variant).key(self._playable())
@@ -667,7 +667,7 @@ class Board:
         Raises
         ------
         AssertionError
-            If the engine's board, its counts or its lines are wrong. The message contains the position.
+            If the cells, the counts or the lines of the engine's board are wrong. The message contains the position.
         """
         fresh = self._engine.board(self._position.cells, self._position.side)
         assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"
@@ -699,7 +699,7 @@ class Board:
         return self.variant == other.variant and (mine.cells, mine.side) == (theirs.cells, theirs.side)
 
     def __hash__(self) -> int:
-        """Return a hash of variant, placement and side to move. Make no move on a board that serves as a key."""
+        """Return a hash of variant, placement and side to move. A board used as a key must not be changed."""
         return hash((self.variant, self._position.cells, self._position.side))
 
     def __str__(self) -> str:

@@ -1,14 +1,14 @@
-"""The search for positions in which two rule sets differ, with few plies from the start or with few men.
+"""The search for positions in which two rule sets differ: positions near the start, and positions with few men.
 
-Two rule sets differ in a position if a ply is legal in only one of them, captures different
+Two rule sets differ in a position if a ply is legal under only one of them, captures different
 pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
-the move limit) are not compared, because they do not depend on the position alone.
+the move limit) are not compared, because a position alone does not determine their effect.
 
-There are two searches. The first examines every position from the start, ply by ply, but only one position of each
-class under the symmetries that both games share. The second draws random placements in which the men are crowded into a
-part of the board. Where the rule sets differ, men are removed one by one until no man can be removed without changing
-the difference. There may still be a smaller position with the same difference, and there may be differences that the
-sample missed.
+There are two searches. The first examines the positions that can be reached from the start, ply by ply, but only one
+position of each class under the symmetries that both games share. The second draws random placements in which the men
+are crowded into a part of the board. From a placement in which the rule sets differ, men are removed one by one until
+no man can be removed without changing the difference. There may still be a smaller position with the same difference,
+and the sample may have missed some differences.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SHIFT: Final = 20
 """Number of low bits that hold the move in the key of a ply. The number of the parent position is in the bits above."""
 _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
-"""Number of positions per kind of difference from which men are removed. The smallest result is kept."""
+"""Number of positions per kind of difference from which men are removed. The position with the fewest men is kept."""
 _EDGE: Final = 7
 """Maximum side length, in cells, of the part of the board in which the men of a random placement stand."""
 
@@ -103,7 +103,7 @@ class Differences:
 
 
 class _Compared(NamedTuple):
-    """Result of comparing some positions: the plies with different effects, the kinds of difference, and the children.
+    """Result of comparing positions: the plies with different effects, the kinds of difference, and the children.
 
     Only children that are the same under both rule sets are listed.
     """
@@ -147,7 +147,7 @@ class _Pair:
     # -- from the start ------------------------------------------------------------------
 
     def from_start(self, result: Differences, plies: int, most: int, observer: Observer) -> None:
-        """Compare all positions, ply by ply, until a ply has differences."""
+        """Compare all positions ply by ply, and stop after the first ply that has differences."""
         a, b = self.variants
         start = Position.parse(a.start_position, self.size)
         if not self._is_possible(start):
@@ -278,7 +278,7 @@ class _Pair:
     # -- comparing positions --------------------------------------------------------------
 
     def compare(self, words: NDArray[np.uint64]) -> _Compared:
-        """Compare all plies of some positions under both rule sets."""
+        """Compare all plies of the given positions under both rule sets."""
         a, b = (engine.expand(words) for engine in self.engines)
         ways = (a.parents << _SHIFT | a.moves, b.parents << _SHIFT | b.moves)
         both, in_a, in_b = np.intersect1d(ways[0], ways[1], assume_unique=True, return_indices=True)
@@ -290,7 +290,7 @@ class _Pair:
             kinds[:, column] = np.minimum(np.bitwise_count(only).sum(axis=1), 2)
         same = (kinds[:, 0] == kinds[:, 1]) & ~kinds[:, 2:].any(axis=1)
         goes_on = same & (kinds[:, 0] == 0)
-        # An outcome that both rule sets agree on does not belong to the difference.
+        # An outcome on which both rule sets agree is not part of the difference.
         kinds[kinds[:, 0] == kinds[:, 1], :2] = 0
         alone = [np.setdiff1d(mine, both, assume_unique=True) for mine in ways]
         plies = np.concatenate([both[~same], *alone])

@@ -45,7 +45,8 @@ class TablutError(Exception):
     subject : str
         What the error is about, such as a file and a line.
     parameter : str
-        Name of the parameter at fault, if that is the subject. The command line prints the name of its option instead.
+        Name of the parameter at fault, if the error is about a parameter. The command line prints the name of its
+        option instead.
     value : object
         Value of that parameter.
     remedy : str
@@ -107,7 +108,7 @@ class TablutError(Exception):
 
 
 def _restored(kind: type[TablutError], arguments: tuple[Any, ...], fields: dict[str, Any]) -> TablutError:
-    """Rebuild a pickled error. The arguments are set directly, because a system error would otherwise lose them."""
+    """Rebuild a pickled error. ``args`` is set directly, because an error derived from `OSError` would lose it."""
     error = kind.__new__(kind)
     error.args = arguments
     error.__dict__.update(fields)
@@ -165,19 +166,19 @@ class OutputError(TablutError, OSError):
 
 
 class MachineError(OutputError):
-    """A failure of the machine, such as a full disk, missing permission or lack of memory. Finished work is kept."""
+    """A failure of the machine, such as a full disk, a missing permission or lack of memory. Finished work is kept."""
 
     exit_code = 74
 
 
 def input_failure(subject: str, error: OSError, remedy: str = "") -> TablutError:
-    """Return the error for a file that cannot be read: a `MachineError`, or `InputError` if the name is wrong."""
+    """Return the error for an unreadable file: a `MachineError`, or an `InputError` if the file name is wrong."""
     kind = InputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
 
 def output_failure(subject: str, error: OSError, remedy: str = "") -> OutputError:
-    """Return the error for a file that cannot be written: a `MachineError`, or `OutputError` if the name is wrong."""
+    """Return the error for an unwritable file: a `MachineError`, or an `OutputError` if the file name is wrong."""
     kind = OutputError if error.errno in _WRONG_NAME else MachineError
     return kind(str(error.strerror or error), subject=subject, remedy=remedy)
 
@@ -239,7 +240,7 @@ def text_value(what: str, value: object) -> str:
 
 
 def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for an error that pydantic found in a value. ``kinds`` maps types to their descriptions."""
+    """Return the message for an error that pydantic found in a value. ``kinds`` maps error types to texts."""
     kind = detail["type"]
     if kind in _SAID:
         return kinds.get(kind, _SAID[kind])

@@ -1,9 +1,10 @@
-"""Immutable values for positions and moves, and their text forms: one line, a grid, ``e4-e7xe8``.
+"""Immutable values for positions and moves, and their text forms.
 
 Squares are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a
 tuple of rows from the top rank down; index 0 of a row is file a.
 
-Parsing rejects text that is not a position. It does not check whether the position is possible; see
+A position is written as one line or as a grid, and a move for example as ``e4-e7xe8``. Parsing rejects text that is not
+a position. It does not check whether the position is possible; see
 `tablut.board.Board.status`.
 """
 
@@ -80,7 +81,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row in which runs of empty cells are written as numbers.
+    """Return the text of a row, with runs of empty cells written as numbers.
 
     The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
@@ -230,7 +231,7 @@ class Move:
 
 @dataclass(frozen=True, slots=True)
 class MoveText:
-    """A move as a text describes it.
+    """A move as described by a text, which may also name the captures and the side.
 
     Attributes
     ----------
@@ -355,9 +356,9 @@ class Position:
         Parameters
         ----------
         text : str
-            Either one line or a grid. The line consists of the rows from the top rank down, separated by ``/``, with
-            runs of empty cells as decimal numbers; then a space, the side to move (``w`` or ``b``), and optional
-            further fields. A grid consists of N lines of N characters and a line with the side to move.
+            Either one line or a grid. The line begins with the rows from the top rank down, separated by ``/``, with
+            runs of empty cells as decimal numbers. They are followed by a space, the side to move (``w`` or ``b``),
+            and optional further fields. A grid consists of N lines of N characters and a line with the side to move.
         size : int
             Side length of the board in cells.
 
@@ -423,13 +424,13 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which numbers stand for runs of empty cells. ``foreign`` describes other programs' letters."""
+    """Expand a row in which numbers stand for runs of empty cells. ``foreign`` describes letters of other programs."""
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:
             cells += pieces[item]
         elif item[0] in "123456789":
-            # The number is capped, because a run longer than the board is an error anyway and could be huge.
+            # The number is limited, because a run longer than the board is an error in any case and could be huge.
             cells += "." * min(int(item[:4]), size + 1)
         else:
             what = f"{foreign.get(item, '')}{item[:20]!r}"

@@ -1,8 +1,8 @@
 """Interfaces through which search, players and analysis use tablebases and proof searches.
 
-The protocols are defined here so that the search does not have to import the solver, and `find_prober` and
-`find_prover` find the installed implementations. A package registers two
-functions under the entry point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
+The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
+find the installed implementations. To provide an implementation, a package registers two functions under the entry
+point group ``tablut.probers``. ``tables`` takes a variant and a store (or None for the
 shipped tablebases) and returns a `Prober`; ``proofs`` takes a variant and a number of nodes and returns a `Prover`.
 Both return None if they do not support the variant.
 """
@@ -32,9 +32,10 @@ class MissingTableError(TablutError, LookupError):
 
 
 class Prober(Protocol):
-    """A source of exact values of positions, without regard to their history.
+    """A source of exact values of positions.
 
-    Every position is treated as the first one of its game, with all plies up to a move limit still available.
+    The history of the game is ignored. Every position is treated as the first position of a game, with all plies up to
+    a move limit still available.
     """
 
     variant: Variant
@@ -58,7 +59,7 @@ class TierProber(Prober, Protocol):
     """
 
     def load_tiers(self, memory: int) -> TierValues | None:
-        """Return the values of as many tiers as fit into ``memory`` bytes, beginning with the fewest men."""
+        """Return the values of as many tiers as fit into ``memory`` bytes. Tiers with fewer men take precedence."""
 
 
 class Proved(NamedTuple):

@@ -6,7 +6,7 @@ side, and the result:
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
 Some archives count the ranks from the top. `turned` returns the same game with its ranks counted from the other edge,
-and `tablut.replay` determines which edge is meant.
+and `tablut.replay` determines which edge an archive uses.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
 
 # -- archives, with one game on each line --------------------------------------------------
 
-# A file may contain a line of headings, quotes, blanks and capitals, and semicolons or tabs between the fields. The
-# first number counts the captures by the attackers, the second those by the defenders. ``White`` means the defenders. A
-# game may also be recorded as unfinished or as won on time.
+# A file may begin with a line of headings. The fields may be quoted, padded with blanks, written in capitals, and
+# separated by semicolons or tabs. The first number counts the captures by the attackers, the second those by the
+# defenders. ``White`` means the defenders. A game may also be recorded as unfinished or as won on time.
 
 
 _FIELDS: Final = 4
@@ -54,7 +54,7 @@ _RESULTS: Final[dict[str, GameResult]] = {"white": "white", "black": "black", "d
 
 @dataclass(frozen=True, slots=True)
 class ArchivedGame:
-    """The uninterpreted fields of an archive's line: its number, the moves, the captures by each side, the result."""
+    """The uninterpreted fields of an archive line: its number, the moves, the captures by each side, and the result."""
 
     number: int
     moves: tuple[str, ...]
@@ -110,7 +110,7 @@ def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameReco
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return the line of an archive for a game, with the number of captures that its moves name.
+    """Return a game as a line of an archive, with the number of captures that its moves name for each side.
 
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """
@@ -190,7 +190,7 @@ def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
 
 
 def decoded(content: bytes, origin: str = "") -> str:
-    """Decode the content of a record file: UTF-8, UTF-16 with a byte order mark, or a Bologna log in Latin-1."""
+    """Decode the content of a record file: UTF-8, UTF-16 with a byte order mark, or Latin-1 for a Bologna log."""
     shown = f"record {excerpt(origin)}" if origin else "record"
     try:
         text = content.decode("utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
@@ -221,12 +221,12 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN, an OpenTafl record, or a game log or system log of the Bologna
-        server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark; logs that are neither are decoded as
-        Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
+        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither
+        encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
-        Rules to use instead of those that the record names. If they differ, a warning is added to the
-        record. If the record contains the digest of its rules, the given rules must match the digest.
+        Rules to use instead of those that the record names. If the two differ, a warning is added to
+        the record. If the record contains the digest of its rules, the given rules must match the digest.
     origin : str
         Name of the text in error messages, for example a file name.
 
@@ -271,8 +271,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
     """Return the text of a record in the format of a file, and a list of the contents that would be lost.
 
-    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects a line of an archive. With any other suffix, or
-    without one, the text is in the toolkit's own format.
+    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the format of an archive. With any other suffix,
+    or without one, the text is in the toolkit's own format.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ MOST_PLIES: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record, with its true captures and the resulting position and outcome."""
+    """One move of a record, with its actual captures and the resulting position and outcome."""
 
     move: MoveText
     position: Position
@@ -158,8 +158,8 @@ def replay_archive(
 ) -> tuple[list[ReplayedGame], Ranks]:
     """Replay all games of an archive under a rule set.
 
-    Some archives count ranks from the bottom, others from the top. The direction in which more games are legal is used,
-    and it is also returned.
+    Some archives count ranks from the bottom, others from the top. The direction in which more games are legal is used
+    and returned.
     """
     rules = variant.rules
     counted = rules.repetition.times

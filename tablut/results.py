@@ -49,7 +49,7 @@ class Result(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     def _tables(self) -> dict[str, Sequence[Result]]:
-        """Return the fields that are lists of results, by name."""
+        """Return the fields that are lists of results, keyed by name."""
         found: dict[str, Sequence[Result]] = {}
         for name, info in type(self).model_fields.items():
             item = get_args(info.annotation)[0] if get_origin(info.annotation) in (list, tuple) else None
@@ -63,8 +63,8 @@ class Result(BaseModel):
         Parameters
         ----------
         table : str, optional
-            Field that contains the table; by default the first such field. A result without tables becomes a single
-            row.
+            Field that contains the table. By default, it is the first such field. A result without tables becomes a
+            single row.
 
         Returns
         -------
@@ -115,7 +115,7 @@ def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("f
 
 
 class SparseResult(Result):
-    """A result whose empty fields are omitted from the JSON, because there may be thousands of such results."""
+    """A result whose empty fields are omitted from the JSON, which may contain thousands of such results."""
 
     @model_serializer(mode="wrap")
     def _without_what_is_not_there(self, whole: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -128,7 +128,7 @@ def grouped(value: int) -> str:
 
 
 def scientific(value: int, digits: int = 4) -> str:
-    """Return an integer rounded to a number of significant digits, as in ``1.235e9``."""
+    """Return an integer rounded to the given number of significant digits, for example ``1.235e9``."""
     if abs(value) < 10**digits:
         return str(value)
     rounded = Context(prec=digits, rounding=ROUND_HALF_UP).create_decimal(value)

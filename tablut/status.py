@@ -56,7 +56,7 @@ UNPLAYABLE = (
     | Status.KING_IN_CAMP
     | Status.DEFENDER_IN_CAMP
 )
-"""The reasons that prevent play. The rules cannot be applied to such a position, so it has no outcome."""
+"""The reasons that prevent play. The rules cannot be applied to a position with one of them, so it has no outcome."""
 
 MEANINGS = {
     Status.NO_KING: "there is no king",

@@ -26,7 +26,7 @@ def draw_strip(
     columns: int = 4,
     pixels: int = 220,
 ) -> str:
-    """Return an SVG drawing of a line of play: one board with the position, then one after each move."""
+    """Return an SVG drawing of a line of play: a board with the position, followed by a board after each move."""
     variant = as_variant(variant)
     board = Board(variant, position)
     moves = [as_move(move, variant.size).move for move in line]
@@ -83,15 +83,15 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return the definition of the cells that the boards share, and the boards with references to this definition.
 
-    If there are fewer than two drawings, or not all of them are boards of one size, the definition is empty and the
-    drawings are unchanged.
+    If there are fewer than two drawings, or if not all of them are boards of the same size, the definition is empty and
+    the drawings are unchanged.
     """
     boards = [drawing.split("\n") for drawing in drawings]
     places = [(lines.index(svg.TERRAIN), lines.index("</g>")) for lines in boards if svg.TERRAIN in lines]
     cells = [lines[begin + 1 : end] for lines, (begin, end) in zip(boards, places, strict=False)]
     if len(places) < max(2, len(boards)) or len({len(some) for some in cells}) > 1:
         return [], list(drawings)
-    # The most frequent drawing of each cell is shared. A board on which the cell looks different draws it on top.
+    # The most frequent drawing of each cell is shared. A board on which the cell looks different draws its own on top.
     common = [Counter(some).most_common(1)[0][0] for some in zip(*cells, strict=True)]
     name = f"cells-{hashlib.sha256(''.join(common).encode()).hexdigest()[:12]}"
     own = []

@@ -2,7 +2,7 @@
 
 A board is drawn in units of one cell, with file a on the left and rank 1 at the bottom,
 and is scaled to the requested size. Terrain is distinguished by shape as well as by
-colour: camps are marked with a triangle, escapes with a star, the castle with a cross.
+colour: camps are marked with a triangle, escapes with a star, and the castle with a cross.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ def _arrow(start: tuple[float, float], target: tuple[float, float]) -> str:
 
 
 def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
-    """Return a line of the drawing that shows the side to move, as a piece and in words."""
+    """Return the SVG elements that show the side to move, as a piece and in words."""
     words, piece = ("white to move", "w") if side == "w" else ("black to move", "b")
     disc = _piece(piece, 0, 0).replace(f'class="{_NAMES[piece]}"', f'class="to-move-{piece}"')
     scaled = f'<g transform="translate({x - 1.6 * unit:g} {y:g}) scale({0.5 * unit:g})">{disc}</g>'
@@ -195,7 +195,7 @@ def _turn(side: str, x: float, y: float, unit: float) -> list[str]:
 
 
 def legend(variants: Iterable[VariantLike], pixels: int = 640) -> str:
-    """Return an SVG drawing that explains the pieces and the terrain on the boards of some rule sets."""
+    """Return an SVG drawing that explains the pieces and the terrain on the boards of the given rule sets."""
     games = [as_variant(variant) for variant in variants]
     pieces = [piece for piece in "bwK" if any(piece in row for game in games for row in game.start)]
     kinds = {kind_of(letter) for game in games for row in game.terrain for letter in row}

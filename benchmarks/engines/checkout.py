@@ -88,7 +88,7 @@ def main() -> None:
     """Process protocol lines from standard input until ``quit`` or end of input."""
     if len(sys.argv) != 2:
         raise SystemExit("usage: python benchmarks/engines/checkout.py DIR")
-    # Load the packages before the protocol starts, so that their output does not mix with it.
+    # Load the packages before the protocol starts, so that their output does not mix with the protocol's.
     engine = Older(Path(sys.argv[1]).resolve())
     for line in sys.stdin:
         match line.split():

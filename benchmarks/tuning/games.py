@@ -176,7 +176,7 @@ def play_match(
 def gather(
     variant: Variant, weights: Mapping[str, float], *, games: int, nodes: int, seed: int, share: float = 0.25
 ) -> Sample:
-    """Return quiet positions from self-play with the results of their games; ``share`` is the fraction sampled."""
+    """Return quiet positions from self-play with the results of their games. ``share`` is the fraction to sample."""
     searcher, random = Searcher(variant, hash_mib=4, weights=weights), Random(seed)
     boards, results = [], []
     for number in range(games):

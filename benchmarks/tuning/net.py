@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 _BATCH: Final = 4096
 _RATE: Final = 5e-3
-"""Initial learning rate of Adam. It decays to zero as a cosine."""
+"""Initial learning rate of Adam. It decays to zero along a cosine curve."""
 _CHUNK: Final = 20_000
 _HELD_OUT: Final = 20
 """Number of training games for each game that is held out."""
@@ -56,7 +56,8 @@ _HELD_OUT: Final = 20
 def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
     """Return the input features of boards as an array of shape (n, 3C + 2).
 
-    For each cell, the features are an attacker, a white piece and the king; the last two are white and black to move.
+    For each cell, the features indicate an attacker, a white piece and the king. The last two features indicate the
+    side to move.
     """
     found = np.zeros((len(boards), 3 * size * size + 2), dtype=np.uint8)
     cells, state, rows = size * size, head(boards), np.arange(len(boards))
@@ -72,8 +73,8 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 class Net(NamedTuple):
     """The parameters of a net in training.
 
-    They are the input weights for each feature and unit, the output weights, and the slope of the base, which is the
-    logit of the evaluation without the net.
+    They are the input weights for each feature and unit, the output weights, and the slope by which the base is
+    multiplied. The base is the logit of the evaluation without the net.
     """
 
     weights: NDArray[np.float32]
@@ -101,7 +102,7 @@ class Learner:
         return sums, sums.clip(0, 1).reshape(len(features), -1, UNITS).sum(axis=1)
 
     def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the logits of positions, each the scaled base plus the output of the net."""
+        """Return the logits of positions. Each logit is the scaled base plus the output of the net."""
         said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
         return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
 
@@ -150,7 +151,7 @@ def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
 def fit_net(
     variant: Variant, patterns: Patterns, positions: Positions, held_out: Positions, *, epochs: int, seed: int
 ) -> tuple[NDArray[np.int16], tuple[float, float]]:
-    """Train a net on positions. Return it with the losses on held-out positions, without the net and with it."""
+    """Train a net on positions. Return the net and the losses on held-out positions, without the net and with it."""
     evaluation = evaluation_tables(variant, load_weights(variant), patterns)
     logits = []
     for boards in (positions.boards, held_out.boards):

@@ -181,7 +181,7 @@ def fit_patterns(
     slope = 1.0
     if variant.rules.act_afar:
         # Hand-set terms rank positions but are not calibrated. They are calibrated here, so that the patterns do not
-        # have to compensate for this.
+        # have to make up for it.
         slope, level = calibration(base, worth)
         base = slope * base + level
     shown = np.arange(layout.patterns)

@@ -28,11 +28,14 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
     "king_capture_sides": -50.0,
     "tempo": 10.0,
 }
-"""Hand-set weights, from which tuning starts and with which its result is compared."""
+"""Hand-set weights. Tuning starts from these weights, and its result is compared with them."""
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights for large boards, and for large boards with corner escapes. They were tested in matches."""
+"""Further hand-set weights for rule sets in which moves have distant effects. They were tested in matches.
+
+The second set is used only if the escapes are in the corners.
+"""
 
 
 def hand_weights(family: str) -> Mapping[str, float]:

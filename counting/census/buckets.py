@@ -5,8 +5,8 @@ the row belongs. All files are sorted by leaf. Equal rows belong to the same lea
 one. The next bits of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache.
 Rows are compared word by word; a hash only determines where a row is stored.
 
-The checksum of a leaf is the sum of the hashes of its rows. It changes if a row is changed, missing or duplicated. Two
-bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
+The checksum of a leaf is the sum of the hashes of its rows. The checksum changes if a row is changed, missing or
+duplicated. Two bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
 A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the pieces
 of the other side stay where they are unless they are captured. The *family* of a position is determined by the pieces
@@ -21,7 +21,7 @@ word is assigned to each cell, separately for the two sides. For each image unde
 combined by exclusive or, and the result is mixed. The hash is the sum of the results over the group, so it is the same
 for all images. Two families may share a bin; this affects only how evenly the bins are filled.
 
-Non-guarantee: bins are not filled equally. A few families contain most positions of the first plies.
+Bins are not guaranteed to be filled equally. A few families contain most positions of the first plies.
 
 References
 ----------
@@ -81,7 +81,7 @@ def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
 
 @inlined
 def row_sum(value: np.uint64, row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the number that a row with a given hash adds to a checksum. It depends on every bit of the row."""
+    """Return the number that a row with a given hash adds to a checksum. The number depends on every bit of the row."""
     return value + ((row[width - 1] >> U64(FIXING)) & U64(3)) * U64(0x9E3779B97F4A7C15)
 
 
@@ -188,7 +188,7 @@ def _slot_of(value: np.uint64, bits: int) -> int:
 
 
 class LeafTables(NamedTuple):
-    """The rows of some leaves, with a hash table for each leaf. L is the number of leaves.
+    """The rows of a range of leaves, with a hash table for each leaf. L is the number of leaves.
 
     Attributes
     ----------

@@ -239,7 +239,7 @@ def _show_bounds(console: PeopleConsole, report: CensusReport) -> None:
 
 @app.command("verify")
 @argument("store", metavar="STORE", help="Folder of a census, as given with --store.")
-@variant_option("Rule set; required unless it is a shipped one. [default: the rule set of the store]")
+@variant_option("Rule set; required unless it is built in. [default: the rule set of the store]")
 @flag("--parents", help="Expand all positions again, and check that each has a parent and that no child is missing.")
 @whole("--memory", default=2048, least=256, metavar="MIB", help="Memory limit for positions.")
 def verify_command(store: str, variant: str | None, parents: bool, memory: int) -> Reply:

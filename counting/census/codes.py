@@ -6,14 +6,14 @@ white has won, black has won). The positions of a ply are stored as codes. For 1
 board, a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
 Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
-than the king's, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
+than the king's cell, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
 whose material comes before (a, d) in the order of the codes. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
 The ranks are computed in the combinatorial number system. Attackers are ranked among the cells that are not occupied by
-the king or a defender. Kernels compute with 128-bit integers; the tests compare them with a naive implementation that
-uses Python integers.
+the king or a defender. Kernels compute with 128-bit integers. The tests compare the kernels with a naive implementation
+that uses Python integers.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def position_codes(cells: int, attackers: int, defenders: int) -> tuple[Position
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
-    """Return the 128-bit product of two words, the low word first. Most processors need one instruction for this."""
+    """Return the 128-bit product of two words, the low word first. On most processors, this takes one instruction."""
     pair: Any = _UniTuple(types.uint64, 2)
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -216,7 +216,7 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Copy the bits of a board into a packed position, from bit ``start`` on. The target bits must be zero."""
+    """Copy the bits of a board into a packed position, beginning at bit ``start``. The target bits must be zero."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:

@@ -1,6 +1,6 @@
 """Count a ply without storing it, family by family, in as many passes as the disk space requires.
 
-A pass processes a range of bins (`counting.census.buckets`). From the previous ply, it extracts the parents whose
+A pass processes a range of bins (`counting.census.buckets`). From the previous ply, the pass extracts the parents whose
 children belong to these bins, sorts them by bin, and counts their children in memory, a few bins at a time
 (`counting.census.tasks`). A parent is read in every pass but is expanded only once in total, so an additional pass is
 cheap. Only parents and children reached by a capture are written to the disk. The number of passes depends on a sample
@@ -10,7 +10,8 @@ A *tally* is a file with the counts of some bins. The tally of a bin does not de
 counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
 counted separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
 
-Non-guarantee: passes are planned with estimated sizes plus some slack, unless the sample is the whole ply.
+A pass is not guaranteed to fit on the disk: unless the sample is the whole ply, passes are planned with estimated sizes
+and a safety margin.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ _SLACK: Final = 1.15
 class CountWish:
     """A request to count the last ply or a part of it.
 
-    It consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier count.
+    A request consists of the range of hundredths, the minimum number of passes, and a flag for repeating an earlier
+    count.
     """
 
     hundredths: tuple[int, int] = (0, HUNDREDTHS)

@@ -1,7 +1,7 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
-A kernel computes the images of a parent's attackers and defenders under the whole group once. A ply changes only a few
-cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
+A kernel computes the images of a parent's attackers and defenders under the whole group only once. A ply changes only a
+few cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
 soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
 pieces that did not move. Only the remaining candidates are compared, eight images in parallel
 (`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
@@ -10,7 +10,7 @@ stabiliser, so the size of its orbit is known without further work. Children are
 Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
 escape. On boards larger than 11×11, a simpler kernel makes every move on the board (`expand_wide`).
 
-Non-guarantee: the kernels do not check that parents are well formed or that decided parents are marked as decided.
+The kernels do not check that parents are well formed or that decided parents are marked as decided.
 """
 
 from __future__ import annotations
@@ -247,7 +247,7 @@ def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
 
 @inlined
 def _threat(rules: Tables, work: Work, target: int) -> int:
-    """Return 1 if a piece that arrives at the target might make a capture, else 0."""
+    """Return 1 if a piece that arrives at the target might make a capture, otherwise 0."""
     to_rank, to_file = coordinates(rules, target)
     return ((I64(work.threats[to_rank]) >> to_file) | (I64(work.threats[rules.size + to_file]) >> to_rank)) & 1
 

@@ -12,11 +12,11 @@ index. There are four kinds of row files:
   of sorted parents has a second set of sections, for the children that are reached by a capture.
 - A *tally* contains the index of the counted rows, but not the rows themselves.
 
-The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. It is checked against
-the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever
-rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
+The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. This digest is
+checked against the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are
+checked whenever rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
-Parts and tallies are flushed to the disk before they are renamed. Non-guarantee: files of children may not be flushed.
+Parts and tallies are flushed to the disk before they are renamed. Files of children are not guaranteed to be flushed.
 If a power failure damages one of these files, the digest or the hash sums of the file reveal the damage.
 """
 
@@ -75,7 +75,7 @@ MaterialCounts = Annotated[
 class RowStats(Part):
     """The statistics that every row file contains.
 
-    They are the number of words of a row, the arguments of the codes (or None), and the number of children.
+    These are the number of words of a row, the arguments of the codes (or None), and the number of children.
     """
 
     words: Annotated[int, Field(ge=1, le=12)]
@@ -84,7 +84,7 @@ class RowStats(Part):
 
 
 class ExpansionStats(RowStats):
-    """The statistics of a file of children or of sorted rows, which include the counters of the expansion."""
+    """The statistics of a file of children or of sorted rows, including the counters of the expansion."""
 
     counters: Expanded
 
@@ -92,7 +92,7 @@ class ExpansionStats(RowStats):
 class PartStats(RowStats):
     """The statistics of a part of a ply.
 
-    They are the number of children from which the part was merged, the counters and the material of `survey`, and the
+    These are the number of children from which the part was merged, the counters and the material of `survey`, and the
     number of children that the part's positions have.
     """
 
@@ -133,7 +133,7 @@ class RowFile:
             raise damaged(self.path, "its index does not match its rows")
 
     def span(self, first: int, count: int, into: Buffer) -> NDArray[np.uint8]:
-        """Return ``count`` bytes of the rows, from byte ``first`` on."""
+        """Return ``count`` bytes of the rows, beginning at byte ``first``."""
         return self.part.span(self._rows, first, count, into)
 
     @property
@@ -313,7 +313,7 @@ def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) ->
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply. It does not depend on how the rows are divided into parts."""
+    """Return the digest of the rows of a ply. The digest does not depend on how the rows are divided into parts."""
     found = list(files)
     content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:

@@ -1,11 +1,11 @@
 """Breadth-first search ply by ply, with delayed duplicate detection.
 
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
-First, the positions of the previous ply are expanded into files of children, which are divided into leaves by their
-hash. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that occur in
-an earlier ply [1]_. Since the sides alternate, a position can only have occurred in every other earlier ply. The method
-reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored is
-made by `counting.census.counted`.
+First, the positions of the previous ply are expanded into files of children, which are divided into leaves according to
+their hashes. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that
+occur in an earlier ply [1]_. Since the sides alternate, a ply has to be compared only with every other earlier ply. The
+method reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored
+is made by `counting.census.counted`.
 
 One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
 and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the digest
@@ -109,7 +109,7 @@ class CensusLimits:
         """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
 
         An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
-        needs at most twelve bytes of hash table for it. A task that counts bins keeps every child twice and needs a
+        its hash table takes at most twelve bytes per child. A task that counts bins keeps every child twice and needs a
         hash table, too. A sort keeps at most five copies of its rows, and about the same number of children reached by
         a capture.
         """
@@ -191,7 +191,7 @@ class CensusSearch:
         return ended(self.variant, self.records)
 
     def run(self, plies: int | None, passes: int = 1) -> list[PlyRecord]:
-        """Compute every ply up to a given one, using at least ``passes`` passes for the last, and return their records.
+        """Compute every ply up to a given one, with at least ``passes`` passes for the last one. Return their records.
 
         The store may contain further plies. Their records are not returned.
         """
@@ -319,11 +319,11 @@ class CensusSearch:
         self.observer.announce(f"{text}; about {duration(seconds)}" if known else text, seconds)
 
     def share_of(self, total: int, most: int) -> int:
-        """Return the number of children or rows for one task, small enough to keep all workers busy but not tiny."""
+        """Return a number of children or rows per task that keeps all workers busy without making the tasks tiny."""
         return max(1, min(most, max(_LEAST_ROWS, -(-total // (4 * self.scheduler.workers)))))
 
     def _passes_needed(self, passes: int) -> int:
-        """Return the number of passes for the next ply. It is ``passes`` unless the disk limit requires more."""
+        """Return the number of passes for the next ply: ``passes``, unless the disk limit requires more."""
         if not self.limits.in_passes:
             return passes
         children, positions = self.space_needed()

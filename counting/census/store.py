@@ -1,9 +1,9 @@
 """The folder of a census: its layout, its records, and the classes that read and write it.
 
-``census.json`` identifies the game. ``ply-004.json`` is the record of ply 4. It is written last and marks the ply as
-complete; the positions of the ply are in the row files in ``ply-004/``. ``count-007.json`` is the record of a ply that
-was counted but not stored; the tallies of this ply are in ``count-007/``. ``work/`` contains the files of children for
-the ply that is being made, and is removed when the ply is complete.
+``census.json`` identifies the game. ``ply-004.json`` is the record of ply 4. This file is written last and marks the
+ply as complete. The positions of the ply are in the row files in ``ply-004/``. ``count-007.json`` is the record of a
+ply that was counted but not stored; the tallies of this ply are in ``count-007/``. ``work/`` contains the files of
+children for the ply that is being made, and is removed when the ply is complete.
 
 Each record contains the digest of the previous record and the digests of the files of its ply. So every file belongs to
 exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). The ``digest`` of a
@@ -244,7 +244,7 @@ def tally_name(bins: tuple[int, int]) -> str:
 
 
 def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return the owner of the tally of a range of bins. It does not depend on the pass that counted these bins."""
+    """Return the owner of the tally of a range of bins. The owner does not depend on the pass that counted them."""
     return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
@@ -264,7 +264,7 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 
 
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
-    """Return a description of a material with more reached positions than the board allows, or None.
+    """Return a description of material with more reached positions than the board allows, or None.
 
     All positions of a ply have the same side to move, so the positions of all even plies are different placements, and
     so are the positions of all odd plies. For each material, neither number can therefore exceed the number of
@@ -294,7 +294,7 @@ class StoredCensus:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies from ply 0 on. Check that each follows from the record before it."""
+        """Yield the records of the complete plies in order. Check that each record follows from the one before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record
@@ -305,7 +305,7 @@ class StoredCensus:
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
-        """Return the record of the ply after ``before`` if that ply was counted but not stored, else None."""
+        """Return the record of the ply after ``before`` if that ply was counted but not stored, otherwise None."""
         return self._of_ply(f"count-{before.ply + 1:03}.json", CountRecord, before.ply + 1, before)
 
     def _of_ply(self, name: str, model: type[OfPly], ply: int, before: PlyRecord | None) -> OfPly | None:

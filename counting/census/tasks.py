@@ -1,10 +1,10 @@
 """The tasks that make a ply: they expand or sort a share of the parents, and merge or count the children.
 
 A ply that is stored is computed by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges
-the children of some leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`. `SortTask`
-writes parents sorted by the bin of their children. Children reached by a capture have different bins, so they are
-written to a second set of sections of the same file. `TallyTask` generates all children in some bins in memory and
-keeps only their counts.
+the children of a range of leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`.
+`SortTask` writes parents sorted by the bin of their children. Children reached by a capture have different bins, so
+they are written to a second set of sections of the same file. `TallyTask` generates all children in a range of bins in
+memory and keeps only their counts.
 
 A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks. A task can
 therefore run in a thread of this process, or on a cluster worker that has access to the same folder.
@@ -137,7 +137,7 @@ class _Sieve:
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
 
     def drop(self, known: NDArray[np.uint64], counts: NDArray[np.int64], leaves: slice) -> NDArray[np.uint64]:
-        """Drop the rows of some leaves that occur in ``known``. Return the hash sums of ``known`` by leaf."""
+        """Drop the rows of the given leaves that occur in ``known``. Return the hash sums of ``known`` by leaf."""
         sums = np.empty(len(counts), dtype=np.uint64)
         mark_known(known, counts, self._leaves.part(leaves), self._dead, sums)
         return sums
@@ -192,7 +192,7 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(RowTask):
-    """A task that expands the undecided rows in some leaves of a part.
+    """A task that expands the undecided rows in a range of leaves of a part.
 
     It writes the children that belong to a given range of leaves.
     """
@@ -233,7 +233,7 @@ def _stats(tools: Toolbox, children: int, counters: NDArray[np.int64]) -> Expans
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
-    """A task that merges the children in some leaves, dropping duplicates and positions of earlier plies."""
+    """A task that merges the children in a range of leaves, dropping duplicates and positions of earlier plies."""
 
     children: tuple[PartSource, ...]
     known: tuple[PartSource, ...]
@@ -278,10 +278,10 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """A task that sorts the rows in some leaves of a part by bin.
+    """A task that sorts the rows in a range of leaves of a part by bin.
 
     If ``known`` is set, the rows are sorted by their own bins. Otherwise they are parents, and are sorted by the bin of
-    their children that are reached without a capture. In this case, the children reached by a capture are sorted by
+    those children that are reached without a capture. In this case, the children reached by a capture are sorted by
     their own bins and written to the same file.
     """
 
@@ -311,7 +311,10 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task. For parents, also write the numbers of moves and return their sum."""
+        """Write the rows in the bins of the task.
+
+        For parents, also write the number of moves of each bin, and return the sum of the numbers; otherwise return 0.
+        """
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
             rows, bins = rows[inside], bins[inside]
@@ -391,7 +394,7 @@ def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
 
 
 def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
-    """Return an upper bound for the number of children in each bin.
+    """Return an upper bound on the number of children in each bin.
 
     The bound is the number of all moves of the bin's parents, plus the number of children reached by a capture.
     """

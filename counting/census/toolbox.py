@@ -133,7 +133,7 @@ class Membership(NamedTuple):
     stray : ndarray of uint64, shape (W,)
         The bits of a packed position that are set only if a soldier stands on a forbidden cell.
     least_attackers, most_attackers, most_defenders : int
-        The limits for the numbers of soldiers.
+        The limits on the numbers of soldiers.
     """
 
     kings: NDArray[np.uint8]

@@ -6,8 +6,8 @@ and generates moves with `tablut.engine`. With ``parents``, every position is ex
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
 a position of the previous ply.
 
-Non-guarantee: without ``parents``, a store that is consistent but incomplete passes the verification, unless its
-digests are published.
+Completeness is not guaranteed without ``parents``: a store that is consistent but incomplete then passes the
+verification, unless its digests are published.
 """
 
 from __future__ import annotations
@@ -327,8 +327,8 @@ class _Verification:
     def _check_parents(self, ply: int) -> None:
         """Check the positions of a ply against the children of the previous ply.
 
-        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of the
-        previous ply.
+        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of a
+        position of the previous ply.
         """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
@@ -368,7 +368,7 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the published digests of the plies of a game from ply 0 on. The list may be empty."""
+    """Return the published digests of the plies of a game, beginning with ply 0. The list may be empty."""
     return list(_all().get(game, {}).get("plies", []))
 
 
@@ -385,7 +385,7 @@ _STEP = 1 << 15
 
 
 class Inspector:
-    """A second implementation of `survey` in numpy, which also counts impossible positions."""
+    """A second implementation of `survey`, in numpy, that also counts impossible positions."""
 
     def __init__(self, variant: Variant, group: Sequence[Symmetry]) -> None:
         self.variant, self.group, self.engine = variant, tuple(group), engine_for(variant)
@@ -509,7 +509,7 @@ def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class RowTable:
-    """The rows of some leaves of several files, sorted by their hashes so that rows can be looked up."""
+    """The rows in a range of leaves of several files, sorted by their hashes so that rows can be looked up."""
 
     bytes_beside: Final = 33
     """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""

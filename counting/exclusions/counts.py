@@ -474,7 +474,7 @@ class Transfer:
         return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings of a state that have no king yet by an option with a king, and add them to the target."""
+        """Extend the fillings without a king by an option with a king, and add the results to the target."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -505,8 +505,8 @@ class Transfer:
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # There is no king yet, so the king can take any seat. Other tallies subtract the seats that soldiers have
-            # taken.
+            # There is no king yet, so the king can take any seat. For other tallies, the seats that soldiers have taken
+            # are subtracted.
             if royal:
                 total += royal * count * self._ways(tally)
             if others := sum(self._seats) - royal:

@@ -3,8 +3,8 @@
 A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
 starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
 whether a piece could have arrived last. The search grows sets, beginning with each single piece that is not part of the
-starting position. In each step, it takes the first piece that could still have arrived last, and adds pieces that rule
-this out.
+starting position. In each step, the search takes the first piece that could still have arrived last, and adds pieces
+that rule this out.
 """
 
 from __future__ import annotations
@@ -78,14 +78,14 @@ class Arrivals:
         """Return the cells of the locked pieces in a placement.
 
         Pieces that could have arrived last among the remaining pieces are removed one by one. The pieces that are left
-        are locked, unless all of them stand as in the starting position. In this case, the result is empty.
+        are locked, unless the starting position contains all of them. In this case, the result is empty.
         """
         return self._core(dict(position.pieces), depth)
 
     def _core(self, left: dict[Cell, str], depth: int) -> frozenset[Cell]:
         """Repeatedly remove a piece that could have arrived last; return the cells of the pieces that are left.
 
-        Return an empty set if the remaining pieces stand as in the starting position.
+        Return an empty set if the starting position contains all of these pieces.
         """
         while free := next((cell for cell in sorted(left) if self.could_arrive(left, cell, depth)), None):
             del left[free]
@@ -172,8 +172,8 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the symmetries of the rules that map a family of sets to itself.
 
-    They include the symmetries of the starting position. Further symmetries are possible, because a family depends only
-    on a part of the starting position.
+    These include the symmetries of the starting position. Further symmetries are possible, because a family depends
+    only on a part of the starting position.
     """
     family = frozenset(sets)
     return tuple(
@@ -227,7 +227,7 @@ class _SetSearch:
         return cell % self.size, cell // self.size
 
     def grow(self, grown: frozenset[tuple[Cell, str]]) -> None:
-        """Extend a set in all ways that rule out its first piece that could have arrived last.
+        """Take the first piece that could have arrived last, and extend the set in all ways that rule this out.
 
         Continue with each extended set.
         """

@@ -1,4 +1,4 @@
-"""Estimates of the number of counted positions that can be reached, with lemmas, proof games and certificates.
+"""Estimates of the number of counted positions that can be reached, based on lemmas, proof games and certificates.
 
 `estimate` and `check_file` are the main entry points. The module `lemmas` excludes positions, `games` finds proof games
 and lists whole backward trees, and `drawing` draws samples. The module `certificates` stores the results, and `checker`

@@ -61,7 +61,7 @@ class HomeTables(NamedTuple):
     Attributes
     ----------
     most : int
-        The larger number of homes of the two sides. It determines the shape of the arrays.
+        The larger of the two sides' numbers of homes. This number determines the shape of the arrays.
     counts : ndarray of int64, shape (2,)
         The number of homes of each side.
     homes : ndarray of int32, shape (2 * most,)
@@ -71,7 +71,7 @@ class HomeTables(NamedTuple):
     king_costs : ndarray of int32, shape (C,)
         The cost of the king on each cell.
     black_stuck : int
-        1 if no attacker could have arrived last when all attackers are at home, else 0.
+        1 if no attacker could have arrived last when all attackers are at home, otherwise 0.
     """
 
     most: int
@@ -85,10 +85,9 @@ class HomeTables(NamedTuple):
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
     """Return an estimate of the number of slides from each cell back to a home, or 9 if the piece can never return.
 
-    All other pieces are assumed to stand as at the start. This is the case when the last pieces return home. If the
-    other pieces block every path, the estimate is the number of slides on an empty board plus 3, an allowance for
-    moving a blocking piece away and back. The search uses the costs only for comparisons, so no proof depends on this
-    number.
+    All other pieces are assumed to be at home, as they are when the last pieces return home. If the other pieces block
+    every path, the estimate is the number of slides on an empty board plus 3, an allowance for moving a blocking piece
+    away and back. The search uses the costs only for comparisons, so no proof depends on this number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -97,7 +96,7 @@ def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]
 
 
 def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list[bool]) -> list[int]:
-    """Return the cells from which a piece could have slid to a cell when some cells are occupied."""
+    """Return the cells from which a piece could have slid to a cell, given the occupied cells."""
     size, origins = variant.size, build_origins(variant).origins
     rank, file = divmod(cell, size)
     sources = []
@@ -112,7 +111,7 @@ def _origins_of(variant: Variant, at: NDArray[np.uint32], cell: int, taken: list
 
 
 def _slides_back(variant: Variant, at: NDArray[np.uint32], home: int, taken: list[bool]) -> list[int]:
-    """Return the number of slides from each cell to a home when some cells are occupied, or 9 if there is no path."""
+    """Return the number of slides from each cell to a home, given the occupied cells, or 9 if there is no path."""
     before = [_origins_of(variant, at, cell, taken) for cell in range(variant.size**2)]
     slides = [9] * len(before)
     slides[home] = 0
@@ -162,7 +161,7 @@ _SCALE: Final = 4
 
 
 class BeamTables(NamedTuple):
-    """The tables of a variant that a search reads."""
+    """The tables of a variant that a search uses."""
 
     lemmas: LemmaTables
     homes: HomeTables
@@ -332,8 +331,8 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
     rules, tables = beam.lemmas.rules, beam.homes
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
-    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. It differs
-    # between the positions of a ply, so it must be included in the scores.
+    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. This cost
+    # differs between the positions of a ply, so it must be included in the scores.
     black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
     white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
     base = MISSING * (
@@ -365,7 +364,7 @@ def _gain_of_home(
 ) -> int:
     """Return the amount by which the cost decreases because an un-move frees a home.
 
-    Either the soldier that left the home or another soldier away from home can use it. The larger saving counts.
+    The home can be used by the moved soldier or by another soldier away from home. The larger saving counts.
     """
     saved = I64(0)
     for home in range(homes.places):
@@ -383,8 +382,8 @@ def _gain_of_home(
 def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, start: int, target: int) -> bool:
     """Return whether an un-move takes the last attacker home too early.
 
-    When all attackers are at home and none of them could have arrived last, no further ply of black can be taken back.
-    In this case, at most one ply of white can remain: the first ply of the game, if white begins.
+    When all attackers are at home and none of them could have arrived last, no further ply by black can be taken back.
+    In this case, at most one ply by white can remain: the first ply of the game, if white begins.
     """
     return (
         priced.side == 1
@@ -496,7 +495,7 @@ def _add_child(
 
 @inlined
 def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
-    """Write the plies from a node of the tree to the target."""
+    """Write the plies that lead from a node of the tree to the target."""
     for number in range(plies):
         game[number] = memory.records[node]
         node = I64(memory.parents[node])

@@ -1,11 +1,11 @@
 """An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
 
-It uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the compiled
-sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's regions
-according to the definition in the docs, so an error in `tablut.indexing` would be found. The ranks of final placements
-are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are drawn with numpy's
-generator, and the intervals are computed by a different function of scipy. Pockets are found by `PlainReach`, so they
-are checked here by different code, move by move.
+The checker uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the
+compiled sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's
+regions according to the definition in the docs, so an error in `tablut.indexing` would be found. The ranks of final
+placements are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are drawn with
+numpy's generator. The intervals are computed with a different scipy function from the one used for the estimate.
+Pockets are found by `PlainReach`, so they are checked here by different code, move by move.
 """
 
 from __future__ import annotations
@@ -348,11 +348,11 @@ class Checker:
         return None if position_key(here) == position_key(position) else "the game does not end in the position"
 
     def lock(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares are locked, so that a position is unreachable."""
+        """Check that the pieces on the given squares are locked. A position with locked pieces is unreachable."""
         return self._never_put_together(position, squares, self.reach.could_arrive)
 
     def pocket(self, position: NaivePosition, squares: str) -> str | None:
-        """Check that the pieces on the given squares form a pocket, so that a position is unreachable."""
+        """Check that the pieces on the given squares form a pocket. A position with a pocket is unreachable."""
         return self._never_put_together(position, squares, lambda pieces, cell: self._came_last(pieces, cell, 2))
 
     def _never_put_together(
@@ -404,8 +404,8 @@ class Checker:
     def _out_of_reach(self, pieces: Mapping[Cell, str], depth: int) -> bool:
         """Return whether a set of pieces is unreachable.
 
-        Pieces that could have arrived last are removed one by one. The set is unreachable if one of the remaining
-        pieces does not stand as at the start.
+        Pieces that could have arrived last are removed one by one. The set is unreachable unless the starting position
+        contains all of the remaining pieces.
         """
         left = dict(pieces)
         while (free := next((cell for cell in left if self._came_last(left, cell, depth)), None)) is not None:

@@ -67,13 +67,12 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
     """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
 
-    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If the lemmas were tried
-    on more samples than the search for games, the share is a product of two factors. These are the share of samples
-    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level
-    ``1 - alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
-    independent.
-    Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are left out, and
-    the exact share of the rest of the space is a further factor.
+    Unknown samples count as unreachable for the lower end and as reachable for the upper end. If more samples were used
+    for the lemmas than for the search for games, the share is a product of two factors. These are the share of samples
+    that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level ``1 -
+    alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
+    independent. Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are
+    left out, and the exact share of the rest of the space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -88,7 +87,7 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the range of the number of positions, given an interval of the share. The range is rounded outwards."""
+    """Return the range of the number of positions, given an interval for the share. The range is rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
@@ -96,8 +95,9 @@ def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[
     """Return the interval of the reachable share of classes, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the order of the group. The excess over this
-    quotient is at most the excess of the number of all classes over the corresponding quotient for all positions.
+    reached classes is at least the number of reached positions divided by the order of the group. The number exceeds
+    this quotient by at most the difference between the total number of classes and the total number of positions
+    divided by the order of the group.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each

@@ -48,7 +48,7 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, which is determined by the length and the five leading bits of the word.
+    """Return the bucket of a word, given by the length and the five leading bits of the word.
 
     The number of the bucket increases with the word.
     """
@@ -96,7 +96,7 @@ class DrawTables(NamedTuple):
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
         At index ``k * cells + place``, the cell of a place if the king stands on its ``k``-th cell. For each cell of
-        the king, the places number the cells on which defenders may stand.
+        the king, the places are numbers of the cells on which defenders may stand.
     """
 
     cells: int
@@ -190,8 +190,8 @@ BATCH: Final = 16
 BATCH_ROWS: Final = 10
 """Number of words for each position of a batch.
 
-They hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two words
-each), the king's cell and the side to move.
+These words hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two
+words each), the king's cell and the side to move.
 """
 
 _COUNT: Final = 2
@@ -283,9 +283,9 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
-    The places of attackers number the cells that are open to them. Each place of a combination depends on the previous
-    one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor can work
-    on independent entries in parallel.
+    The places of attackers are numbers of the cells that are open to them. Each place of a combination depends on the
+    previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor
+    can work on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):
@@ -369,7 +369,7 @@ class Drawer:
         self.words = engine_for(variant).tables.words
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
-        """Return samples from ``first`` on: packed positions, uint64 of shape (count, W), and position numbers."""
+        """Return samples starting at ``first``: packed positions, uint64 of shape (count, W), and position numbers."""
         numbers = [draw_number(self.size, seed, first + place) for place in range(count)]
         return self.positions(numbers), numbers
 

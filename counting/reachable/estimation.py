@@ -1,8 +1,9 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
-Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its whole backward tree is listed.
-The lemmas take about a microsecond per sample, so they can be applied to many more samples than the search for games.
-The share is then a product of two factors, and its interval accounts for the uncertainty of both.
+Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its complete backward tree does
+not contain the start. The lemmas take about a microsecond per sample, so they can be applied to many more samples than
+the search for games can. The share is then a product of two factors, and its interval accounts for the uncertainty of
+both.
 
 Samples are divided into chunks. The result of a chunk depends only on the seed and on its range of samples. So a run
 that was stopped can be resumed, and the number of threads does not affect the result.
@@ -350,8 +351,8 @@ def estimate(
     certificates : str, optional
         Output file for the certificates. It is compressed if its name ends in ``.gz``.
     checks : int
-        Number of certificates that are checked with the naive rules, from the first sample on. Certificates with large
-        backward trees are skipped.
+        Number of certificates that are checked with the naive rules, beginning with the first sample. Certificates with
+        large backward trees are skipped.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional

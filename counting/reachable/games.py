@@ -301,7 +301,7 @@ def _tally_lemmas(
 
 
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
-    """Return the counts of the lemmas for ``count`` samples from ``first`` on, and a checksum of all results."""
+    """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
     drawing, family = drawer_for(variant).tables, family_tables(variant)
     checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
@@ -313,7 +313,7 @@ Settled = tuple[dict[str, Any], list[PositionCertificate]]
 
 
 def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **more: Any) -> Settled:
-    """Return the results for samples from ``first`` on, and their certificates, given a claim for each sample."""
+    """Return the results for samples starting at ``first``, and their certificates, given a claim for each sample."""
     certificates = [
         PositionCertificate(i=first + place, n=str(number), **claim)
         for place, (number, claim) in enumerate(zip(numbers, claims, strict=True))
@@ -324,7 +324,7 @@ def _settled(first: int, numbers: list[int], claims: list[dict[str, Any]], **mor
 
 
 def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Decide ``count`` samples from ``first`` on, by lemma, game, pocket or backward tree."""
+    """Decide whether each of ``count`` samples starting at ``first`` is reachable."""
     engine = engine_for(variant)
     words, numbers = drawer_for(variant).draw(seed, first, count)
     boards = engine.boards(words)
@@ -457,7 +457,7 @@ def _leads(
     before: NDArray[np.uint32],
     after: NDArray[np.uint32],
 ) -> bool:
-    """Write the position that results from an un-move to ``before``.
+    """Write to ``before`` the position that results from an un-move.
 
     Return whether the ply, played from this position, leads back to the final placement and has the given outcome.
     """
@@ -549,7 +549,7 @@ def last_plies(variant: Variant, boards: NDArray[np.uint32], outcomes: NDArray[n
 
 
 def settle_endings(variant: Variant, seed: int, first: int, count: int) -> Settled:
-    """Decide ``count`` samples of final placements from ``first`` on, by game, lemma, pocket or backward tree."""
+    """Decide whether each of ``count`` sampled final placements starting at ``first`` is reachable."""
     engine, index = engine_for(variant), ending_index(variant)
     numbers = [draw_number(index.size, seed, first + place) for place in range(count)]
     finals = [index.unrank(number) for number in numbers]

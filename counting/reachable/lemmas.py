@@ -5,14 +5,14 @@ The lemmas are proved in ``docs/reachable.md``. They take about a microsecond pe
 `lemma` returns the number of the lemma that excludes a counted placement, or 0 if no lemma applies. Lemmas are numbered
 from 1 in the order of `counting.reachable.checker.LEMMAS`. To find locked pieces, `lemma` repeatedly removes a piece
 that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that cannot be removed are
-locked, unless all of them stand as at the start.
+locked, unless the starting position contains all of them.
 
 `placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in *rounds*. A round removes all
 pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
 could have arrived last in a set could also have arrived last in any subset that contains the piece. So the order of
-removal does not matter, and a round removes only pieces that `lemma` would remove too. If a round cannot decide whether
-a piece can be removed, it keeps the piece. The exact test is then applied to the few pieces that remain at the end, one
-by one. The unit tests check that both methods agree.
+removal does not matter, and a round removes only pieces that `lemma` would remove too. If it is not clear in a round
+whether a piece can be removed, the piece is kept. The exact test is then applied to the few pieces that remain at the
+end, one by one. The unit tests check that both methods agree.
 """
 
 from __future__ import annotations
@@ -151,8 +151,8 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
     if king >= 0:
         return would_capture(rules, left, I64(kind == 0), cell, king)
     # The king may or may not have stood on the castle, so the piece must capture in both cases. It is enough to test
-    # the case in which a capture is harder. If white captures and the king is armed, this is an empty castle, since an
-    # armed king on the castle also serves as an anvil. In all other cases, it is a castle with the king on it.
+    # the case in which a capture is harder. If white captures and the king is armed, the castle is empty in this case,
+    # since an armed king on the castle also serves as an anvil. Otherwise the king is on the castle in this case.
     if kind == 0:
         return captures_at(rules, left, 1, cell, rules.castle) != 0
     return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else rules.castle) != 0
@@ -190,7 +190,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set stands where a piece of its kind stands at the start."""
+    """Return whether every piece of a set is on a cell where a piece of the same kind stands at the start."""
     rules, start_board = lemmas.rules, lemmas.origins.start
     home = king_of(rules, start_board)
     home_rank, home_file = coordinates(rules, home)
@@ -248,7 +248,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
 def _lemmas_of_boards(
     tables: LemmaTables, boards: NDArray[np.uint32], left: NDArray[np.uint32], codes: NDArray[np.uint8]
 ) -> None:
-    """Write the number of the lemma that excludes each board, shape (n, 2N + 4), to ``codes``, shape (n,).
+    """Write to ``codes``, shape (n,), the number of the lemma that excludes each of ``boards``, shape (n, 2N + 4).
 
     ``left`` receives the pieces that remain on each board after peeling. If it is shorter than ``boards``, its last
     board is reused for the remaining boards.
@@ -481,7 +481,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
                 return I64(LOCKED)
         else:
             _put(rules, left, black, join(white, at_king))
-            # If pieces remain that do not stand as at the start, the position is not the start.
+            # If locked pieces remain, the position is not the start.
             if _is_left_locked(lemmas, left, I64(-1) if is_empty(at_king) else king):
                 return I64(LOCKED)
     return I64(0) if moved else I64(-1)

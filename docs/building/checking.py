@@ -136,7 +136,7 @@ def stale_pictures() -> Iterator[str]:
 
 
 def blocks() -> Iterator[str]:
-    """Yield the code blocks that are neither run nor used without a mark that explains this, and invalid samples."""
+    """Yield the invalid samples, and the code blocks without a mark that explains why they are neither run nor used."""
     for page in PAGES:
         found = blocks_of(read(page))
         for number, block in enumerate(found):
@@ -257,8 +257,8 @@ def docstrings() -> Iterator[str]:
     for name in sorted({name for thing in things.values() for name in _documented(thing) if "<" not in name}):
         report = validate(name)
         checks, text = set(_CHECKS), report["docstring"]
-        # No section of parameters is required if the attributes document the parameters. Errors need none, because
-        # their base class has one; nor do protocols, rule sets and members of enumerations.
+        # No section of parameters is required if the attributes document the parameters. Errors need no such section,
+        # because their base class has one. Protocols, rule sets and members of enumerations need none either.
         by_hand = not re.search(r"'\*args'|'boundary'|'no_moves'", str(report["errors"]))
         if "\nAttributes\n---" in text or not by_hand or name.endswith("Error"):
             checks.discard("PR01")

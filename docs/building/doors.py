@@ -79,7 +79,7 @@ def _entry(door: str, name: str) -> list[str]:
 
 
 def _told(door: str, name: str) -> str:
-    """Return the docstring of a constant, which follows its assignment in one of the door's modules."""
+    """Return the docstring of a constant, found below the constant's assignment in one of the door's modules."""
     place = ROOT.joinpath(*door.split("."))
     for path in sorted(place.rglob("*.py")) if place.is_dir() else [place.with_suffix(".py")]:
         body = ast.parse(path.read_text(encoding="utf-8")).body

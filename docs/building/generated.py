@@ -1,4 +1,4 @@
-"""Sphinx extension that generates the pages below ``docs/generated``: API reference, rendered results, changelog.
+"""Sphinx extension that generates the pages below ``docs/generated``: API reference, rendered results and changelog.
 
 Files in the repository are never changed. While Sphinx reads a page, links to copied files are redirected to the
 copies. Links to other files in the repository become plain text, because the built documentation lacks these files.

@@ -1,8 +1,8 @@
 """Pictures of the documentation, drawn by the toolkit; ``python -m docs.building.pictures`` redraws all of them.
 
-The scenes on the three rules pages are defined in `reports.rulebook`. The engine plays each scene, which determines the
-framed pieces and the text below the picture. The tables of scenes are between ``<!-- scenes: NAME -->`` and
-``<!-- scenes: end -->``. The pictures of tutorials come from the tutorials' own code; see `docs.building.sessions`.
+The scenes on the three rules pages are defined in `reports.rulebook`. The engine plays each scene, and the result
+determines the framed pieces and the text below the picture. The tables of scenes are between ``<!-- scenes: NAME -->``
+and ``<!-- scenes: end -->``. The pictures of tutorials come from the tutorials' own code; see `docs.building.sessions`.
 """
 
 from __future__ import annotations

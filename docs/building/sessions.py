@@ -1,4 +1,4 @@
-"""Pictures and notebooks of the tutorials, both generated from the tutorials' pages.
+"""Generation of the pictures and notebooks of the tutorials from the tutorials' pages.
 
 The Python blocks of a tutorial form one session, which the tests run like the blocks of any page. A comment above each
 picture contains the expression that the picture shows::

@@ -1,4 +1,4 @@
-"""The JSON API, which serves the same results over HTTP that the commands print with ``--json``."""
+"""The JSON API, which returns over HTTP the same results that the commands print with ``--json``."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ class _Commands:
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
         # Use a tablebase only if it contains the position itself and so gives the answer immediately. A search would
-        # unpack too much of it.
+        # unpack too much of the tablebase.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
         return await self._queue.work(http, seconds + self._settings.margin, jobs.prove, request, limits, folder)

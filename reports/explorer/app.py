@@ -115,7 +115,8 @@ def create_app(settings: Settings | None = None, *, warmed: bool = True, workers
     def _index() -> dict[str, Any]:
         return {"version": __version__, "addresses": sorted(app.openapi()["paths"]), "document": "/api/openapi.json"}
 
-    # Build the OpenAPI document now, in a single thread: it suppresses warnings, which is not thread-safe.
+    # Build the OpenAPI document now, in a single thread, because building it suppresses warnings. That is not
+    # thread-safe.
     app.openapi()
     for address, folder in (("/static", STATIC), ("/site", SITE_STATIC)):
         app.mount(address, StaticFiles(directory=folder), name=address)
@@ -144,7 +145,7 @@ def _rendered(name: str, **values: Any) -> str:
 
 @cache
 def headline() -> BoundsReport:
-    """Return the bounds shown on the home page and on the help page. They are computed only once."""
+    """Return the bounds shown on the home page and on the help page. These bounds are computed only once."""
     return bounds("ashton")
 
 
@@ -206,7 +207,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
 
 
 def _operations(app: FastAPI) -> list[dict[str, Any]]:
-    """Return a description of each API address from the OpenAPI document, with one entry for GET and POST."""
+    """Return a description of each API address from the OpenAPI document, with GET and POST in one entry."""
     document = app.openapi()
     found: dict[str, dict[str, Any]] = {}
     for path, methods in document["paths"].items():

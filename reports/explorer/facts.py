@@ -1,6 +1,6 @@
 """The facts about positions and tablebases that the pages show.
 
-The ply at which games first reach a position comes from a small census that is computed on demand. This census is
+The earliest ply at which a position can occur comes from a small census that is computed on demand. This census is
 complete for a small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
 """
 
@@ -38,7 +38,7 @@ from tablut.work.files import store_path
 
 
 class NamedTable(NamedTuple):
-    """A tablebase with the name that visitors see. They do not see its folder."""
+    """A tablebase with the name that visitors see. Its folder is not shown to visitors."""
 
     name: str
     whole: bool
@@ -92,11 +92,11 @@ class NamedTables:
 
 
 _AT_ONCE: Final = 3_000_000
-"""Maximum number of classes in a list that must appear immediately; reading them takes a fraction of a second."""
+"""Maximum number of classes in a list that must appear immediately. Reading them takes a fraction of a second."""
 
 
 class Reached(NamedTuple):
-    """Number of positions reachable from the start of a solved board, and of classes under the start's symmetries."""
+    """Numbers of positions and of classes (under the start's symmetries) reachable from the start of a solved board."""
 
     positions: int
     classes: int
@@ -167,7 +167,7 @@ WIDEST: Final = 4_000
 
 
 class Layers(NamedTuple):
-    """The positions that games first reach within the first plies, up to symmetry, each with its ply."""
+    """The undecided positions in the first plies of a game, up to symmetry, with the ply at which each first occurs."""
 
     variant: Variant
     plies: dict[bytes, int]
@@ -175,7 +175,7 @@ class Layers(NamedTuple):
     complete: bool
 
     def ply_of(self, board: Board) -> int | None:
-        """Return the ply at which an undecided position is first reached, or None if it is not listed."""
+        """Return the earliest ply at which an undecided position can occur, or None if the position is not listed."""
         if not self.plies:
             return None
         engine = engine_for(self.variant)
@@ -185,7 +185,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game. Computing them takes at most a second."""
+    """Return the first plies of a game. Computing these plies takes at most a second."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     try:
@@ -237,7 +237,7 @@ class TableFact(Result):
 
 
 class PositionStanding(Result):
-    """The place of the position in the space: its symmetry class, its rank, and the ply of its first occurrence."""
+    """The place of a position in the state space: its symmetry class, its rank, and the ply of its first occurrence."""
 
     canonical: str
     orbit: int
@@ -315,7 +315,7 @@ def position_facts(board: Board, tables: NamedTables) -> PositionFacts:
 
 
 def _unwritable(variant: Variant, start: str) -> str | None:
-    """Return why a game from this position cannot be written as an OpenTafl record, or None if it can."""
+    """Return the reason why a game from a position cannot be written as an OpenTafl record, or None if it can."""
     try:
         write_game(GameRecord({}, variant, Position.parse(start, variant.size), (), None))
     except InputError as error:

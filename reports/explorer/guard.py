@@ -144,7 +144,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Drop the first item of each location: it only tells whether the field is in the body, the query or the path.
+    # Drop the first item of each location: it only shows whether the field is in the body, the query or the path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_HTTP_MESSAGES[400], 400)

@@ -59,7 +59,7 @@ class _StoppedError(TablutError):
 
 
 def get_ready() -> None:
-    """Run a small search and a small proof, so that everything they need is loaded."""
+    """Run a small search and a small proof, so that the code and the data they need are loaded."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")
@@ -116,7 +116,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
 
 
 def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Prove the value of a position, as far as the limits allow."""
+    """Search for a proof of the value of a position within the limits."""
     board = request.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     channel.when_stopped(solver.stop)
@@ -336,7 +336,7 @@ def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settin
 def deciding_rules(
     puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
 ) -> DecidingRules:
-    """Return the rule fields of which some other value would change the solution of a puzzle.
+    """Return the rule fields for which at least one other value would change the solution of a puzzle.
 
     The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
     is invalid under the changed rules. ``watch`` is called with the solver before each proof.

@@ -1,4 +1,4 @@
-"""Request models: a rule set (by name or as text), a position, moves.
+"""Models of requests about a rule set, a position and moves.
 
 A valid request becomes a `Board`, and an invalid request is refused with a one-line message. A request never opens a
 file: a rule set is given as text or by the name of a shipped rule set, and positions and records are given as text.
@@ -88,7 +88,7 @@ class ApiRequest(BaseModel):
 
 
 class GameRequest(ApiRequest):
-    """A request about a game, which is given by a shipped rule set or by the text of another rule set."""
+    """A request about a game, which is given by the name of a shipped rule set or by the text of another rule set."""
 
     variant: Annotated[
         str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
@@ -159,7 +159,7 @@ class SaveRequest(MovesRequest):
     """A request to write a game as a record."""
 
     tags: Annotated[
-        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Tags, such as players.")
+        dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=40, description="Tags of the record.")
     ] = {}
     result: Annotated[
         Literal["white", "black", "draw"] | None, Field(description="Result, if the board does not show it.")
@@ -188,7 +188,7 @@ class SolveRequest(PositionRequest):
     """A request to prove a position, or to solve a whole board if no position is given."""
 
     plies_left: Annotated[int | None, Field(ge=0, le=10**6, description="Number of plies before a draw.")] = None
-    all_wins: Annotated[bool, Field(description="Whether to look also for moves that win later.")] = False
+    all_wins: Annotated[bool, Field(description="Whether to find slower winning moves too.")] = False
     seconds: Annotated[float | None, Field(gt=0, description="Time limit in seconds.")] = None
 
 
@@ -196,7 +196,7 @@ class PerftRequest(PositionRequest):
     """A request to count the move sequences from a position."""
 
     depth: Annotated[int, Field(ge=1, le=20, description="Number of plies.")] = 3
-    divide: Annotated[bool, Field(description="Whether to count also separately for each first move.")] = False
+    divide: Annotated[bool, Field(description="Whether to count each first move separately too.")] = False
 
 
 class ThinkRequest(MovesRequest):

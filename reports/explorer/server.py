@@ -1,4 +1,4 @@
-"""The command ``tablut serve``: opening the socket, printing the address, and an orderly shutdown."""
+"""The command ``tablut serve``, which opens a socket, prints its address, and shuts down in an orderly way."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def address_of(listener: socket.socket, host: str) -> str:
 
 
 def has_desktop() -> bool:
-    """Return whether there is a desktop on which a browser could open."""
+    """Return whether there is a desktop on which a browser can be opened."""
     if sys.platform in ("darwin", "win32"):
         return True
     return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
 def configured(app: ASGIApp) -> uvicorn.Config:
-    """Return uvicorn's configuration for an application: few log messages, no server header, a quick shutdown."""
+    """Return uvicorn's configuration for an application: few log messages, no server header, and a quick shutdown."""
     import uvicorn
 
     return uvicorn.Config(
@@ -66,7 +66,7 @@ def _exit(number: int, _: object) -> NoReturn:
 
 
 def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None], seconds: float | None = None) -> bool:
-    """Serve the explorer until it is interrupted, or for a limited time."""
+    """Serve the explorer until it is interrupted, or for a limited time. Return whether an interrupt stopped it."""
     import uvicorn
 
     from reports.explorer.app import create_app
@@ -92,7 +92,7 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
     # server has stopped.
     wakeup = signal.set_wakeup_fd(-1)
     switching = sys.getswitchinterval()
-    # This keeps response times short even if other threads compute in Python.
+    # This keeps response times short, even if other threads run Python code.
     sys.setswitchinterval(0.002)
     try:
         asyncio.run(_run(uvicorn.Server(configured(create_app(settings)))))
@@ -120,7 +120,7 @@ class _Served(Result):
 
 @command()
 @option("--host", default="127.0.0.1", metavar="HOST", help="Address to listen on; the default is local.")
-@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free one.")
+@whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free port.")
 @option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
 @option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
 @whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")

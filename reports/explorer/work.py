@@ -2,8 +2,8 @@
 
 In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
 therefore a separate process, which is started on demand and reused. It runs one job at a time, sends messages about the
-job, and ends with the process that started it. If a job exceeds its time, or does not end within a few seconds after
-its visitor has disconnected, it is killed together with its worker. If a job exhausts memory, the system kills it.
+job, and ends with the process that started it. If a job exceeds its time limit, or does not end within a few seconds
+of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system kills it.
 Other jobs are not affected.
 
 The pools of ``concurrent.futures`` and pebble choose the process for a job themselves, so a job could neither send
@@ -196,7 +196,7 @@ class _Worker:
             self._pipe.send(message)
 
     def kill(self, *, wait: bool = False) -> None:
-        """Kill the process, which also ends the threads that wait for it."""
+        """Kill the process. This also ends the threads that wait for it."""
         self._process.kill()
         if wait:
             self._process.join()
@@ -242,7 +242,7 @@ class Workers:
         self.give_back(self.take())
 
     def close(self) -> None:
-        """Kill all workers. Jobs that are running fail."""
+        """Kill all workers. All running jobs fail."""
         self._closed = True
         self._idle.clear()
         for worker in self._all:
@@ -335,7 +335,7 @@ class SearchStatus(Result):
 
 @dataclass(eq=False)
 class _Search:
-    """A visitor's search, which is waiting as long as it has no job."""
+    """A visitor's search. It is waiting in the queue while ``job`` is None."""
 
     visitor: str
     name: str

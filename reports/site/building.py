@@ -108,7 +108,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Build the documentation with Sphinx, and return the contents of the files by path."""
+    """Build the documentation with Sphinx, and return the contents of the files, keyed by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site can only be built in a checkout with the documentation",
@@ -161,7 +161,7 @@ class PlayPage(NamedTuple):
 
 
 def trees() -> dict[str, dict[str, Any]]:
-    """Return the stored solution trees by puzzle id."""
+    """Return the stored solution trees, keyed by puzzle id."""
     stored = read_stored("puzzles", "trees", PuzzleTrees, _check)
     return {tree["id"]: tree for tree in stored["puzzles"]}
 
@@ -281,7 +281,7 @@ def _page(name: str, title: str, template: str, **values: Any) -> PlayPage:
 
 
 def pictures() -> dict[str, str]:
-    """Return the drawings used by the pages, by file name."""
+    """Return the drawings used by the pages, keyed by file name."""
     found = {"legend.svg": svg.legend(shipped_variants())}
     for entry in entries():
         drawing = svg.board(entry.puzzle.variant, entry.puzzle.position, turn=True, pixels=_PIXELS)
@@ -311,11 +311,11 @@ def tree_data(entry: PuzzleEntry) -> str:
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
 """The solved boards that can be explored, in the order of the pages."""
 OPENINGS: Final = "brandubh-openings"
-"""A walk that is only partly proved, so its numbers are bounds."""
+"""A walk whose values are only partly proved. Its numbers of plies are therefore bounds."""
 
 
 def walks() -> dict[str, dict[str, Any]]:
-    """Return the stored walks by page name."""
+    """Return the stored walks, keyed by page name."""
     return {name: stored_walk(name) for name in (*WALKS, OPENINGS)}
 
 

@@ -1,4 +1,4 @@
-"""Rendering of a study's pages, which writes the files that have changed or only compares them."""
+"""Rendering of a study's pages: files that have changed are written, or only compared with the stored ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Page(Result):
 
 
 def rendered(folder: Path, artefacts: Iterable[Artefact], check: bool) -> Reply:
-    """Write the files of a study that differ from those on disk; with ``check``, only list them."""
+    """Write those files of a study that differ from the files on disk. With ``check``, only list them."""
     stale = []
     for artefact in artefacts:
         path = folder / artefact.path

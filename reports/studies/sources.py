@@ -1,4 +1,4 @@
-"""Regenerate stored results that no command prints. Each is written to standard output as one JSON object.
+"""Regeneration of stored results that no command prints. Each is written to standard output as one JSON object.
 
 ::
 
@@ -107,10 +107,10 @@ def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
 
 
 def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
-    """Return part of a tablebase as a graph: all positions within some plies of the given one, and best play from each.
+    """Return part of a tablebase as a graph: all positions within ``plies`` plies of a given one, with best play.
 
     With this graph, a program can show an ending or a solved board without the tables or the rules. Moves that leave
-    the graph have a value but no target. A graph with more than ``most`` positions is refused.
+    the graph have a value but no target. A graph with more than ``most`` positions is an error.
     """
     if Board(tablebase.variant, position).outcome() is not None:
         raise InputError("the game is over, so there are no positions to follow", subject=f"position '{position}'")
@@ -135,7 +135,7 @@ def _node(
     numbers: dict[Position, int],
     waiting: list[tuple[Position, int]],
 ) -> WalkNode:
-    """Return the node of a position, and queue the positions to which it leads if they belong to the walk."""
+    """Return the node of a position, and queue those of its successors that belong to the walk."""
     board = Board(tablebase.variant, position)
     verdict = tablebase.probe(board)
     moves = []
@@ -144,7 +144,8 @@ def _node(
         takes = tuple(square_name(square, board.size) for square in board.captured())
         to = None
         if board.outcome() is None:
-            # Beyond the given plies, follow only best play from positions with a forced win, until the game ends.
+            # Beyond the given number of plies, follow only best play from positions with a forced win, until the game
+            # ends.
             wanted = left > 0 or (place == 0 and verdict.dtm is not None)
             to = numbers.get(board.position)
             if to is None and wanted:
@@ -193,7 +194,7 @@ SOURCES: dict[str, Callable[..., Result]] = {"endings": endings, "walk": walked,
 
 if __name__ == "__main__":
     name, *arguments = sys.argv[1:]
-    if name == "published":  # retrograde/tablebase/published.json, of the named stores
+    if name == "published":  # retrograde/tablebase/published.json, for the given stores
         sys.stdout.write(published_text(arguments))
         sys.exit()
     started = time.perf_counter()

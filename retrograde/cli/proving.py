@@ -358,7 +358,13 @@ class _CheckedStrategy(CheckedProof):
 @command()
 @argument("file", metavar="FILE", help="Proof file, written by --save-proof.")
 @variant_option("Name of a built-in rule set, or a TOML file. [default: as named in the proof]")
-@whole("--plies", default=20_000, least=0, most=10**12, help="Plies made to search for a shorter win; 0 for no search.")
+@whole(
+    "--plies",
+    default=20_000,
+    least=0,
+    most=10**12,
+    help="Maximum number of plies made in the search for a shorter win; 0 for no search.",
+)
 @_tablebase_option
 @flag("--deep", help="Also play out the positions that the proof leaves to tablebases.")
 @threads_option("Number of processes that check in parallel.")

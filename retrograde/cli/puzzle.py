@@ -153,8 +153,8 @@ def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _ShownPuzzle) ->
 
 
 _COMMANDS: Final = {
-    "hint": "name the piece that moves; repeat it for the move",
-    "reveal": "show the solution, and give the puzzle up",
+    "hint": "name the piece to move; repeat the command to see the move",
+    "reveal": "show the solution and give up",
     "moves": "list the legal moves",
     "board": "draw the board again",
     "help": "print this list",

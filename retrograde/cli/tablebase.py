@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 app = Group(help="Build, describe, query and verify endgame tablebases.")
 
 _LONG = 10
-"""Estimated time of a build, in seconds, from which its cost is printed in advance."""
+"""Minimum estimated time of a build, in seconds, for its cost to be printed in advance."""
 
 
 # -- build and info ------------------------------------------------------------------------
@@ -55,7 +55,7 @@ _LONG = 10
 
 @app.command("build", table=True)
 @whole("--men", least=2, help="Maximum number of men, including the king.")
-@material_option("Attackers and defenders, such as 5v1, and all material that captures lead to; may be repeated.")
+@material_option("Attackers and defenders, such as 5v1, with all material that captures lead to; may be repeated.")
 @rules_option
 @option("--store", metavar="STORE", help="Folder of the tablebase. [default: ./tablebase-NAME]")
 @threads_option("Number of threads for each tier.")
@@ -127,7 +127,7 @@ def _say_what_is_kept(store: Path | str | None) -> None:
         complain(f"interrupted; nothing is kept (--store DIR would allow resuming); start again: {typed()}")
     elif is_store(root := Path(store)):
         with suppress(TablutError, OSError):
-            # Remove the temporary files of the abandoned thread now, instead of leaving them to the next run.
+            # Remove the temporary files of the abandoned thread now, instead of leaving them for the next run.
             sweep(root)
         finished = ", ".join(map(tier_name, open_store(root).tiers())) or "none"
         complain(f"interrupted; finished tiers, which are kept: {finished}; continue with: {typed()}")

@@ -67,7 +67,7 @@ _Text = Annotated[str, Field(max_length=300)]
 
 
 class _Kind(BaseModel):
-    """The fields of the first line that all versions have in common."""
+    """Fields of the first line that are common to all versions."""
 
     model_config = ConfigDict(strict=True)
 
@@ -138,7 +138,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. The same proof always gives the same bytes, because there is no time stamp."""
+    """Yield the compressed content. The same proof always gives the same bytes, because no time stamp is included."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)

@@ -9,10 +9,10 @@ limit does not matter either. An accepted file is a proof, whatever program wrot
 definition.
 
 A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
-shares are then processed one after the other. A share must contain every position that is needed in it. The
-check therefore needs memory only for one block and one share at a time, and several processes can check blocks. A
-position without a line in the file may belong to a tablebase table that the file names. In this case the table is
-consulted. In a deep check, the moves of the table are also played, and are checked like lines.
+shares are then processed one after the other. Every position that is needed in a share must also be contained in that
+share. The check therefore needs memory only for one block and one share at a time, and several processes can check
+blocks. A position without a line in the file may belong to a tablebase table that the file names. In this case the
+table is consulted. In a deep check, the moves of the table are also played, and are checked like lines.
 
 A claim that a side never loses is checked in the same way, except that the number of plies does not fall. Play that
 follows the strategy may therefore go on forever. The rules on repetition then matter, and must not make that side lose.
@@ -22,8 +22,8 @@ large, because a search records the number of plies that is known when it finds 
 lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
 first, so the lengths of the games from all positions that the loser can reach are already known.
 
-A strategy cannot show that there is no shorter win. For this lower bound on the length, the checker tries an exhaustive
-search, also in plain Python, up to a maximum number of moves.
+A strategy cannot show that there is no shorter win. To find a lower bound on the length, the checker tries an
+exhaustive search, also in plain Python, up to a maximum number of moves.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class CheckedProof(Result):
 
 
 class _SpentError(Exception):
-    """Raised when the search for the lower bound has used up its moves."""
+    """Raised when the search for a shorter win exceeds its limit on the number of plies."""
 
 
 class _Open(NamedTuple):
@@ -115,15 +115,15 @@ class SymmetricGame(NaiveGame):
         super().__init__(variant)
         self._cells = [(cell % self.size, cell // self.size) for cell in range(self.size**2)]
         self.width = (self.size**2 + 3) // 4
-        # A placement is encoded as a number whose digits are the images of the placement. The table contains the
-        # summand that each piece on each cell contributes to this number.
+        # A placement is encoded as a number that consists of all its images. The table contains the summand that each
+        # piece on each cell contributes to this number.
         self._adds = dict[tuple[tuple[int, int], str], int]()
         for number, cell in enumerate(self._cells):
             places = (self.size**2 - 1 - image.table.index(number) for image in variant.symmetries)
             soldier = sum(1 << 8 * self.width * at + 2 * place for at, place in enumerate(places))
             self._adds |= {(cell, letter): digit * soldier for digit, letter in enumerate(_DIGITS) if digit}
         ends = [self._cells[max(0, end - 4) : end] for end in range(len(self._cells), 0, -4)][::-1]
-        # The pieces on the cells of a byte, for each byte of a key and each value of the byte.
+        # For each byte of a key and each value of that byte, the pieces on the cells that the byte encodes.
         self._contents = [
             [tuple(pair for pair in zip(cells, four[-len(cells) :], strict=True) if pair[1] != ".") for four in _FOURS]
             for cells in ends
@@ -141,7 +141,7 @@ class SymmetricGame(NaiveGame):
         return NaivePosition(dict(chain.from_iterable(map(getitem, self._contents, key))), side)
 
     def fault(self, position: NaivePosition) -> str | None:
-        """Return the reason why no play is possible from a placement, or None if play is possible."""
+        """Return the reason why no game can continue from a placement, or None if a game can continue."""
         pieces = list(position.pieces.values())
         if pieces.count("K") != 1:
             return f"has {pieces.count('K')} kings, so no game continues from it"
@@ -388,7 +388,8 @@ class StrategyCheck:
                         break
                     self.excluded = fewer
             except _SpentError:
-                # Exceeding the limit is not an error: the result claims a lower bound only as far as the search went.
+                # Exceeding the limit is not an error: the result then contains only the lower bound that the search has
+                # shown.
                 pass
         self.finished = True
         return self.result()

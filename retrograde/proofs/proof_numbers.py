@@ -2,22 +2,22 @@
 
 Proof-number search [1]_ expands the leaf that matters most for a proof or disproof of the root. df-pn [2]_ does this
 depth first, with thresholds and a transposition table. The search leaves a child only when the child's number exceeds
-the next best number by a quarter (the 1 + ε trick of [3]_), which avoids most of the switching between children.
+the next best number by a quarter (the 1 + ε trick of [3]_). This avoids most of the switching between children.
 
 The state is a position together with the number of plies left. The graph of states therefore has no cycles, even if the
-game repeats positions. History causes no errors either, whereas unbounded df-pn may disprove a position on one path and
-wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any play, and a
-disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was reached. The
-bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, so no position
-repeats. The least bound under which the search finds a proof is the exact distance.
+game repeats positions. The history of the game causes no errors either, whereas unbounded df-pn may disprove a position
+on one path and wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any
+play, and a disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was
+reached. The bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, so
+no position repeats. The least bound under which the search finds a proof is the exact distance.
 
 This method is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
 searched once for each of them. An alternative is to let all bounds share the numbers of *open* positions, which are
 neither proved nor disproved, in one entry for each position. The graph then has cycles. A position that is already on
 the path counts as if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries of
-*settled* positions contain facts with their plies as before, and each fact follows from facts with fewer plies. The
-initial numbers of a position are multiplied by a factor that depends on its evaluation. With shared numbers, a proof is
-still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
+*settled* positions still contain proved facts with their numbers of plies, and each fact follows from facts with fewer
+plies. The initial numbers of a position are multiplied by a factor that depends on its evaluation. With shared numbers,
+a proof is still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
 
 Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a tablebase covers the
 material of some positions, the search pauses to look up the values of many such positions together.
@@ -108,7 +108,8 @@ _AHEAD = 8
 """Number of moves that are made in advance, so that their table entries are prefetched before they are needed."""
 
 _EVEN, _DOUBLES = 1000, 150
-"""The score above which a proof number is not multiplied, and the loss of score that doubles it, in centi-logits."""
+"""The score above which a proof number is not multiplied, and the decrease in the score that doubles it, in
+centi-logits."""
 
 
 @called
@@ -287,7 +288,7 @@ def _enter(
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # First try the move that prevented a win last time, since one move that prevents the win is enough.
+        # First try the move that prevented a win last time, since one such move is enough.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
@@ -368,7 +369,7 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
 
 @inlined
 def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
-    """Return the number of a node from which `_slot` computes the slots of the node's moves."""
+    """Return the number that `_slot` needs to compute the slots of a node's moves."""
     return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
 
 
@@ -430,7 +431,7 @@ def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers,
     """Make the best move of a node, and set the thresholds for the position after it."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
-    # A sum that was capped just below infinity is not exact, so no part can be subtracted from it.
+    # A sum that was capped just below infinity is not exact, so nothing can be subtracted from it.
     if proving:
         rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
@@ -491,7 +492,7 @@ def prove(
             p.busy[p.thread * SLOTS + p.held[ply]] -= np.uint8(1)
             p.pns[at], p.dns[at], p.distances[at] = np.int32(v.pn), np.int32(v.dn), np.int16(v.distance)
         else:
-            # If no other thread is searching the move to this node, other threads can have reached positions below it
+            # If no other thread is searching the move to this node, other threads could have reached positions below it
             # only through a different move. Ignore them.
             company = p.threads > 1 and (ply == 0 or _others(p, p.held[ply - 1]) > 0)
             if company:
@@ -515,7 +516,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move that the table proves for each position, and its plies, in shape (n, 2).
+    """Write the quickest winning move proved for each position, with the length of the win, in shape (n, 2).
 
     The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
     scratch memory.
@@ -565,9 +566,8 @@ def read_proofs(
 # * A ply closes at most one of the directions in which the king can move.
 #
 # Tests compare all results with the results of trying every move. The *prover* is the side whose win is searched for,
-# and the
-# *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the number
-# of cells.
+# and the *opponent* is the other side. A distance is in plies; -1 means that there is no win within the bound. C is the
+# number of cells.
 
 
 _SAFE_LINES = 6
@@ -614,7 +614,7 @@ def _mobile_lines(t: Tables, board: BoardArray, side: int) -> int:
 
 @inlined
 def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
-    """Return whether a ply of a side may capture the last attacker or leave the other side without a legal move."""
+    """Return whether a ply by a side may capture the last attacker or leave the other side without a legal move."""
     if (
         (side == 0 and count_of(t, board, 1) <= 3)
         or (is_far(t.distant) and t.distant.shieldwall != 0)

@@ -81,7 +81,7 @@ The number is smaller than `_MOST`, because searching for a set takes more memor
 
 
 class FirstMove(Result):
-    """A first move, the proof and disproof numbers of the position after it, and the status of the claim after it.
+    """A first move, with the proof and disproof numbers and the status of the claim after the move.
 
     ``checked`` is True if the status follows directly from the rules, or from a result that the plain rules confirmed.
     """
@@ -430,7 +430,7 @@ class ProofRun:
             raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
-        # Include the tables of the materials to which captures lead.
+        # Include the tables for all material to which captures lead.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
@@ -515,7 +515,9 @@ class ProofRun:
     def result(self) -> Proving:
         """Return the result so far."""
         proof, disproof = self._numbers(self.tree.root)
-        repeats = f"play by the strategy {'may repeat positions' if self.holds else 'never repeats a position'}"
+        repeats = (
+            f"play that follows the strategy {'may repeat positions' if self.holds else 'never repeats a position'}"
+        )
         within = self.tree.root.plies if proof == 0 and not self.holds else None
         return Proving(
             variant=self.variant.name,
@@ -527,7 +529,7 @@ class ProofRun:
             disproof=_finite(disproof),
             within=within,
             dtm=self.dtm,
-            repetition=f"it holds whatever the effect of a repetition is in a game of {self.variant.name}: {repeats}",
+            repetition=f"it holds whatever effect a repetition has in a game of {self.variant.name}: {repeats}",
             nodes=self.tree.made,
             tasks=self.tree.tasks,
             positions=len(self.tree.nodes),

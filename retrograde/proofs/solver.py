@@ -2,9 +2,9 @@
 
 The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
 next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
-because all smaller bounds have been disproved. Before it tries a side's next bound, the solver may search for a win of
-any length, for at most as long as the side's search has taken so far. In this way, a long win can be found before all
-shorter wins are excluded, and the search for the other side's win can stop.
+because all smaller bounds have been disproved. Before trying a side's next bound, the solver may search for a win of
+any length. This search may take at most as long as the side's search has taken so far. In this way, a long win can be
+found before all shorter wins are excluded, and the search for the other side's win can stop.
 
 A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
 limit of the variant if neither side wins within the plies left.
@@ -100,14 +100,14 @@ class Solution:
     line : tuple of Move
         Best play by both sides. If the status is ``proved``, it takes ``dtm`` plies and leads to the end of the game.
     winning_moves : tuple of Move
-        All first moves that attain ``dtm``: the winner's shortest wins, or the
-        loser's longest defences. Empty if ``dtm`` is None.
+        All first moves that attain ``dtm``: those that win fastest or, in a lost position, those that delay the loss
+        longest. Empty if ``dtm`` is None.
     other_winning_moves : tuple of Move or None
         Moves that win more slowly; None if they were not requested.
     open_moves : tuple of Move
         First moves for which it is unknown whether they belong to ``winning_moves`` or ``other_winning_moves``.
     bounds : dict
-        The bounds of ``white`` and of ``black``.
+        The proved bounds on a win by each side, under the keys ``white`` and ``black``.
     nodes : int
         Number of moves made on the board by the search.
     seconds : float
@@ -364,7 +364,7 @@ class _Question:
         return self._solution("unknown", verdict, reason=reason)
 
     def _step(self) -> bool:
-        """Search for one side's win under its next bound. Return False if the limits were reached."""
+        """Search for a win by one side under that side's next bound. Return False if the limits were reached."""
         winning = next((side for side in self.sides.values() if side.win_within is not None), None)
         # Only one side can win. Once a win has been found, only its exact distance remains to be determined.
         side = winning or min(
@@ -568,10 +568,10 @@ class _ProofSearch:
     """A proof search that implements `tablut.prober.Prover`."""
 
     def __init__(self, variant: Variant, nodes: int) -> None:
-        # Do not list all reachable positions, since this would take far longer than a search of so few nodes.
+        # Do not list all reachable positions, since this would take far longer than a search with so few nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The kernels of this search and those of the caller's search take seconds each to compile, so compile them at
+        # The kernels of this search and those of the caller's search each take seconds to compile, so compile them at
         # the same time.
         compile_ahead(engine_for(variant))
 

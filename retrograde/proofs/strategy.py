@@ -168,7 +168,7 @@ class _StrategyIndex(NamedTuple):
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the places of positions in the strategy, and their plies (`LONGEST` if the strategy lacks them)."""
+        """Return the index and the plies of each position. If a position is missing, its plies are `LONGEST`."""
         wanted = position_keys(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -186,8 +186,8 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     # The table of the search contains the positions that were reached, not their canonical forms.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
-    # To keep sorting cheap, merge new positions into the small part. When the small part has grown, merge it into the
-    # large part.
+    # To keep sorting cheap, merge new positions into the small strategy `recent`. When `recent` has grown, merge it
+    # into the large strategy `older`.
     older = recent = first.chosen(slice(0))
     waiting: Iterable[PackedStrategy] = [first]
     while True:

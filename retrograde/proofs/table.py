@@ -1,4 +1,4 @@
-"""The transposition table of the proof search, which stores proved facts and estimates with the exact position.
+"""The transposition table of the proof search: proved facts and estimates, each stored with the exact position.
 
 Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
 position itself, so two positions are never confused, whatever their hashes.
@@ -61,7 +61,8 @@ that the prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Number of slots in which threads record the moves that they are searching, so that they avoid each other's moves.
+"""Number of slots in which threads record the moves that they are searching, so that each thread avoids the moves of
+the others.
 
 Two moves may share a slot, which costs little.
 """
@@ -113,7 +114,7 @@ def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
 
 @inlined
 def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
-    """Return whether an entry belongs to a position and its words are consistent."""
+    """Return whether an entry belongs to a position and the words of the entry are consistent."""
     differ = U64(0)
     for word in range(width):
         differ |= read_word(advance(entry, word)) ^ words[word] ^ guard
@@ -191,9 +192,10 @@ def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, 
 def keep_settled(
     table: Words, buckets: int, words: Words, width: int, under: int, win: int, no_win: int, effort: int
 ) -> None:
-    """Store that the prover wins within ``win`` plies (`LONGEST` if unknown) but not within ``no_win`` (-1 if unknown).
+    """Store the result that the prover wins within ``win`` plies, but not within ``no_win`` plies.
 
-    ``under`` is the bound of the search that found this result.
+    ``win`` is `LONGEST` if no win is known, and ``no_win`` is -1 if no such number is known. ``under`` is the bound of
+    the search that found the result.
     """
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _SETTLED, under)
     beyond = min(no_win + 1, LONGEST)
@@ -207,9 +209,9 @@ def keep_settled(
 
 @kernel
 def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: NDArray[np.int64]) -> None:
-    """Store the known values of positions, which have shape (n, W).
+    """Store the known values of positions that are given as an array of shape (n, W).
 
-    ``wins`` contains the plies within which the prover wins, and ``no_wins`` those within which it does not.
+    ``wins`` contains the numbers of plies within which the prover wins, and ``no_wins`` those within which it does not.
     """
     width = words.shape[1]
     buckets = len(table) // WAYS
@@ -253,7 +255,7 @@ class ProofWorkspace(NamedTuple):
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
         By ply, the number of moves assessed, the index of the move being searched, and the record for undoing it.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
-        By ply, the thresholds that end the search of the position.
+        By ply, the thresholds at which the search of the position ends.
     began : ndarray of int64, shape (P + 1,)
         By ply, the value of the node counter when the search entered the position.
     killers : ndarray of int64, shape (P + 3,)
@@ -269,7 +271,7 @@ class ProofWorkspace(NamedTuple):
     held : ndarray of int64, shape (P + 1,)
         By ply, the slot of the move being searched.
     stop : ndarray of uint64, shape (1,)
-        A value other than 0 tells all threads to stop.
+        A value other than 0 makes all threads stop.
     below : ndarray of uint64, shape (4C, W)
         For each move of the current position, the position after it.
     """

@@ -7,9 +7,10 @@ and its children become leaves with the numbers that the same task found for the
 [1]_.
 
 Two rules make the workers search different parts of the tree. First, a leaf that a worker is searching is not chosen
-again. Second, every running task below a node raises the number by which the node is chosen (virtual proof and disproof
-numbers [2]_). The numbers are weak proof numbers [3]_: the largest number of the open children, plus one for every
-other open child. Sums would count the same leaf many times, because different lines lead to the same positions.
+again. Second, every running task below a node raises the number that decides whether the node is chosen (virtual proof
+and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest number among the open children, plus
+one for every other open child. Sums would count the same leaf many times, because different lines lead to the same
+positions.
 
 The result of a settled node depends only on settled children, and a win takes more plies than the wins on which it
 depends. Therefore neither transpositions nor cycles can make a result wrong.
@@ -58,7 +59,7 @@ children follow. A `LEAF` row describes a settled leaf. `ENTRY` rows for the str
 
 
 def row_type(width: int) -> np.dtype[Any]:
-    """Return the data type of an answer's rows. A row has the words of a canonical position, and its numbers."""
+    """Return the data type of an answer's rows. A row contains a canonical position as words, and its numbers."""
     return np.dtype(
         [("words", "<u8", (width,)), *((name, "<i8") for name in ("kind", "proof", "disproof", "plies", "nodes"))]
     )
@@ -109,9 +110,9 @@ class Node:
 class ProofTree:
     """The proof-number tree of a position from which one side, the prover, may win.
 
-    Every reply of the opponent has to be proved as a win for the prover. If ``easy`` is set, the replies that are
-    easiest to prove are searched first, because their proofs help with the other replies. Otherwise the replies that
-    are most likely to be disproved come first.
+    For a proof, the prover must win after every reply of the opponent. If ``easy`` is set, the replies that are easiest
+    to prove are searched first, because their proofs help with the other replies. Otherwise the replies that are most
+    likely to be disproved come first.
     """
 
     def __init__(self, root: NDArray[np.uint64], *, mine: bool) -> None:
@@ -223,7 +224,7 @@ class ProofTree:
 
 
 class SearchRecord(Record):
-    """The file ``proof.json``, with the claim of a search.
+    """The file ``proof.json``, which contains the claim of a search.
 
     ``game`` identifies the rules; ``variant`` is only a readable name for them.
     """

@@ -86,7 +86,7 @@ class ProofBudget:
 
     @property
     def left(self) -> int:
-        """Number of moves that may still be made, which is 0 when the time is up."""
+        """Number of moves that may still be made; 0 when the time is up."""
         if self._deadline is not None and wall_clock() >= self._deadline:
             return 0
         return max(0, self._most - self.nodes)
@@ -157,7 +157,7 @@ class WinSearch:
         """Return whether the move that led to a board belongs to a shortest win, or None if this is unknown.
 
         The move may be the winner's or the loser's. ``winner`` is the side that has won with the move, or None if the
-        game goes on; ``left`` is the distance before the move.
+        game goes on. ``left`` is the distance before the move.
         """
         if winner is not None:
             return left == 1 and winner == self.prover
@@ -167,13 +167,13 @@ class WinSearch:
         return None if sooner is None else not sooner
 
     def learn(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> None:
-        """Store in the table that the prover wins from packed positions within the given numbers of plies."""
+        """Record in the table that the prover wins from packed positions within the given numbers of plies."""
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return an array of winning moves and their plies, of shape (n, 2), for positions with the prover to move.
+        """Return winning moves and the lengths of the wins, in shape (n, 2), for positions with the prover to move.
 
-        The moves are read from the table. The plies are -1 if the table contains no win within the given number of
+        The moves are read from the table. The length is -1 if the table contains no win within the given number of
         plies.
         """
         results = np.empty((len(words), 2), dtype=np.int64)
@@ -246,8 +246,8 @@ class WinSearch:
 
 # -- the values of all positions reachable from a given one ------------------------------
 # The closure of a position under legal moves is listed, and values are propagated backwards through it, one distance at
-# a time. The values are exact for every position of the closure, so they also prove draws. This works for small boards
-# and few pieces; a limit ends a listing that grows too long.
+# a time. The values are exact for every position of the closure, so they also prove draws. The method is practical only
+# for small boards and few pieces, so a limit ends any listing that grows too long.
 
 
 _BATCH = 1 << 15
@@ -296,7 +296,7 @@ def may_be_listed(variant: Variant, position: Position, most: int) -> bool:
     """Return whether it is worthwhile to try to list the positions reachable from a given one.
 
     The listing fails if it exceeds ``most`` positions. The attempt is worthwhile if at most eight times ``most``
-    undecided positions have the same material or less, whatever the side to move.
+    undecided positions have the same material or less, with either side to move.
     """
     attackers, defenders = position.material
     tiers = PlacementIndex(variant).tiers.values()
@@ -355,7 +355,7 @@ def _values(
     moves = np.bincount(parents, minlength=len(black))
     values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-    # The value of each move for its mover: 1, -1, or 0 if it is not known yet.
+    # The value of each move for the side that makes it: 1, -1, or 0 if it is not known yet.
     worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
     quiet = children >= 0
     distance, settled = 0, moves >= 0

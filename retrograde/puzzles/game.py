@@ -82,7 +82,7 @@ class PuzzleGame:
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
-        """Return a longest defence, or None if the limits were reached. The loser must be to move."""
+        """Return a move that delays the loss longest, or None if the limits were reached. The loser must be to move."""
         return self._longest(self.plies)
 
     def play(self, judged: JudgedMove) -> None:
@@ -134,7 +134,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move for the duration of a context. Yield the winner, ``draw``, or None if the game continues."""
+    """Make a move within a context. Yield the name of the winner, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -144,7 +144,7 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Prove the win of a puzzle, and return a game that can be played from it."""
+    """Prove the win of a puzzle, and return a game that can be played from its position."""
     solution = solve_puzzle(puzzle, limits)
     if solution.winner is None or solution.dtm is None:
         raise InputError(

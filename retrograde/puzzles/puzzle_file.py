@@ -189,7 +189,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         if _DIGEST.fullmatch(tags["game"]) is None:
             raise InputError(f"must be 64 hexadecimal digits, not {excerpt(tags['game'])}", subject="tag 'game'")
         if variant is None or given is None:
-            raise InputError("is under rules that are not built in", remedy="give the file of its rules as `variant`")
+            raise InputError("has rules that are not built in", remedy="give the file of its rules as `variant`")
         if given.digest != tags["game"]:
             raise InputError(
                 f"is under other rules than {excerpt(given.name)}", remedy="give the file of its rules as `variant`"
@@ -203,7 +203,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
         raise InputError(f"{excerpt(tags['variant'])} is not a built-in rule set", subject="tag 'variant'", remedy=hint)
     rules = load_variant(name)
     if given is not None and not given.same_game(rules):
-        raise InputError(f"is under the rules of {name}, not of {excerpt(given.name)}", remedy="omit `variant`")
+        raise InputError(f"has the rules of {name}, not those of {excerpt(given.name)}", remedy="omit `variant`")
     return name, rules
 
 

@@ -1,4 +1,4 @@
-"""Building a tablebase. Every tier up to a number of men is built by a separate task, and lower tiers come first.
+"""Building a tablebase. Every tier up to a given number of men is built by a separate task, beginning with the lowest.
 
 A task reads from the store the tiers to which captures lead, solves its own tier, and writes it to the store
 atomically. If a build is killed, at most the tiers in progress are lost, and a later build keeps the finished tiers.
@@ -157,7 +157,7 @@ def is_sound(store: Store, material: tuple[int, int], tell: Callable[[str], None
     if not store.has(*material):
         return False
     if not Path(str(store.root), tier_name(material), "zarr.json").is_file():
-        # An abandoned task has moved its folder into place after the files in the folder had been removed.
+        # An abandoned task moved its folder into place after the files in the folder had been removed.
         return False
     try:
         for damage in store.tier(*material).check_contents():

@@ -152,7 +152,7 @@ class TierPasses:
         return int(np.flatnonzero(self.found[:, :ALIAS].any(axis=0))[-1:].sum()) >> 1
 
     def pass_on(self, item: int) -> None:
-        """Propagate black-to-move positions with one value. Slices override this method to send messages."""
+        """Propagate black-to-move positions with a given value. Slices override this method to send messages."""
         self.propagate(BLACK, item)
 
     def pass_of(
@@ -188,11 +188,11 @@ class TierPasses:
         self._run(forward_pass, side, whole_kings=by_rows, mode=mode, limit=limit, by_rows=int(by_rows))
 
     def propagate(self, side: int, item: int) -> None:
-        """Propagate all positions with one value to their parents, in whichever direction takes less work."""
+        """Propagate all positions with a given value to their parents, in whichever direction takes less work."""
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:
-            # Slower wins may become quicker, so the positions with such wins are examined too.
+            # Slower wins may turn out to be quicker, so the positions with such wins are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
         # With a lower limit, a forward pass would again count as open some moves that have already been subtracted.
@@ -259,7 +259,7 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 
 
 def is_quicker(forward: int, backward: int) -> bool:
-    """Return whether a forward pass takes less work than a backward pass, given the number of positions to examine.
+    """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to examine.
 
     Both directions give the same values.
     """

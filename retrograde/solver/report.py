@@ -48,7 +48,7 @@ class DistanceCount(Result):
 
 
 class TierCounts(BothSides):
-    """Numbers of reachable positions with one material, and the number of positions that the bound counts.
+    """Numbers of reachable positions in one tier, and the number of positions that the bound counts there.
 
     The numbers of wins, draws and losses count positions, not classes.
     """
@@ -62,7 +62,7 @@ class TierCounts(BothSides):
 
 
 class Line(Result):
-    """A position, its value, and best play from it to the end of the game."""
+    """A position, its value, and best play from there to the end of the game."""
 
     position: str
     wdl: str

@@ -1,9 +1,9 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
 First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
-that captures only mark positions of tiers that are processed later. Classes are formed under the symmetries of the
-start, not those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the
-reachable orbits add up to the number of reachable positions without symmetry.
+that captures lead only to tiers that are processed later. Classes are formed under the symmetries of the start, not
+those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the reachable
+orbits add up to the number of reachable positions without symmetry.
 
 A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
 a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
@@ -149,9 +149,9 @@ class SolvedGame:
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
-        """Return the total counts for a side to move and a material.
+        """Return the total counts for a given side to move and material.
 
-        By default, the counts include both sides and all materials.
+        By default, the counts include both sides and all tiers.
 
         Parameters
         ----------
@@ -246,7 +246,7 @@ class SolvedGame:
             marks = self._marks[material]
             both = (marks[0] != 0) & (marks[1] != 0)
             scores = [_scores(items[both], self._limit) for items in (white, black)]
-            # In a mutual zugzwang, white is worse off with the move than without it.
+            # In a mutual zugzwang, white is worse off if white is to move than if black is to move.
             loses = scores[0] < -scores[1]
             full += int((loses & (scores[0] == -1) & (scores[1] == -1)).sum())
             half += int((loses & ((scores[0] == 0) | (scores[1] == 0))).sum())
@@ -375,8 +375,8 @@ Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Mark every entry reachable from the start, and return the marks.
 
-    Tiers are processed downwards, so that captures only mark entries of tiers that come later. Under a move limit,
-    however, positions are marked ply by ply, up to the limit.
+    Tiers are processed downwards, so that captures lead only to tiers that come later. Under a move limit, however,
+    positions are marked ply by ply, up to the limit.
     """
     variant = solver.variant
     marks: Marks = {
@@ -392,7 +392,7 @@ def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     contexts = [solver.new_context(variant.defenders) for _ in range(solver.threads)]
 
     def mark_side(tier: int, side: int) -> int:
-        """Mark the successors of a tier's newly marked positions with a side to move. Return the number of new marks.
+        """Mark the successors of a tier's newly marked positions with one side to move. Return the number of new marks.
 
         Only the new marks in the same tier are counted.
         """

@@ -1,11 +1,11 @@
 """A solver that keeps the tiers of a game in memory. Each tier is solved after the tiers to which captures lead.
 
-A game is solved under its own rules, or under simpler rules that give every position the same value. Under
+A game is solved under its own rules, or under simpler rules that leave the value of every position unchanged. Under
 ``either_after_ply``, a ply ends the game if it leaves either side without a legal move, so both sides must be checked
 after each move. If every slide can be reversed, however, the side that has just moved always has a legal move: it can
 move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without
-a legal move. Under ``side_to_move_loses``, that side also loses, and in the same number of plies, so the two rules give
-the same values.
+a legal move. Under ``side_to_move_loses``, the side without a legal move also loses, and in the same number of plies.
+The two rules therefore give the same values.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class TierSolver:
 
 
 def rules_to_solve_by(variant: Variant) -> Variant:
-    """Return a variant with simpler rules that give every undecided position the same value.
+    """Return a variant with simpler rules that leave the value of every undecided position unchanged.
 
     If the rules cannot be simplified, the result is the given variant.
     """
@@ -136,7 +136,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
         "king": regions.king_cells,
     }
     for mover, cells in standing.items():
-        # Most lines are equal, so check each kind of line only once.
+        # Most lines are alike, so check each kind of line only once.
         lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
         if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
             return False

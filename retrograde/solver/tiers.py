@@ -208,7 +208,7 @@ def estimate_build(
     *,
     materials: Sequence[Material] = (),
 ) -> BuildEstimate:
-    """Estimate the cost of building some tiers, without the tiers that are already ``built``."""
+    """Estimate the cost of building a set of tiers, excluding the tiers that are already ``built``."""
     graph = tier_graph(variant, men, materials)
     classes = least_classes(graph, len(variant.symmetries))
     todo = [material for material in graph if material not in built]

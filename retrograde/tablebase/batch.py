@@ -42,8 +42,8 @@ Material = tuple[int, int]
 class BatchProber:
     """Prober for arrays of positions that are packed as words.
 
-    As long as only a few positions of a tier have been probed, the tier is read chunk by chunk. After that, its index
-    is built and its codes are unpacked, and both stay in memory.
+    As long as only a few positions of a tier have been probed, the tier is read chunk by chunk. After that, the tier's
+    index is built and its codes are unpacked, and both stay in memory.
     """
 
     def __init__(self, store: Store, code: Callable[[Material, str, SideName], int | None]) -> None:
@@ -180,7 +180,7 @@ _INDEX_BYTES = 10
 
 
 class UnpackedTiers:
-    """The unpacked codes and the compiled index of some tiers, for use by kernels."""
+    """The unpacked codes and the compiled index of several tiers, for use by kernels."""
 
     def __init__(self, store: Store, materials: Sequence[tuple[int, int]], scratch: Path | None = None) -> None:
         self.store, self.materials, self.scratch = store, list(materials), scratch

@@ -1,4 +1,4 @@
-"""Probing a tablebase for the value of one position, of all moves of a board, or of an array of positions.
+"""Probing a tablebase for the value of a position, of every legal move on a board, or of an array of positions.
 
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant
@@ -12,11 +12,11 @@
 [('c5-c1', 'win', 1)]
 
 Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither
-won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. The same
-value is returned for a win or loss that takes more plies than a move limit leaves. A `Board` records the number of
-plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies left.
-Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances without
-the move limit, and this module applies the limit.
+won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. A win or
+loss that takes more plies than a move limit leaves also counts as a draw or as unresolved. A `Board` records the number
+of plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies
+left. Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances
+without the move limit, and this module applies the limit.
 
 A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply``, a
 position in which the other side has no legal move also counts as undecided, here and in the index. The side to move
@@ -79,7 +79,7 @@ class RatedMove(NamedTuple):
     move : Move
         The move.
     wdl : {'win', 'draw', 'loss', 'unresolved'}
-        Value of the move for the mover.
+        Value of the move for the side that makes it.
     dtm : int or None
         Plies to the end of the game, including the move itself; None if neither side can force a win.
     """
@@ -124,7 +124,7 @@ class Tablebase:
     # -- coverage ----------------------------------------------------------------------
 
     def covers(self, attackers: int, defenders: int) -> bool:
-        """Return whether the tablebase contains the tier for a material.
+        """Return whether the tablebase contains the tier with the given material.
 
         Parameters
         ----------
@@ -334,11 +334,11 @@ class Tablebase:
     # -- moves -------------------------------------------------------------------------
 
     def best_moves(self, board: Board) -> list[RatedMove]:
-        """Return the legal moves of a board with their values for the mover, from the best to the worst.
+        """Return the legal moves on a board with their values for the side to move, from the best to the worst.
 
-        Wins come first, beginning with the quickest win. Among losses, the longest defence comes first. A move that
-        ends the game has the value that the rules give it. The same applies to a move that repeats a position of this
-        board or reaches its move limit.
+        Wins come first, beginning with the quickest win. Losses come last, beginning with the slowest loss. A move that
+        ends the game has the value that the rules give it. The same applies if the game ends by repetition or by the
+        move limit.
 
         Parameters
         ----------
@@ -353,7 +353,7 @@ class Tablebase:
         Raises
         ------
         MissingTableError
-            If a move leads to a material that is not covered.
+            If a move leads to material that is not covered.
         InputError
             If the board belongs to another game.
         """
@@ -416,9 +416,9 @@ class Tablebase:
 
 
 def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
-    """Return the legal moves of a board with their values for the mover.
+    """Return the legal moves on a board with their values for the side to move.
 
-    ``value`` is a function that returns the value of an undecided board's position for the side to move.
+    ``value`` is a function that returns the value of an undecided position on a board for the side to move.
     """
     board, word = board.copy(), unforced(board.variant)
     rated = []
@@ -447,7 +447,7 @@ def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
 
 
 def unlimited_board(variant: Variant, position: Position) -> Board:
-    """Return a board without a move limit, for use with stored values, because these ignore the limit."""
+    """Return a board without a move limit, for use with stored values, which ignore the limit."""
     return Board(replace(variant, rules=variant.rules.model_copy(update={"move_limit": None})), position)
 
 
@@ -524,7 +524,7 @@ def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tableba
     tablebase = _kept(str(store_path(folder).resolve()))
     if not tablebase.variant.same_game(variant):
         raise TablebaseError(
-            f"is of {tablebase.variant.name!r}, another game than {variant.name!r}",
+            f"belongs to {tablebase.variant.name!r}, a different game from {variant.name!r}",
             subject=f"tablebase {str(folder)!r}",
         )
     return tablebase

@@ -70,8 +70,8 @@ def list_positions(
 ) -> QueryResult:
     """Return the number of positions that match a query, and a list of matches.
 
-    The list contains the first ``most`` matches, but without the first ``skip``. The query takes time proportional to
-    the number of entries in the tiers that contain the positions returned.
+    The list contains the first ``most`` matches, without the first ``skip`` of them. The query takes time proportional
+    to the number of entries in the tiers that contain the positions returned.
     """
     there = store.tiers()
     missing = [material for material in query.materials if material not in there]
@@ -156,7 +156,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Match],
     ) -> None:
-        """Collect positions with a wanted value from a range of entries, until there are enough for each sort key."""
+        """Collect positions with a wanted value from a range of entries, until each sort key has enough positions."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))
@@ -195,7 +195,7 @@ class _Reader:
         return count, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
-        """Yield the tiers, after checking that each is as long as its index."""
+        """Yield the tiers, after checking that the length of each matches its index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
             tier.check_entries(int(self._index.tier.size[number]))
@@ -206,7 +206,7 @@ class _Reader:
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
-        """Return the matching values in a tier with a side to move, with the number of classes that have each value."""
+        """Return the matching values in a tier with one side to move, and the number of classes with each value."""
         record = self._store.tier(*self._materials[number]).record
         counts: dict[int, int] = {}
         for code, count in getattr(record, SIDES[side]).classes.items():
@@ -237,7 +237,7 @@ class _Reader:
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a mask of the entries that are not aliases, that is, of the entries to which a position is ranked."""
+        """Return a mask of the entries that are not aliases, that is, entries to which a position is ranked."""
         boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)

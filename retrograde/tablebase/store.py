@@ -20,8 +20,8 @@ the published one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
 derived from the length of the tier, never from a directory listing. Before a file is read, the program checks that the
-file exists with the length given in the tier's record. Before the first reading, the program also compares the digest.
-Links are not followed.
+file exists with the length given in the tier's record. Before a file is read for the first time, its digest is also
+compared. Links are not followed.
 """
 
 from __future__ import annotations
@@ -177,12 +177,12 @@ class TierRecord(Record):
         return sum(file.bytes for file in self.files.values())
 
     def longest(self, move_limit: int | None = None) -> int:
-        """Return the longest distance of a win or loss within a move limit, in plies, or 0 if there is none."""
+        """Return the greatest distance of a win or loss within a move limit, in plies, or 0 if there is none."""
         plies = (plies_of(code) for side in (self.white, self.black) for code in side.classes)
         return max((count for count in plies if move_limit is None or count <= move_limit), default=0)
 
     def tally(self, unforced: Wdl = "draw", move_limit: int | None = None) -> dict[Wdl, int]:
-        """Return the numbers of classes with each value for the side to move, added up over both sides to move."""
+        """Return the number of classes with each value for the side to move, summed over both sides to move."""
         tally: dict[Wdl, int] = dict.fromkeys(("win", "draw", "unresolved", "loss"), 0)
         for side in (self.white, self.black):
             for code, count in side.classes.items():
@@ -192,7 +192,7 @@ class TierRecord(Record):
 
 
 def values_digest(values: Mapping[TierPart, str]) -> str:
-    """Combine the digests of a tier's arrays into one digest."""
+    """Return one digest that combines the digests of a tier's arrays."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -230,7 +230,7 @@ class Store:
 
     @property
     def planned(self) -> tuple[tuple[int, int], ...]:
-        """Numbers of attackers and defenders of all planned tiers, whether or not these are already stored."""
+        """Numbers of attackers and defenders of all planned tiers, stored or not."""
         return self.record.tiers
 
     def tiers(self) -> list[tuple[int, int]]:
@@ -345,7 +345,7 @@ def is_store(place: Path) -> bool:
 
 
 class StoredTier:
-    """One tier of a store, which is read chunk by chunk."""
+    """One tier of a store. The tier is read chunk by chunk."""
 
     def __init__(self, folder: Path, variant: Variant, material: tuple[int, int]) -> None:
         self.folder, self.variant = folder, variant
@@ -354,7 +354,7 @@ class StoredTier:
         what = f"tablebase file {str(folder / 'zarr.json')!r}"
         if self.record.game != variant.digest:
             raise TablebaseError(
-                f"is a tier of another game than {variant.name}", subject=what, remedy="build it again"
+                f"is a tier of a different game from {variant.name}", subject=what, remedy="build it again"
             )
         if (self.record.attackers, self.record.defenders) != material:
             raise TablebaseError(
@@ -470,7 +470,7 @@ class StoredTier:
             raise _damaged(self.folder / part / "zarr.json", "is not the array in its tier's record")
 
     def codes(self, side: SideName, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """Read all codes with a side to move, shard by shard, into ``out`` or into a new array of the stored dtype."""
+        """Read all codes with one side to move, shard by shard, into ``out`` or a new array of the stored dtype."""
         codes = out if out is not None else np.empty(self.entries, dtype=getattr(self.record, side).dtype)
         for start, stop in slices(self.entries, self.record.shard):
             codes[start:stop] = self.read(side, start, stop)

@@ -1,9 +1,10 @@
 """Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input gives equal bytes.
 
-Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If all codes of an array fit into one
-byte, each code takes one byte. The alternatives all compress worse: other orders, differences between neighbours, and
-predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``). An alias is an
-entry to which no position is ranked. Each alias repeats the previous code, which takes almost no space.
+Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If every code of an array fits into
+one byte, each code is stored in one byte. These alternatives all compress worse: other orders, differences between
+neighbours, and predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``).
+An alias is an entry to which no position is ranked. Each alias repeats the previous code, so aliases take almost no
+space.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
 def _other_game(stored: RootRecord, variant: Variant) -> str | None:
     if stored.variant.variant().same_game(variant):
         return None
-    return f"belongs to {stored.variant.name!r}, another game than {variant.name!r}"
+    return f"belongs to {stored.variant.name!r}, a different game from {variant.name!r}"
 
 
 @contextmanager
@@ -234,7 +235,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes, with the previous code in place of each alias. Aliases at the start get the first real code."""
+    """Return the codes, with each alias replaced by the previous code. Aliases at the start get the first real code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes

@@ -1,4 +1,4 @@
-"""Verification of tablebases, by deriving every value from the values of the successors and playing out positions.
+"""Verification of tablebases: every value is derived from the values of the successors, and positions are played out.
 
 `verify` is the public entry point. Verification shares only the following with the solver (`retrograde.solver`):
 

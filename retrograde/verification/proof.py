@@ -91,7 +91,8 @@ class Listing(NamedTuple):
 class ProofMemory(NamedTuple):
     """The memory of one thread. C is the number of cells, and R is the number of row soldiers.
 
-    Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). Numbers of cells are at most C.
+    Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). This type can hold every value of
+    ``row_place``, because these values are at most C.
 
     Attributes
     ----------
@@ -104,7 +105,7 @@ class ProofMemory(NamedTuple):
     spare_black, spare_white : ndarray of uint8, shape (C,)
         Cells of the soldiers of another position, which is an image or the successor after a capture.
     left : ndarray of uint8, shape (C,)
-        Cells that the row leaves to column soldiers, in ascending order.
+        Cells that the row leaves for column soldiers, in ascending order.
     column : ndarray of int64, shape (C + 1,)
         Indices of the column soldiers' cells in ``left``, in ascending order.
     scratch : ndarray of int64, shape (SCRATCH,)
@@ -140,7 +141,7 @@ class ProofTally(NamedTuple):
     counters : ndarray of int64, shape (COUNTERS,)
         Counters, at the indices `CHECKED`, `ALIASES`, `ORBITS` and `FAILURES`.
     histogram : ndarray of int64, shape (2 * codes,)
-        The number of classes for each side to move and stored code.
+        For each side to move and each stored code, the number of classes.
     failures : ndarray of int64, shape (4 * capacity,)
         For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the last number
         is the entry to which the placement is ranked.
@@ -200,7 +201,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Write the numbers of the combination with a given rank in ascending order. All numbers are below ``spots``."""
+    """Write, in ascending order, the numbers of the combination with a given rank. All numbers are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -212,7 +213,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofData, row: int, king: int) -> None:
-    """Make a row the current row, by writing the cells of its row soldiers and the cells left to column soldiers.
+    """Make a row the current row: write the cells of its row soldiers and the cells that remain for column soldiers.
 
     The function takes O(cells * men) time.
     """
@@ -279,7 +280,7 @@ def _entry_at(
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and store it for a change, in O(cells * men) time."""
+    """Look up the row of the current king and row soldiers, and record it for a change, in O(cells * men) time."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -295,7 +296,10 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the current men, or -1 if there is none. The given change has led to the men's row."""
+    """Return the entry of the position formed by the current men, or -1 if it has none.
+
+    ``change`` is the change of the current row that leads to the row of this position.
+    """
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
         _look_up_row(d, change, king)
@@ -326,9 +330,9 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the ply
-wins the game, that the ply loses the game, and that the ply neither captures nor ends the game. In the last case, the
-successor is in the same tier."""
+"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the move
+wins the game, that it loses the game, and that it neither captures nor ends the game. In the last case, the successor
+is in the same tier."""
 _FAR: Final = 1 << 20
 
 
@@ -353,7 +357,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list with another cell, and return its index."""
+    """Replace a cell in a list with another cell, and return the index of the replaced cell."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1
@@ -380,10 +384,10 @@ def _free_men(d: ProofData, side: int, king: int) -> int:
 
 @inlined
 def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
-    """Return whether both sides certainly have a legal move after any ply with which a side captures nothing.
+    """Return whether both sides certainly have a legal move after any ply by ``side`` that captures nothing.
 
-    A piece that arrives on a cell can block the rank or the file of another man, but not both. A piece that leaves a
-    cell blocks nothing.
+    A piece that arrives on a cell can block the rank or the file of another man, but not both. Vacating a cell blocks
+    nothing.
     """
     return _free_men(d, side ^ 1, king) > 0 and _free_men(d, side, king) > 1
 
@@ -530,7 +534,7 @@ def _prove_row(d: ProofData, row: int, king: int, start: int, width: int) -> Non
 
 @kernel
 def prove_rows(data: NDArray[np.int64], first: int, last: int) -> None:
-    """Prove all positions in some rows of a tier, in O(entries * moves) time."""
+    """Prove all positions in the given rows of a tier, in O(entries * moves) time."""
     d = record_at(data, ProofData)
     listing, orbit = d.listing, I64(0)
     for row in range(first, last):

@@ -1,13 +1,13 @@
 """Verification of a tablebase: proving every value, checking every file, and playing out some positions.
 
 **The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced. Suppose that
-every value follows from the values of the position's successors by three rules. If a successor is lost, the position is
-won in one ply more than the shortest such loss. If all successors are won, the position is lost in one ply more than
-the longest of these wins. Otherwise the position is not forced. Then, by induction on d, every stored win or loss is
-correct, and takes exactly d plies. In a position that is stored as not forced, the side to move always has a move to
-another such position, and no move to a position that is lost for the opponent. This side can therefore avoid losing
-forever, but cannot force a win. Hence all values are correct if each of them agrees with the values of the successors.
-`retrograde.verification.proof` tests this.
+the value of every position follows from the values of its successors by three rules. If a successor is lost, the
+position is won, and the win takes one ply more than the shortest such loss. If all successors are won, the position is
+lost, and the loss takes one ply more than the longest of these wins. Otherwise the position is not forced. Then, by
+induction on d, every stored win or loss is correct, and takes exactly d plies. In a position that is stored as not
+forced, the side to move always has a move to another such position, and no move to a position that is lost for the
+opponent. This side can therefore avoid losing forever, but cannot force a win. Hence all values are correct if each of
+them agrees with the values of the successors. `retrograde.verification.proof` tests this.
 
 **The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must be ranked
 to its entry, and the sizes of all orbits must add up to the number of placements of the material. Then every position
@@ -63,7 +63,7 @@ LISTED: Final = 20
 
 
 class Wrong(Result):
-    """A failure, with the tier or folder, a description of the error, and the position concerned, if any."""
+    """A failure, with the tier or folder, a description of the error, and the position concerned, if there is one."""
 
     where: str
     what: str
@@ -196,14 +196,15 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # A wrong table could misguide the search without limit, so positions are played out only if the table is correct.
+    # With a wrong table, the search could take far too long, so positions are played out only if the tables are
+    # correct.
     if sample and not report.failures:
         play_out(store, sample, seed, report)
     return report
 
 
 def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTier, str]]:
-    """Yield the tiers whose files are all undamaged, with the digests of their values. Lower tiers come first.
+    """Yield the tiers whose files are all undamaged, each with a digest of the tier's values. Lower tiers come first.
 
     Failures in the other tiers are added to the report.
     """
@@ -465,7 +466,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, the resulting positions, and their ratings for the mover, from the best to the worst.
+        """Return the moves, the resulting positions, and their ratings for the side to move, with the best move first.
 
         The ratings come from the tablebase.
         """
@@ -510,7 +511,7 @@ class ForwardCheck:
     ) -> tuple[list[str], str | None, int]:
         """Play at most ``most`` best moves. With ``unforced``, stop once a side can force a win.
 
-        Return the moves, the winner if the game ends, and the rating of the last move for its mover.
+        Return the moves, the winner if the game ends, and the rating of the last move for the side that made it.
         """
         line: list[str] = []
         merit = 0
@@ -530,7 +531,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return the rating of a successor for the side that moved. Quicker wins and slower losses have higher ratings."""
+    """Return the rating of a successor for the side that moved last. Quick wins and slow losses have high ratings."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0

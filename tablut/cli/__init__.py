@@ -1,4 +1,4 @@
-"""Command line program ``tablut``, whose sub-commands are contributed by the installed packages.
+"""The command-line program ``tablut``, whose sub-commands are contributed by the installed packages.
 
 `shell` lists and loads the commands, and reports errors. `command` declares commands and their parameters with click;
 `options` declares the parameters that many commands share. `runtime` provides JSON output, provenance and exit codes

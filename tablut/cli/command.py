@@ -1,8 +1,8 @@
 """Base classes and decorators for commands: click, adapted to the conventions of this program.
 
-A command is a function that returns a `Reply` and has the decorator `command`, or a method of a `Group`. Its parameters
-are declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`. A `bundle` declares options
-that several commands share, and passes them as one object.
+A command is a function that returns a `Reply`. It is decorated with `command` or with a method of a `Group`. Its
+parameters are declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`. A `bundle`
+declares options that several commands share, and passes them as one object.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NUMBERS: Final = {
     int: ("a whole number", re.compile(r"[+-]?[0-9]{1,400}"), 2**63 - 1),
     float: ("a number", re.compile(r"[+-]?([0-9]{1,400}\.?[0-9]{0,400}|\.[0-9]{1,400})(e[+-]?[0-9]{1,3})?"), 1e9),
 }
-"""For each kind of number: its name, the permitted notation, and the largest value that kernels or clocks can handle.
+"""The name of each kind of number, the permitted notation, and the largest value that kernels or clocks can handle.
 
 The notation is stricter than that of Python, which allows ``1_0``, surrounding blanks and the digits of all scripts.
 """
@@ -199,7 +199,7 @@ def way_out(ctx: click.Context, word: str, known: Iterable[str]) -> str:
 class Command(_Refusing):
     """A command that returns a `Reply`. It adds the option ``--json`` and, if ``table`` is set, ``--csv``."""
 
-    allow_extra_args = True  # they are refused below, with a hint
+    allow_extra_args = True  # extra arguments are refused below, with a hint
 
     def __init__(self, *arguments: Any, table: bool = False, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
@@ -246,7 +246,7 @@ command = partial(click.command, cls=Command)
 
 
 class Group(_Refusing, click.Group):
-    """A group of commands. By default, it lists them if the user names none."""
+    """A group of commands. By default, it prints a list of them if the user names none."""
 
     command_class = Command
     own: Command | None = None

@@ -117,7 +117,7 @@ class LongWork:
         return {"store": self.store, "threads": self.threads, "scheduler": self.scheduler}
 
     def interrupted(self, reply: Reply, cause: BaseException) -> Interrupted:
-        """Return the exception with which an interrupt or an error ends the work; it contains the results so far."""
+        """Return the exception that ends the work after an interrupt or an error. It contains the results so far."""
         again = "the same command" if self.store is not None else "a new run with --store DIR, which can be resumed"
         return Interrupted(reply, again, cause)
 
@@ -182,7 +182,7 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
-    """Write a record to a file in the format given by its suffix. Warn about contents that the format loses."""
+    """Write a record to a file in the format given by its suffix. Warn about contents that the format cannot store."""
     from tablut.records import record_text
 
     text, lost = record_text(record, target, None if source == "-" else source)
@@ -226,7 +226,7 @@ def check_range(shortest: int | None, longest: int | None) -> None:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if an output folder's path is that of an existing file. Call this before any work is done."""
+    """Raise `InputError` if the path of an output folder is a file. Call this function before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"

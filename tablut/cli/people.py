@@ -1,9 +1,9 @@
 """Output for people: a console that never interprets markup or control characters and never truncates text.
 
-Every command prints through `PeopleConsole`. Text from outside (the name of a variant, the tag of a record) can be
-passed to it unchanged: square brackets are not markup, and control characters are shown as escapes. Words, and above
-all integers, are never broken: a word that is longer than a line extends beyond it. The toolkit's own styling uses
-`rich.text.Text` and ``style=``, never tags within strings.
+Every command prints through `PeopleConsole`. Text from outside, such as the name of a variant or the tag of a record,
+can be passed to it unchanged: square brackets are not markup, and control characters are shown as escapes. Words, and
+above all integers, are never broken: a word that is longer than a line extends beyond it. The toolkit's own styling
+uses `rich.text.Text` and ``style=``, never tags within strings.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ class PeopleConsole(Console):
 # -- tables in which numbers and labels are never broken, at any width ---------------------
 
 
-# The first layout that fits is used: all columns side by side; the text columns below each row; one line per field.
+# There are three layouts: all columns side by side, text columns below each row, and one line per field. The first
+# layout that fits the width is used.
 
 
 _GAP = 2
@@ -181,7 +182,7 @@ class Table:
         return self._fields(width)
 
     def _widths(self, width: int, shown: int) -> list[int] | None:
-        """Return the widths of the first columns, or None if the columns do not fit side by side."""
+        """Return the widths of the first ``shown`` columns, or None if they do not fit side by side."""
         natural, least = [], []
         for place, column in enumerate(self.columns[:shown]):
             cells = [row[place].plain for row, _ in self._rows]
@@ -259,7 +260,7 @@ def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
 # -- boards in the terminal: coloured terrain and pieces, with coordinates -----------------
 
 
-# For each kind of cell: the sign for an empty cell, its style and its name.
+# The sign for an empty cell of each kind, the style of the sign, and the name of the kind.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),
@@ -313,7 +314,7 @@ def side_by_side(boards: Mapping[str, Text]) -> Columns:
 
 
 class Page(io.StringIO):
-    """A buffer for output that reports the encoding of its target stream, and whether the target is a terminal."""
+    """A buffer for output. It reports the encoding of its target stream, and whether the target is a terminal."""
 
     def __init__(self, stream: Any) -> None:
         super().__init__()

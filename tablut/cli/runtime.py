@@ -1,4 +1,4 @@
-"""Common behaviour of all commands: ``--json``, provenance, exit codes, progress on standard error.
+"""Common behaviour of all commands: ``--json``, provenance, exit codes, and progress on standard error.
 
 A command returns a `Reply`: a result (a pydantic model), a function that shows it to people, and an exit code. An
 interrupted command raises `Interrupted` with a reply that contains the results so far.
@@ -113,7 +113,8 @@ def respond(ctx: click.Context) -> int:
             body["interrupted"] = True
         if line:
             body["error"] = one_line(line)
-        # TOML is only an output format, like CSV. A repeatable option that was not given is null, like other options.
+        # The option that selects TOML is left out, because it affects only the output format. A repeatable option that
+        # was not given is null.
         parameters = {name: None if value == () else value for name, value in asked.items() if name != "as_toml"}
         seconds = time.perf_counter() - started
         # Loaded only here, because pydantic would slow down `tablut --help`.
@@ -136,7 +137,7 @@ def _name_options(ctx: click.Context, error: TablutError | None) -> None:
     words = {str(param.name): max(param.opts, key=len) for param in ctx.command.params}
 
     def option(name: str) -> str | None:
-        # The library has parameters `count` and `hash`, for which the commands have longer names.
+        # The commands have longer names for the library's parameters `count` and `hash`.
         return words.get(name) or next((word for long, word in words.items() if long.startswith(f"{name}_")), None)
 
     if error is not None:
@@ -144,7 +145,7 @@ def _name_options(ctx: click.Context, error: TablutError | None) -> None:
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment about its provenance, the names of the columns, and the rows."""
+    """Return the table of a reply as CSV: a comment with the provenance, the names of the columns, and the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()

@@ -60,7 +60,7 @@ class CommandSpec(NamedTuple):
     """Description of a sub-command whose module is not yet loaded.
 
     The target is ``module:attribute``, or a module that contains ``NAME_command``. A package lists its
-    commands in a tuple ``COMMANDS`` and registers it under the entry point group ``tablut.commands``.
+    commands in a tuple ``COMMANDS`` and registers this tuple under the entry point group ``tablut.commands``.
     """
 
     name: str
@@ -138,7 +138,7 @@ class _Program(Group):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if args[:1] == ["help"] and not ctx.resilient_parsing:
-            # An option would take --help as its value, and the command would run.
+            # Otherwise, an option could take --help as its value, and the command would run.
             args = [*(name for name in args[1:] if name != "help" and not name.startswith("-")), "--help"]
         return super().parse_args(ctx, args)
 

@@ -76,7 +76,7 @@ def plain_signs() -> str:
 # -- standard input, output and error of the command ---------------------------------------
 
 
-# Redirected output is UTF-8. On a terminal with another encoding, missing signs are replaced with ASCII characters. A
+# Redirected output is UTF-8. On a terminal with another encoding, signs that it lacks become ASCII characters. A
 # closed or full standard output is a failure of the machine (exit code 74). It is not a failure if the process that
 # reads the output has ended, as in a pipe to `head`.
 
@@ -104,7 +104,7 @@ class _Closed(io.TextIOBase):
 
 
 def prepare_streams() -> None:
-    """Make the three standard streams usable. This must be called once, before any file is opened."""
+    """Make the three standard streams usable. This function must be called once, before any file is opened."""
     for descriptor in range(3):
         try:
             os.fstat(descriptor)
@@ -193,7 +193,7 @@ def json_text(body: dict[str, Any]) -> str:
 
 
 def _abandon(stream: Any) -> None:
-    """Discard the buffer of a stream, because the interpreter would try to write it at exit, which would fail."""
+    """Discard the buffer of a stream. Otherwise, the interpreter would try to write it at exit and fail."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -214,7 +214,7 @@ def _abandon(stream: Any) -> None:
 
 
 _PATIENCE: Final = 0.7
-"""Time in seconds that Python has to handle an interrupt itself and clean up."""
+"""Time in seconds within which Python itself has to handle an interrupt and clean up."""
 
 
 def watch_interrupts() -> None:

@@ -55,7 +55,7 @@ class _Corpus(Result):
 @whole("--depth", "-d", default=3, least=0, most=20, help="Number of plies.")
 @variant_option("Name of a rule set, or a TOML file. [default: that of the corpus, or ashton]")
 @position_option
-@flag("--divide", help="Also count separately for each first move.")
+@flag("--divide", help="Also count the sequences for each first move.")
 @flag("--applied", help="Make every last move and count the outcomes, instead of only counting the moves.")
 @threads_option("Number of threads.")
 @option("--corpus", metavar="FILE", help="File of positions with known counts to check instead.")
@@ -159,7 +159,7 @@ class _Entry(NamedTuple):
 
 
 def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
-    """Check every count of a corpus file. Report each mismatch with its position and its counts by first move."""
+    """Check every count of a corpus file. Report each mismatch with its position and the count for each first move."""
     from tablut.engine import engine_for
 
     rules, entries = _read_corpus(file, variant)
@@ -198,7 +198,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules of a corpus, which a line before its positions names, and its entries."""
+    """Return the rules and the entries of a corpus. A line before the entries may name the rules."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []

@@ -171,10 +171,10 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
     """Find the smallest positions in which two rule sets differ.
 
     They differ in a position if a ply is legal in only one of them, captures different pieces, or
-    ends the game differently. One search looks for as few plies as possible from the start of A,
-    another for placements with as few men as possible. Repetition and the move limit depend on the
-    history of a game and are not compared. Exit code 3: no difference was found, and the search
-    from the start was cut short.
+    ends the game differently. One search looks for positions as near as possible to the start of
+    A, another for placements with as few men as possible. Repetition and the move limit depend on
+    the history of a game and are not compared. Exit code 3: no difference was found, and the
+    search from the start was cut short.
     """
     from tablut.differences import differences
 

@@ -3,19 +3,19 @@
 A state is ``{"board": [[…], …], "turn": "WHITE"}``: row 0 of the board is rank 1, and column 0 is file a. The empty
 castle is written ``THRONE``. Once the game is over, ``turn`` contains the result instead of the side to move.
 
-Each message consists of its length in bytes (four bytes, big-endian) and the text in UTF-8.
+A message is sent as its length in bytes (a big-endian number of four bytes), followed by its text in UTF-8.
 
 The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with the date and the source is followed
 by a line with the level and the message. Dates and levels are in the language of the machine. The messages themselves
 are always in Italian and have hardly changed over the years, so the reader uses only the messages:
 
-- ``Players:`` and the names, which ``White:`` precedes in some years;
+- ``Players:`` and the names, with ``White:`` before the first name in some years;
 - ``Stato:`` with the board in letters (rank 1 first), on the same line or on the next line;
-- ``Turn: W Pawn from e4 to f4``, a move; some clients write capitals or omit the turn (``null``);
-- ``Pedina bianca rimossa in: d5``, a capture, which is written twice in some years;
+- ``Turn: W Pawn from e4 to f4``, a move (some clients write capitals, or ``null`` instead of the turn);
+- ``Pedina bianca rimossa in: d5``, a capture (in some years, this message is written twice);
 - ``Mossa …``, ``Giocatore …`` and similar messages: the preceding move was rejected.
 
-A move counts only if it is followed by the state after the move. A 7×7 board is written without line breaks.
+A move counts only if the resulting state follows it. A 7×7 board is written without line breaks.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def write_state(position: Position, turn: Turn | None = None) -> str:
 def read_move(text: str, size: int = 9) -> tuple[Move, Side | None]:
     """Parse a client's JSON for a move, and return the move with the side that claims to make it.
 
-    Squares may be in either case and ``turn`` may be missing, because real clients differ in both.
+    Squares may be in either case and ``turn`` may be missing, because real clients differ in both respects.
     """
     data = _json_object(text, "move")
     squares = []
@@ -171,7 +171,7 @@ def short_name(name: str) -> str:
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON for the name of the client's player."""
+    """Return a client's JSON for the name of its player."""
     return json.dumps(name)
 
 

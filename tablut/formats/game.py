@@ -46,7 +46,7 @@ class GameRecord:
     positions : tuple of Position, or None
         The position after each move if the record contains all of these positions, else None.
     notes : tuple of str
-        Descriptions of contents that the reader left out, such as variations, rejected moves or further games.
+        Descriptions of contents that the reader omitted, such as variations, rejected moves or further games.
     warnings : tuple of str
         Warnings that the reader used rules given by the caller instead of the rules in the record.
     comments : mapping of int to str
@@ -81,7 +81,7 @@ class GameRecord:
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
     """Return the first position of a game, or None if it is the start position of the rules.
 
-    Raise `InputError` if the board size of the position is not that of the rules.
+    Raise `InputError` if the position and the rules have boards of different sizes.
     """
     if start is not None and start.size != rules.size:
         raise InputError(f"its board has side {start.size}, but that of {rules.name!r} has {rules.size}", subject=what)
@@ -96,7 +96,7 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
 
 
 def further_games(count: int) -> str:
-    """Return a note about the further games in a file, which are not read."""
+    """Return a note that the further games in a file are not read, with the number of these games."""
     return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
 
 

@@ -70,7 +70,7 @@ class _NativeGame:
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
-    """The words that describe moves, each with its line number."""
+    """The words that describe moves, each with the number of its line."""
     numbered: int = -1
     """Number of moves that precede the last move number."""
     result: str | None = None
@@ -246,7 +246,7 @@ def _hold_to_digest(digest: str | None, chosen: Variant, *, given: bool) -> None
 
 
 def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[str, ...]:
-    """Return the warning that the rules given by the caller replace those of the record."""
+    """Return a warning if the record was read under rules other than its own, or if its rules lack a digest."""
     if own is not None or name is None:
         return overruled(own, chosen)
     shown = "" if name == chosen.name else f"; it was read under {chosen.name!r}"

@@ -7,9 +7,10 @@ attacker, ``T`` a defender, ``K`` the king, and runs of empty cells are decimal 
 included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The start positions published there look
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
-A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, each turn has a line with its
-number, from 1, and two moves. A comment in brackets may follow, in which ``|`` separates the comments on the two moves.
-Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a note.
+A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
+with the number of the turn (starting from 1) and two moves. A comment in brackets may follow, in which ``|`` separates
+the comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
+a note.
 """
 
 from __future__ import annotations
@@ -168,7 +169,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index at which the tags of a second game begin, or None. One of these tags must contain its rules."""
+    """Return the index at which the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -256,8 +257,8 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 # A string such as ``dim:7 name:Brandub ks:w … start:/3t3/…/`` consists of keys with values. The meaning of the keys and
 # their defaults follow the notation specification and the sources of https://github.com/jslater89/OpenTafl (the latest
-# version of each). A string is rejected if no rule field can express some of its rules, and one
-# message lists all of these.
+# version of each). A string is rejected if some of its rules cannot be expressed by rule fields. One
+# message lists all of these rules.
 #
 # In four cases it is not enough to copy a value:
 #

@@ -1,7 +1,7 @@
 """Readers for positions and for moves, which recognise the notations of all supported programs.
 
 The notation can be recognised from the text alone. For example, JSON begins with a brace and an OpenTafl string with a
-slash. A FEN writes the pieces as a, d and k. A move of McGill's server consists of five numbers. No text fits two
+slash. In a FEN, the pieces are a, d and k. A move of McGill's server consists of five numbers. No text fits two
 notations, so the readers never have to guess. If a text fits no notation, or if a part is missing, the error message
 describes the expected form.
 
@@ -65,7 +65,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
 
-    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, it must be the same.
+    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, the two must agree.
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:
@@ -163,7 +163,7 @@ def as_position(value: PositionLike, variant: Variant) -> Position:
 
 
 def as_move(value: Move | str, size: int) -> MoveText:
-    """Convert a move or a text to a `MoveText`; a move that is not a text names no side and no captures."""
+    """Convert a `Move` or a text to a `MoveText`. If the value is a `Move`, no side and no captures are named."""
     if isinstance(value, str):
         return read_move(value, size)
     if isinstance(value, Move):

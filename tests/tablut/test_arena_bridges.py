@@ -170,7 +170,7 @@ def test_our_engine_answers_the_text_protocol() -> None:
         "name": "= tablut\n",
         "known_command play": "= true\n",
         "board_size 11": "= \n",
-        "time_settings fischer 60000 10": "= \n",
+        "time_settings fischer 15 10": "= \n",
         "play attacker e1 e3": "= \n",
         "final_status": "= ongoing\n",
     }.items():
@@ -185,6 +185,39 @@ def test_our_engine_answers_the_text_protocol() -> None:
     assert len(refused) == 6
     assert all(line.startswith("? ") and line.count("\n") == 1 for line in refused)
     assert talk.front.handle("quit") is False
+
+
+def test_the_text_protocol_has_all_commands_of_its_program() -> None:
+    talk = Talk(HtpFront, "copenhagen")
+    (listed,) = talk("list_commands")
+    assert len(listed.split()[1:]) == 17
+    assert all(talk(f"known_command {name}") == ["= true\n"] for name in listed.split()[1:])
+    (starts,) = talk("play_from")
+    board = Board("copenhagen")
+    squares = {str(move).partition("-")[0] for move in board.legal_moves}
+    assert starts.split()[1:] == ["attacker", *sorted(squares, key=lambda name: (int(name[1:]), name))]
+    targets = {str(move).partition("-")[2] for move in board.legal_moves if str(move).startswith("d11-")}
+    assert set(talk("play_to attacker d11")[0].split()[1:]) == targets
+    assert talk("play_to defender f8")[0].startswith("? ")
+    assert talk("show_board_open_tafl") == [
+        "= /3AAAAA3/5A5/11/A4D4A/A3DDD3A/AA1DDKDD1AA/A3DDD3A/A4D4A/11/5A5/3AAAAA3/\n"
+    ]
+    start = talk("show_board")
+    assert talk("play attacker d11 d9", "play_undo", "show_board")[-1:] == start
+    assert talk("play attacker d11 d9", "time_settings fischer 1 0", "show_board")[-1:] == start
+    assert talk("play defender resigns", "final_status")[-1] == "= attacker_wins\n"
+    assert talk("generate_move")[0].startswith("? ")
+    assert talk("first_move defender", "final_status")[-1] == "= ongoing\n"
+    assert talk("play_from")[0].startswith("= defender ")
+    assert talk("play_undo")[0].startswith("? ")
+
+
+def test_the_clock_of_the_text_protocol_counts_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
+    talk, asked = Talk(HtpFront, "copenhagen"), []
+    talk.front._limits = None
+    monkeypatch.setattr("tablut.play.bridges.uci.SearchLimits", lambda seconds: asked.append(seconds) or ONE)
+    talk("time_settings fischer 2 0", "generate_move")
+    assert asked == [pytest.approx(120 / 20)]
 
 
 WORDS = (

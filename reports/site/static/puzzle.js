@@ -1,5 +1,5 @@
 "use strict";
-/* A puzzle, played from its tree: every legal move is right, with a defence, or wrong, with a refutation. */
+/* A puzzle, played from its solution tree. The tree marks every legal move as correct or wrong, and has the replies. */
 (function () {
   const data = JSON.parse(document.getElementById("data").textContent);
   const say = document.getElementById("say"), list = document.getElementById("line");

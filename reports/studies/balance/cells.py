@@ -31,7 +31,7 @@ CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwr
 """The games in which single rules are changed."""
 SEED: Final = 20_261_123
 HASH: Final = 64
-"""Size of the transposition table in MiB. A search with this many nodes does not fill it."""
+"""Size of the transposition table in MiB. No search of this study fills it."""
 _OPENING: Final = 4
 _MOST_PLIES: Final = 500
 
@@ -117,7 +117,7 @@ def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple
 
 
 def _other_escapes(terrain: tuple[str, ...], corners: bool) -> tuple[str, ...]:
-    """Return the terrain with the escapes moved from the corners to the whole edge, or the other way round."""
+    """Return the terrain with the escapes moved from the corners to the whole edge, or from the edge to the corners."""
     last = len(terrain) - 1
 
     def _letter(rank: int, file: int) -> str:

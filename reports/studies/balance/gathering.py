@@ -87,7 +87,7 @@ class Row(Result):
 
 
 class Played(Result):
-    """The games of a cell at one strength: the plan's digest, the results (w, b, d), the first moves up to symmetry."""
+    """The games of a cell at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
 
     digest: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
@@ -108,7 +108,7 @@ class Atlas(Result):
 
 
 def share(won: int, games: int) -> tuple[float, float, float]:
-    """Return a share with its 95 % Wilson interval. Without games, this is 0.5 with the interval from 0 to 1."""
+    """Return a share with its 95 % Wilson interval. If there are no games, return 0.5 with the interval from 0 to 1."""
     low, high = wilson(won, games) if games else (0.0, 1.0)
     return round(won / games if games else 0.5, 4), round(low, 4), round(high, 4)
 
@@ -123,7 +123,7 @@ def short(report: MatchReport, digest: str, variant: Variant) -> Played:
 
 
 def first_move(variant: Variant, move: Move) -> str:
-    """Return a name for a first move that all symmetric images of the move share."""
+    """Return the name of a first move. All symmetric images of a move have the same name."""
     tables = [symmetry.table for symmetry in variant.start_symmetries]
     return str(Move(*min((table[move.start], table[move.target]) for table in tables), variant.size))
 
@@ -151,7 +151,7 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
 
 
 def first_move_matters(played: Played) -> float:
-    """Return the p-value of a permutation test of whether white's points depend on the first move."""
+    """Return the p-value of a permutation test for a dependence of white's points on the first move."""
     points = np.array([_POINTS[letter] for letter in played.results])
     moves, place = np.unique(played.first_moves, return_inverse=True)
     member = np.eye(len(moves))[:, place]
@@ -176,8 +176,8 @@ def compared(first: str, second: str) -> tuple[int, int, float]:
 def difference(first: str, second: str) -> tuple[float, float, float]:
     """Return the increase in white's points per game from the first cell to the second, with its 95 % interval.
 
-    Following Agresti and Min, half a game is added for each way in which a pair can end, so the interval is not empty
-    even if no pair differs.
+    Following Agresti and Min, half a game is added for each way in which a pair can end, so the width of the interval
+    is not 0 even if no pair differs.
     """
     pairs = np.array([_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)])
     many = len(pairs) + 2
@@ -192,7 +192,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 def csv_text(rows: Iterable[Row]) -> str:
-    """Return rows as the text of a CSV file."""
+    """Return the text of a CSV file with the given rows."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
     writer.writeheader()

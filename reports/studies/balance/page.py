@@ -94,7 +94,7 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return the results of human players beside those of the atlas at each strength, with p-values."""
+    """Return the results of human players next to those of the atlas at each strength, with p-values."""
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):

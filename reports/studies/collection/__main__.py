@@ -80,7 +80,7 @@ def make_command(
     tablebase: str | None,
     out: Path | None,
 ) -> Reply:
-    """Find new puzzles: graded wins with exactly one winning first move.
+    """Find new puzzles: graded wins in which exactly one first move leads to the shortest win.
 
     The same seed always gives the same puzzles.
 

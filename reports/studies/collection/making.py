@@ -1,8 +1,9 @@
 """New puzzles from self-play and from random placements, all of them proved.
 
-The module `mining` finds puzzles in tablebases instead. A puzzle is a position that the side to move wins with exactly
-one first move. No symmetry maps it to itself, and it is possible according to `tablut.status`. All randomness comes
-from one seed, and limits count nodes rather than time, so the same call always creates the same puzzles.
+The module `mining` finds puzzles in tablebases instead. A puzzle is a position in which the side to move can win and
+exactly one first move leads to the shortest win. No symmetry maps the position to itself, and it is possible according
+to `tablut.status`. All randomness comes from one seed, and limits count nodes rather than time, so the same call always
+creates the same puzzles.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _SIDES = "wb"
 
 
 class Wanted(NamedTuple):
-    """Specification of the puzzles to find: their number, length, winner and theme, and the limits of the proofs."""
+    """Specification of the puzzles to find: their number, length, winner and theme, and the limits for the proofs."""
 
     number: int
     seed: int
@@ -214,7 +215,7 @@ def fit(variant: Variant, position: Position) -> bool:
 
 
 def is_puzzle(solution: Solution, plies: tuple[int, int]) -> bool:
-    """Return whether a solution is a proved win of the requested length with exactly one winning first move."""
+    """Return whether a solution is a proved win of the requested length that exactly one first move attains."""
     return (
         solution.status == "proved"
         and solution.wdl == "win"
@@ -316,10 +317,9 @@ def is_symmetrical(variant: Variant, position: Position) -> bool:
 
 
 # -- positions from self-play ------------------------------------------------------------
-# The players are simple and differ in style. All of them play an immediate win if there is one.
-# A greedy player captures if it can. A careful player rejects moves after which the other side
-# wins within three plies, as long as it finds another move. Random play soon ends in a loss,
-# whereas careful play leads to positions with long wins.
+# The players are simple and differ in style. All of them play an immediate win if there is one. A greedy player
+# captures if it can. A careful player avoids moves after which the other side wins within three plies, unless it finds
+# no other move. Random play soon ends in a loss, whereas careful play leads to positions with long wins.
 
 
 _TABLE_BYTES = 1 << 20
@@ -327,7 +327,7 @@ _LOOK = 3
 
 
 class Style(NamedTuple):
-    """A way of choosing moves: how often captures and king moves are preferred, and how many moves are checked."""
+    """A way to choose moves: how often captures and king moves are preferred, and how many moves are checked."""
 
     greed: float
     care: int
@@ -362,7 +362,7 @@ def self_play(
 def _choose(
     engine: Engine, board: NDArray[np.uint32], style: Style, searches: list[WinSearch], rng: np.random.Generator
 ) -> NDArray[np.uint32] | None:
-    """Return the board after a player's move, or None if the game ends."""
+    """Return the board after a player's move, or None if the game is over."""
     mover = int(head(board)[SIDE_AT])
     children = engine.expand(engine.words(board))
     if not len(children.words) or any(

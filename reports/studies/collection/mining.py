@@ -1,8 +1,8 @@
 """The deepest puzzles in a tablebase, found by examining all its positions or a random sample of them.
 
-The index of each tier lists the positions, and a `Prober` returns their values and, for positions that may be deep
-enough, the values of their children. No search is needed to find candidates, because the tables show whether exactly
-one first move attains the distance. In the end, a `Solver` proves the candidates.
+The index of each tier lists the positions, and a `Prober` returns their values. For positions with long enough wins, it
+also returns the values of their children. No search is needed to find candidates, because the tables show whether
+exactly one first move attains the distance. In the end, a `Solver` proves the candidates.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class _Mine:
-    """The entries to examine: the tiers, the sides to move, and the size of the random sample if there is one."""
+    """The entries to examine: their tiers, their sides to move, and the size of the random sample if there is one."""
 
     engine: Engine
     prober: Prober
@@ -76,7 +76,7 @@ class _Mine:
         return min(entries, -(-self.samples // (len(self.tiers.tier.size) * len(self.sides))))
 
     def _entries(self, rng: np.random.Generator) -> Iterator[tuple[int, int, NDArray[np.int64]]]:
-        """Yield tiers, sides to move and entries: all entries, or a random sample of the same size from each tier."""
+        """Yield tiers, sides to move and entries, in batches: all entries, or a random sample from each tier."""
         for number, entries in enumerate(self.tiers.tier.size.tolist()):
             for side in self.sides:
                 share = self._share(number)
@@ -159,7 +159,8 @@ def from_tablebase(
             if solution is not None:
                 making.add(solution, f"t{len(making.puzzles)}", f"tablebase, seed {wanted.seed}")
                 advanced(making.made)
-        # Too few candidates were suitable. A full pool may have excluded others, so try again with a larger pool.
+        # Too few candidates were suitable. If the pool was full, it may have excluded others, so try again with a
+        # larger pool.
         if making.done or len(found.values) < pool:
             return making.made
         pool *= 8

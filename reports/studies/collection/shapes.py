@@ -1,4 +1,4 @@
-"""Random positions with an almost complete fort, ring or shieldwall, and the detection of these shapes in play."""
+"""Random positions with an almost complete fort, ring or shieldwall, and detection of these shapes in lines of play."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def theme_of(variant: Variant, position: Position, line: Sequence[Move]) -> str:
 
 
 def _is_wall(board: Board, move: Move) -> bool:
-    """Return whether a move makes a shieldwall capture, that is, captures other pieces than without this rule."""
+    """Return whether a move makes a shieldwall capture, that is, whether the shieldwall rule affects its captures."""
     if board.variant.rules.shieldwall is None:
         return False
     after, without = board.copy(), Board(_custodial(board.variant), board.position)
@@ -59,12 +59,12 @@ def _is_wall(board: Board, move: Move) -> bool:
 
 @cache
 def _custodial(variant: Variant) -> Variant:
-    """Return the same game without the shieldwall rule."""
+    """Return a game without its shieldwall rule."""
     return replace(variant, rules=variant.rules.model_copy(update={"shieldwall": None}))
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions with a shape that lacks one or two pieces, and with other men.
+    """Yield random positions with a shape from which one or two pieces are missing, and with other men.
 
     Impossible and decided positions are discarded, so fewer than `number` positions may be yielded.
     """
@@ -96,7 +96,7 @@ def _scatter(pieces: _Pieces, piece: str, number: int, size: int, rng: np.random
 def _leave_out(
     cells: Sequence[tuple[int, int]], pieces: _Pieces, piece: str, size: int, rng: np.random.Generator
 ) -> None:
-    """Put pieces on all but one or two of the cells, and the missing pieces on cells in line with the gaps."""
+    """Put pieces on all but one or two of the cells, and the remaining pieces on other cells in line with the gaps."""
     order = rng.permutation(len(cells))
     gone = int(rng.integers(1, 3))
     for number in order[gone:]:

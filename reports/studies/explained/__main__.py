@@ -29,12 +29,12 @@ NAME = "python -m reports.studies.explained"
 def explain_command(variant: str, store: str | None, memory: int, threads: int) -> Reply:
     """Explain every counted position of a small board.
 
-    Each position is reached by a game, excluded by a lemma, or in a set that no game enters. The command begins with a
-    complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
+    Each position is reached by a game, is excluded by a lemma, or belongs to a set that no game enters. The command
+    begins with a complete census. Exit code 1: the census, the lemmas and the un-moves contradict each other.
     """
     rules = load_variant(variant)
     with progress("explain") as observer:
-        # An interrupt is noticed after each batch of classes, and temporary files are then removed.
+        # An interrupt takes effect after the current batch of classes, and temporary files are then removed.
         result = explain(rules, store=store, memory=memory << 20, threads=threads, progress=observer)
     return Reply(result, lambda console: _show_explained(console, result), EXIT_NO if result.failures else 0)
 

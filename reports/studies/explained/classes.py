@@ -1,4 +1,4 @@
-"""All classes of a small board's counted positions, with marks on those that games reach.
+"""The classes of a small board's counted positions, with marks on the classes that games reach.
 
 The index of the tiers (`tablut.indexing.tiers`) numbers every class of counted positions under the symmetries that
 preserve the start. Some classes have further numbers, called *aliases*. A complete census marks the entries of reached
@@ -119,7 +119,7 @@ class Predecessors(NamedTuple):
 
 
 def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predecessors:
-    """Return the predecessor relation within a set of classes, and the classes that can be entered from outside."""
+    """Return the predecessor relation within a set of classes, and the classes that plies from other classes enter."""
     engine, lemmas, keys = engine_for(variant), lemmas_for(variant), position_keys(words)
     pairs, entered = [], []
     for first in range(0, len(words), _STEP_closed):
@@ -143,7 +143,7 @@ class ClosedSet(NamedTuple):
     layer : ndarray of int64, shape (n,)
         Layer of each class, counted from 1; 0 if the class belongs to no layer.
     recurrent : ndarray of bool, shape (n,)
-        Whether plies can lead from a class back to itself.
+        Whether plies can lead from the class back to itself.
     component : ndarray of int64, shape (n,)
         Number of the part of the set that contains the class; no ply leads from one part to another.
     """

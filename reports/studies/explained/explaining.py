@@ -1,7 +1,7 @@
-"""The explanation of every counted position of a small board: whether games reach it, and if not, the reason.
+"""The explanation of every counted position of a small board: whether games reach it, and if not, why not.
 
-Two counts must match. The first is a complete census, which lists the reached positions; no lemma may exclude any of
-them. The second goes backwards: every other class must be excluded by a lemma or belong to a set that no game enters
+Two counts must match. The first is a complete census, which lists the reached positions, none of which a lemma may
+exclude. The second concerns all other classes: each must be excluded by a lemma or belong to a set that no game enters
 (`reports.studies.explained.classes`). Together, the two counts must account for all counted positions.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant, VariantLike
 
 MOST_ENTRIES: Final = 4 << 30
-"""Maximum number of counted positions, up to symmetry, of a supported board. Each takes one byte of memory."""
+"""Maximum number of counted positions, up to symmetry, that a board may have. Each takes one byte of memory."""
 
 _SHOWN: Final = 5
 _STEP: Final = 1 << 16
@@ -159,14 +159,14 @@ class _Explaining:
                     rows = read_rows(file, begin, end)
                     words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
                     words[:, -1] &= np.uint64((1 << FIXING) - 1)
-                    # Work in batches, so that an interrupt is noticed between them.
+                    # Work in batches, so that an interrupt takes effect between them.
                     for first in range(0, len(words), _STEP):
                         yield self.engine.boards(words[first : first + _STEP])
 
     def finish(self, reached: Amount, pairs: dict[tuple[int, int], tuple[int, int]]) -> Explanation:
         """Classify the positions that are not reached, and return the explanation.
 
-        ``pairs`` contains the numbers of counted and of reached positions by material.
+        ``pairs`` contains the numbers of counted and of reached positions for each material.
         """
         self.progress.begin("not reached", self.marks.entries)
         excluded = [Amount() for _ in range(len(LEMMAS) + 1)]

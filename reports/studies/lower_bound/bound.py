@@ -1,4 +1,4 @@
-"""The lower bound itself: this module checks every part of the theorem and counts the placements from scratch."""
+"""The complete computation of the lower bound, which checks the finite part of the proof and counts the placements."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ BUDGET: Final = 1_000_000
 """Default number of placements of an outer region to examine."""
 _DEFENDERS: Final = 8
 _MOST_ATTACKERS: Final = 8
-"""Maximum number of attackers in an outer region, which is the number of places in `layout.BLACK_SLOTS`."""
+"""Maximum number of attackers in an outer region. It equals the number of places in `layout.BLACK_SLOTS`."""
 
 
 class MaterialCount(Result):
-    """The number of constructed placements with one material."""
+    """The number of constructed placements with the given numbers of attackers and defenders."""
 
     attackers: int
     defenders: int
@@ -43,7 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """The number of assembled placements of an outer region with one material."""
+    """The number of assembled placements of an outer region that contains the given numbers of pieces."""
 
     attackers: int
     defenders: int
@@ -61,10 +61,10 @@ class ProvedBound(LowerBound, extra="forbid"):
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region that raise the bound most, as far as the budget allows.
+    """Return the materials of an outer region whose closures raise the bound most within the budget.
 
-    The materials are ordered by a ratio, the largest first: the number of counted placements with the material in the
-    upper region, divided by the number of placements of the region that must be examined.
+    The materials are chosen in descending order of the following ratio: the number of counted placements with the
+    material in the upper region, divided by the number of placements of the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
@@ -82,8 +82,8 @@ def _placements(material: RegionMaterial) -> int:
 def _positions_with(material: RegionMaterial) -> int:
     """Return the number of counted placements that have the given material in the upper region."""
     attackers, defenders, king = material
-    # Outside the region there are 41 free cells and 16 camp cells. A king outside it may be on 30 of the free cells or
-    # on the castle.
+    # Outside the region there are 41 free cells and 16 camp cells. A king outside the region may be on 30 of the free
+    # cells or on the castle.
     kings = {41: 1} if king else {40: 30, 41: 1}
     return _placements(material) * sum(
         ways * comb(free, d - defenders) * comb(free - (d - defenders) + ATTACKERS, a - attackers)
@@ -102,7 +102,7 @@ def _tables_digest() -> str:
 
 
 def _counted(material: RegionMaterial, store: Path | None) -> RegionCount:
-    """Return the number of placements in a closure, from the store if it is there."""
+    """Return the number of placements in a closure, read from the store if the store contains it."""
     name = f"closure-{material.attackers}-{material.defenders}-{material.king}.json"
     tables = _tables_digest()
     path = None if store is None else child(store, name, "store")

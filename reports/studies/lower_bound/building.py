@@ -1,8 +1,9 @@
-"""Construction of games from the start to placements to which the theorem applies, following its proof.
+"""Construction of games from the start to placements to which the theorem applies, following the proof.
 
-The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black
-with a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
-`counting.reachable.checker.Checker` replays each game under the plain rules and compares its final placement.
+The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
+a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
+`counting.reachable.checker.Checker` replays each game under the plain rules and compares the final position with the
+intended one.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ class _Game:
         return self.here.piece((cell % SIZE, cell // SIZE))
 
     def parts(self) -> Parts:
-        """Return the current placement, divided into its parts."""
+        """Return the current placement, divided into outer regions and camps."""
         return parts_of(self.here.pieces)
 
     def token(self) -> None:
@@ -210,7 +211,7 @@ def _on_board(place: int, lower: int) -> int:
 
 
 def _camp_path(held: int, goal: int) -> list[tuple[int, int]]:
-    """Return plies within a camp that lead from one set of attackers to another, with cells numbered in the camp."""
+    """Return plies within a camp from one set of occupied cells to another. Cells are numbered within the camp."""
     paths: dict[int, list[tuple[int, int]]] = {held: []}
     for known in (open_sets := [held]):
         for leaf in range(1, 4):
@@ -283,7 +284,7 @@ class _Builder:
         self.exits = _exits(parts)
         self.materials = [_material(region) for region in parts.regions]
         self.held = [held.bit_count() for held in parts.held]
-        # The material that each region parks, and the attackers that its camp takes in, are planned backwards.
+        # The pieces that are parked in each region, and the attackers that go into its camp, are planned backwards.
         self.stored = [0, 0]
         for lower in range(2):
             self._store(lower)
@@ -296,7 +297,7 @@ class _Builder:
             self.plan.append((piece, cell, lower, self._store(lower)))
 
     def _store(self, lower: int) -> bool:
-        """Move attackers that exceed the park of a region into its camp, and return whether there were any."""
+        """Plan to put attackers that do not fit into a region's park into its camp. Return whether there are any."""
         surplus = self.materials[lower].attackers - MOST_ATTACKERS
         if surplus <= 0:
             return False
@@ -326,7 +327,7 @@ class _Builder:
                 self._finish(None)
 
     def _captures(self) -> None:
-        """Capture the pieces that are missing in the position.
+        """Capture the pieces that are missing from the position.
 
         The pieces needed for a capture are first brought to the upper region.
         """
@@ -389,7 +390,7 @@ class _Builder:
             self.game.free = -1
 
     def _prepare(self, lower: int) -> None:
-        """Let an attacker leave the camp if the region needs one more than can be parked."""
+        """Let an attacker leave the camp if the region needs one more attacker than can be parked."""
         wanted = _material(self.parts.regions[lower])
         game = self.game
         if game.parts().regions[lower].black.bit_count() < wanted.attackers:
@@ -398,7 +399,7 @@ class _Builder:
             game.play(CAMPS[camp][-1], _on_board(GATE, lower))
 
     def _finish(self, last: tuple[int, int] | None) -> None:
-        """Make the last plies so that the turn and the token match the position."""
+        """Make the last plies in such a way that the side to move and the token match the position."""
         game, side = self.game, self.position.side
         if not self.leaf:
             if last is not None:

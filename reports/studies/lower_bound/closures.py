@@ -1,8 +1,8 @@
 """Exhaustive search for the placements of an outer region that can be assembled within it by quiet plies.
 
-The set of these placements is the *closure* of the placement from which the plies begin. A placement of the region has
-some attackers, defenders and perhaps the king. Its number combines the king's place, the attackers' places among the
-other places, and the defenders' places among the rest. Each set of places is encoded as the rank of a combination.
+The set of these placements is the *closure* of the placement from which the plies begin. A placement of the region
+contains attackers, defenders and possibly the king. Its number combines the king's place, the attackers' places among
+the other places, and the defenders' places among the rest. Each set of places is encoded as the rank of a combination.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _TRAPS: Final = 2
 
 
 class MaskTables(NamedTuple):
-    """Tables of the ranks of combinations of places.
+    """Tables for the ranking of combinations of places.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ def _without(mask: int, removed: int) -> int:
 
 @inlined
 def _with(mask: int, added: int) -> int:
-    """Return a mask with its places renumbered as if the places in ``added`` existed again; inverts `_without`."""
+    """Return a mask with its places renumbered as if the places in ``added`` existed again. It inverts `_without`."""
     result, number = I64(0), I64(0)
     for place in range(PLACES):
         if (added >> place) & 1 == 0:
@@ -90,7 +90,7 @@ def _with(mask: int, added: int) -> int:
 
 @inlined
 def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int) -> int:
-    """Return the number of a placement; ``king`` is a place or -1."""
+    """Return the number of a placement. ``king`` is a place, or -1 if the placement has no king."""
     room, royal, first = I64(PLACES), I64(0), I64(0)
     if king >= 0:
         room, royal, first = I64(PLACES - 1), I64(1) << king, I64(t.king_places[king])
@@ -104,7 +104,7 @@ def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int
 
 @inlined
 def _is_active(t: RegionTables, place: int, own: int, enemies: int) -> bool:
-    """Return whether a piece that arrives on a place captures something, or might do so."""
+    """Return whether a piece that arrives on a place captures another piece for some contents of the middle."""
     own |= HOSTILE
     active = False
     for way in range(4):
@@ -145,7 +145,7 @@ def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool
 
 @inlined
 def _door_code(black: int, white: int) -> int:
-    """Return the contents of the three doors in base 3: 0 for empty, 1 for an attacker, 2 for white."""
+    """Return the contents of the three doors in base 3: 0 for empty, 1 for an attacker, 2 for a white piece."""
     code = I64(0)
     for place in (1, 4, 7):
         code = 3 * code + ((black >> place) & 1) + 2 * ((white >> place) & 1)
@@ -158,11 +158,11 @@ class _Search(NamedTuple):
     Attributes
     ----------
     attackers, defenders, crowned : int
-        The material; ``crowned`` is 1 with a king, else 0.
+        The material. ``crowned`` is 1 if it includes the king, else 0.
     own_tempo : int
         1 if white must be able to lose a tempo in the region after an attacker's ply, else 0.
     queue : ndarray of uint32 or int64
-        The placements found, in order of discovery; see `queue_type`.
+        Numbers of the placements found, in order of discovery. `queue_type` chooses the data type.
     seen : ndarray of uint8
         For each placement number, whether the placement has been found.
     counts : ndarray of int64, shape (27,)
@@ -252,7 +252,7 @@ def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) 
 
 
 class Closure(NamedTuple):
-    """The placements of an outer region that can be assembled, for one material.
+    """The placements of an outer region that can be assembled from a given material.
 
     Attributes
     ----------
@@ -287,7 +287,7 @@ def _squeezed(mask: int, removed: int) -> int:
 
 
 def queue_type(size: int) -> type[np.uint32 | np.int64]:
-    """Return an integer type wide enough for the placement numbers of a material."""
+    """Return an integer type wide enough for the numbers of ``size`` placements."""
     return np.uint32 if size <= 1 << 32 else np.int64
 
 

@@ -37,7 +37,7 @@ _SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
 
 
 class Parts(NamedTuple):
-    """A placement, divided into its parts."""
+    """A placement: all its pieces, the two outer regions, and the occupied cells of each camp."""
 
     pieces: dict[int, str]
     regions: tuple[Region, Region]
@@ -45,7 +45,7 @@ class Parts(NamedTuple):
 
 
 def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
-    """Divide a placement into its parts."""
+    """Divide a placement into outer regions and camps."""
     by_cell = {rank * SIZE + file: piece for (file, rank), piece in pieces.items()}
     regions = []
     for lower in (False, True):
@@ -62,7 +62,7 @@ def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
 
 
 def token_camp(held: tuple[int, ...]) -> int | None:
-    """Return the camp in which black loses tempi, or None if there is no token camp."""
+    """Return the camp in which black can lose a tempo, or None if there is no token camp."""
     return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
 
 
@@ -74,7 +74,7 @@ class Closures:
         self._known: dict[RegionMaterial, Closure] = {}
 
     def of(self, material: RegionMaterial) -> Closure:
-        """Return the closure of a material."""
+        """Return the closure for the given pieces of an outer region."""
         if material not in self._known:
             region = parked(material)
             self._known[material] = closure_of(*region, own_tempo=bool(region.white))

@@ -42,7 +42,7 @@ def cells_of(names: str) -> tuple[int, ...]:
 
 
 def mirrored(cell: int) -> int:
-    """Return the mirror image of a cell, which is on rank 1 for a cell on rank 9, and so on."""
+    """Return the mirror image of a cell. Rank 9 is mapped to rank 1, rank 8 to rank 2, and so on."""
     return (SIZE - 1 - cell // SIZE) * SIZE + cell % SIZE
 
 
@@ -53,7 +53,10 @@ UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
 DOORS: Final = cells_of("b7 e7 h7")
-"""Lane cells whose neighbour in the middle has terrain behind it. Plies in the region enter but never leave them."""
+"""Lane cells whose neighbour in the middle has terrain behind it.
+
+Plies within an outer region may enter doors but never leave them.
+"""
 CAMPS: Final = (
     cells_of("e9 d9 f9 e8"),
     cells_of("a5 a4 a6 b5"),
@@ -64,9 +67,9 @@ CAMPS: Final = (
 LANE_PAIRS: Final = tuple(
     (cell_of(file + upper), cell_of(file + lower)) for file in "cdfg" for upper, lower in ("65", "54")
 )
-"""Neighbouring cells in the middle that must not contain different colours, so that the lanes are safe."""
+"""Neighbouring cells in the middle that must not contain pieces of different colours, so that the lanes are safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
-"""Parking places of the defenders, in the order in which they are filled: without the king, and with the king."""
+"""Parking places of the defenders, in filling order: for a region without the king, and for a region with it."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
 KING_SLOT: Final = cell_of("c8")
 
@@ -136,7 +139,7 @@ def region_tables() -> RegionTables:
 
 
 def _line(cell: int, right: int, up: int) -> list[int]:
-    """Return the cells in one direction, up to the edge of the board."""
+    """Return the cells in one direction from a cell, up to the edge of the board."""
     file, rank = cell % SIZE + right, cell // SIZE + up
     line = []
     while 0 <= file < SIZE and 0 <= rank < SIZE:

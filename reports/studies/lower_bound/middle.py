@@ -1,4 +1,4 @@
-"""The middle of the board: the number of its placements that can be taken apart piece by piece.
+"""Counts of the placements of the middle of the board that can be taken apart piece by piece.
 
 A placement of the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
 free way to a lane. Pieces on rank 6, c5 and g5 leave upward; pieces on rank 4, d5 and f5 leave downward. A piece on
@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HISTOGRAM: Final = (10, 10, 10, 10)
-"""Shape of the counts. The axes are attackers and white pieces that leave upward, then those that leave downward."""
+"""Shape of the counts.
+
+The axes are the attackers and the white pieces that leave upward, then the attackers and the white pieces that leave
+downward.
+"""
 _HOSTILE: Final = 1 << len(MIDDLE)
 _UP: Final = sum(1 << p for p, cell in enumerate(MIDDLE) if cell // SIZE == SIZE // 2 + 1 or cell in UPWARD)
 
@@ -35,7 +39,7 @@ class MiddleTables(NamedTuple):
     anvils : ndarray of int64, shape (18, 4)
         The bit of the place behind the adjacent one, or an extra bit for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        For each place of rank 5, the bit of the place on its way out, which must be free; 0 for other places.
+        For each place of rank 5, the bit of the next place on the way out, which must be free. For other places, 0.
     columns : ndarray of int64, shape (17, 3)
         The possible contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0 for empty, 1 for an
         attacker, 2 for white.
@@ -144,7 +148,7 @@ def _fill(
         for d in range(size):
             black_left = black_at[c] | black_at[size + d]
             white_left = white_at[c] | white_at[size + d]
-            # The two cells between a camp and the castle must not contain different colours.
+            # The two cells between a camp and the castle must not contain pieces of different colours.
             if black_left & left and white_left & left:
                 continue
             for f in range(size):
@@ -169,9 +173,10 @@ def _fill(
 
 
 def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Count the placements of the middle that can be taken apart, given the contents of the cells before the doors.
+    """Count the placements of the middle that can be taken apart.
 
-    The second array counts only those in which attackers occupy all four cells next to the castle.
+    ``doors`` gives the contents of the cells in front of the doors. The second array counts only those placements in
+    which attackers occupy all four cells next to the castle.
     """
     t = middle_tables()
     counts, besieged = np.zeros(HISTOGRAM, np.int32), np.zeros(HISTOGRAM, np.int32)

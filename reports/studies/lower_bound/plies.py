@@ -1,6 +1,7 @@
 """Quiet plies within an outer region, in plain Python, and paths of such plies between placements.
 
-This is a second implementation of the rules in `closures`. The paths prove single steps and are used to build games.
+This is a second implementation of the rules in `closures`. The paths show that individual steps of the proof are
+possible, and games are built from them.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ def _slides(region: Region, start: int) -> Iterator[int]:
 
 
 def oscillation(region: Region, free: int = -1) -> Ply | None:
-    """Return a quiet ply of a white piece that can be taken back quietly, or None if there is none."""
+    """Return a quiet white ply that can be taken back quietly, or None if there is none."""
     doors = region_tables().doors
     for start in range(PLACES):
         if region.white >> start & 1 and not doors >> start & 1 and is_quiet(region, start, free):
@@ -148,7 +149,7 @@ def _sources(region: Region, own_tempo: bool, free: int) -> Iterator[tuple[Ply, 
 
 
 def find_path(goal: Region, root: Region, *, own_tempo: bool, free: int = -1) -> list[Ply] | None:
-    """Return quiet plies that lead from the placement ``root`` of an outer region to ``goal``, or None.
+    """Return quiet plies from the placement ``root`` of an outer region to ``goal``, or None if none are found.
 
     If ``own_tempo`` is set, white must be able to lose a tempo in the region after each attacker's ply. The search goes
     backwards from the goal and prefers placements that resemble the root.

@@ -29,7 +29,7 @@ GATE = place_of(cell_of("f8"))
 _LANE = range(1, SIZE - 1)
 """Places of the lane that a piece may enter from the middle. The places next to camps are excluded."""
 _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
-"""Places of the lane that are neither doors nor at its ends."""
+"""Places of the lane that are neither doors nor at the ends of the lane."""
 
 
 class StepChecks(NamedTuple):
@@ -66,7 +66,7 @@ def more(material: RegionMaterial, piece: str) -> RegionMaterial | None:
 
 
 def _parking() -> Iterator[tuple[str, bool]]:
-    """Check that parked pieces are mobile, and that a piece can leave for the lane and return from it."""
+    """Check that each park with a white piece is mobile, and that a piece can leave it for the lane and return."""
     for material in parkable(8):
         whole = parked(material)
         if whole.white:
@@ -147,7 +147,7 @@ def _sorties(game: NaiveGame) -> Iterator[tuple[str, bool]]:
             ("w f5-f7", ""),
         ):
             yield f"king on {king}: {text}", _plays(game, {"K": king}, text, taken)
-    # The king makes the same plies.
+    # The king can make the same plies.
     for text, taken in (("K c7-c3", ""), ("K c3-c7", ""), ("K f7-f5 b=g5", "g5"), ("K f5-f7", "")):
         yield text, _plays(game, {}, text, taken)
 
@@ -203,7 +203,7 @@ _FULL: Final = 0b1111
 
 
 class Opening(NamedTuple):
-    """An opening: its token camp, the attackers in this camp, whether the king is parked, and who is to move."""
+    """An opening: its token camp, the attackers in this camp, whether the king is parked, and the side to move."""
 
     camp: int
     held: int

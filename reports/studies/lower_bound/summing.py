@@ -1,8 +1,8 @@
 """The exact number of constructed placements by material, as a sum of products of the regions' counts.
 
 A polynomial in two variables is an array: entry ``[a, d]`` counts placements with ``a`` attackers and ``d`` defenders.
-Numbers of more than 64 bits are split into two arrays, with the low `_LIMB` bits and the rest, until they are converted
-to Python integers.
+Numbers of more than 64 bits are split into two arrays, one with the low `_LIMB` bits and one with the rest, until they
+are converted to Python integers.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MOST_WHITE: Final = 7
 """Maximum number of white pieces, including the king, that are parked together in an outer region."""
 MOST_ATTACKERS: Final = 7
-"""Maximum number of attackers parked in an outer region; further attackers go to free cells of its camp."""
+"""Maximum number of attackers parked in an outer region. Further attackers go to free cells of the region's camp."""
 _DEFENDERS: Final = 8
 _SHAPE: Final = (ATTACKERS + 1, _DEFENDERS + 1)
 _EXTRA: Final = 10
@@ -33,13 +33,13 @@ _LIMB: Final = 24
 _REGIONAL: Final = 50
 """Maximum number of bits in the entries of an outer region's polynomials.
 
-For given contents of the cells in front of the lower doors, the middle has fewer than 2**26 placements, and each is
-counted with at most 9 kings. A sum of products of limbs therefore stays below 2**62.
+For given contents of the cells in front of the lower doors, the middle has fewer than 2**26 placements, and each of
+them is counted for at most 9 choices of the king. A sum of products of limbs therefore stays below 2**62.
 """
 
 
 class RegionMaterial(NamedTuple):
-    """The material of an outer region."""
+    """The material of an outer region: its numbers of attackers, defenders and kings."""
 
     attackers: int
     defenders: int
@@ -53,7 +53,7 @@ def is_token_camp(held: int) -> bool:
 
 
 def _camp_counts(camp: str) -> list[int]:
-    """Return how many sets of occupied cells make a camp an ``any``, ``token`` or ``useless`` camp, by size."""
+    """Return how many sets of occupied cells a camp of the kind ``any``, ``token`` or ``useless`` can have, by size."""
     counts = [0] * 5
     for held in range(16):
         counts[held.bit_count()] += camp == "any" or is_token_camp(held) == (camp == "token")
@@ -61,7 +61,7 @@ def _camp_counts(camp: str) -> list[int]:
 
 
 def _compatible(inner: int, door: int) -> bool:
-    """Return whether a door and the cell in front of it do not contain different colours."""
+    """Return whether a door and the cell in front of it contain pieces of at most one colour."""
     return {inner, door} != {1, 2}
 
 
@@ -70,10 +70,10 @@ def _region_polynomials(
 ) -> NDArray[np.int64]:
     """Return the polynomials of an outer region with its camp.
 
-    ``camp`` is the kind of camp. Attackers may move into ``any`` camp and into a ``useless`` camp, which is not a token
-    camp, but not into the ``token`` camp. If ``white`` is not set, the region contains no white piece. The axes of the
-    result are: contents of the three cells in front of the doors in base 3, attackers and white pieces that come from
-    the middle, king, attackers, defenders.
+    ``camp`` is the kind of camp. Attackers may move into a camp of the kind ``any`` or ``useless`` (a camp that is not
+    a token camp), but not into one of the kind ``token``. If ``white`` is not set, only placements without white pieces
+    are counted. The axes of the result are: contents of the three cells in front of the doors in base 3, attackers and
+    white pieces that come from the middle, king, attackers, defenders.
     """
     result = np.zeros((27, _EXTRA, _EXTRA, 2, *_SHAPE), dtype=np.int64)
     codes = list(product(range(3), repeat=3))
@@ -107,8 +107,9 @@ def _accumulate(
     """Add the product of a histogram of the middle and the upper region's polynomials to ``low`` and ``high``.
 
     ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), with axes as in `_region_polynomials`. ``low``
-    and ``high`` have the shape (2, 10, 10, 17, 9). The first axis is 1 if the king is in the lower region. The next two
-    are the attackers and the white pieces that go there from the middle, and the last two are the material.
+    and ``high`` have the shape (2, 10, 10, 17, 9). The index on the first axis is 1 if the king is in the lower region.
+    The next two axes are the attackers and the white pieces that go to the lower region from the middle, and the last
+    two are the material.
     """
     for up_black in range(10):
         for up_white in range(10 - up_black):
@@ -199,7 +200,7 @@ def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[An
 
 
 def _squared(camp: list[int]) -> NDArray[np.int64]:
-    """Return the polynomial for two camps together."""
+    """Return the polynomial that counts the arrangements of two camps of the same kind."""
     result = np.zeros(_SHAPE, dtype=np.int64)
     for (one, first), (two, second) in product(enumerate(camp), repeat=2):
         result[one + two, 0] += first * second

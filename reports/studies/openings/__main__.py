@@ -53,7 +53,7 @@ CERTIFICATE: Final = "certificate.jsonl.gz"
 _SHIPPED: Final = 5_000_000
 """Maximum size in bytes of a file that is kept with the study."""
 _SMALL: Final = 64 << 10
-"""Maximum size in bytes of a kept certificate for an opening about which there is no claim."""
+"""Maximum size in bytes of the certificates that are kept for openings about which there is no claim."""
 _SHORT: Final = 2_000_000
 """Maximum number of moves in the search that excludes short wins."""
 
@@ -85,7 +85,7 @@ class _Outlines(Result):
 def decide_command(
     store: str, only: str, hours: float, nodes: int, memory: int, threads: int, guide: int, line: str
 ) -> Reply:
-    """Search each opening for a win of white, and record the results. Small certificates are kept with the study.
+    """Search each opening for a win by white, and record the results. Small certificates are kept with the study.
 
     The openings that seem nearest to a proof come first, and a search continues from the results of earlier searches.
     Openings that are proved, with a certificate in the store, are skipped. With --guide, a position that a task leaves
@@ -141,11 +141,11 @@ def join_command(
     line: str,
     outline: str,
 ) -> Reply:
-    """Combine the proofs in the store into proofs of the openings from which the proved positions arise.
+    """Combine the proofs in the store into proofs of the openings that lead to the proved positions.
 
     The openings in between are proved as parts of such a proof. With --hours, open positions are searched with the
-    engine's guidance, using all proved positions, and the results become part of the proof. After an interruption, the
-    same command continues with the proofs that it had at the beginning.
+    engine's guidance and the help of all proved positions, and the results become part of the proof. After an
+    interruption, the same command continues with the proofs that it had at the beginning.
     """
     chosen, data, given = _chosen(only), read_findings(), given_moves(Board(GAME), line)
     listed = {one.name: one for one in openings()[1]}
@@ -193,7 +193,7 @@ def _begun(opening: Opening, folder: Path, observer: Observer) -> bool:
 def _parts(
     run: ProofRun, store: str, opening: Opening, listed: dict[str, Opening], observer: Observer
 ) -> dict[str, Decided]:
-    """Return the openings one move further on that are proved as parts of a run's proof. They have no costs."""
+    """Return the openings one move later that are proved as parts of a run's proof. They have no recorded costs."""
     parts, none = dict[str, Decided](), Decided(status="proved", nodes=0, tasks=0, seconds=0.0, part_of=opening.name)
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         node = run.tree.nodes.get(_unsearched(one, observer).tree.root.words)
@@ -203,7 +203,7 @@ def _parts(
 
 
 def _after(opening: Opening) -> set[str]:
-    """Return the names of all openings one move further on."""
+    """Return the names of the openings to which the legal moves after an opening lead."""
     return {f"{opening.name} {move}" for move in opening.board().legal_moves}
 
 
@@ -227,9 +227,9 @@ def _join(
                 own.run(LocalScheduler(1), None, 0)
                 between += way
             elif (before := data.get(one.name)) is not None:
-                # The tree first searches the loser's move with the smallest proof number. So set the proof numbers in
-                # this order: proved openings, the cheapest first; then openings proved as part of another proof; then
-                # open ones, again the cheapest first.
+                # The tree first searches the loser's move with the smallest proof number. So assign ascending proof
+                # numbers in this order: proved openings, the cheapest first; then openings proved as part of another
+                # proof; then open ones, again the cheapest first.
                 late = INFINITE // 2 if before.status != "proved" else INFINITE // 4 if before.part_of else 0
                 took = late + min(before.nodes // 1024, INFINITE // 8)
                 own.tree.root.proof = 1 + took
@@ -286,7 +286,7 @@ def check_command(store: str, only: str, threads: int) -> Reply:
 @option("--only", default="*", metavar="PATTERN", help="Only openings whose moves match the pattern.")
 @threads_option("Number of processes.")
 def count_command(only: str, threads: int) -> Reply:
-    """Find the longest play under the certificates that are kept with the study, and record its length.
+    """Find the longest play under each certificate that is kept with the study, and record its length.
 
     The certificates are checked under the plain rules.
     """
@@ -351,7 +351,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win of white."""
+    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win by white."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))

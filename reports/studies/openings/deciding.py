@@ -123,13 +123,13 @@ def read_findings() -> dict[str, Decided]:
 
 
 class _Packed:
-    """A packed certificate with lookup by the text of a position, for which a dictionary would be too large."""
+    """A packed certificate that supports look-ups by the text of a position, without a large dictionary."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
         self._strategy, self._keys = strategy, position_keys(strategy.words)
 
     def get(self, text: str) -> tuple[int, str] | None:
-        """Return the plies and the move for a position, or None if the certificate lacks it."""
+        """Return the plies and the move for a position, or None if the certificate lacks the position."""
         engine = self._strategy.engine
         size, position = engine.variant.size, Position.parse(text, engine.variant.size)
         key = position_keys(engine.words(engine.board(position.cells, position.side)))

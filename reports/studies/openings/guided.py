@@ -3,7 +3,8 @@
 A proof search normally pursues all white moves that look nearly as good as the best move. Here the engine chooses a
 move, and the search continues after this move; the other moves are tried only if it fails. Whatever a task proves is
 extracted immediately, so that it is kept and entered in the tables of all other tasks, with all its symmetric images.
-All of black's replies must be proved. The easy replies are searched first, because their results help with the others.
+All of black's replies must be proved to lose. The easy replies are searched first, because their results help with the
+others.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Outline of a proof: the winner's moves in long wins, from which a search can reproduce the rest in minutes.
+"""Outline of a proof: the winner's moves in long wins. From them, a search can reproduce the rest in minutes.
 
-Only a few per cent of a certificate's lines are needed. Their positions are not stored, because the moves lead to them
-ply by ply from the root of the proof. The outline of an unfinished search begins with the positions proved so far. An
-outline is not a proof: everything derived from it is searched and extracted as usual, and checked under the plain
-rules.
+Only a few per cent of a certificate's lines are needed. The positions of these lines are not stored, because the moves
+lead to them ply by ply from the root of the proof. The outline of an unfinished search begins at the positions proved
+so far. An outline is not a proof: everything derived from it is searched and extracted as usual, and checked under the
+plain rules.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
 
 
 def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
-    """Return the lines of an outline, which must belong to the position of the run."""
+    """Return the lines of an outline. The outline must belong to the position of the run."""
     what = f"outline {str(path)!r}"
     record = read_record(path, OutlineRecord, "outline", _AGAIN)
     if record is None:

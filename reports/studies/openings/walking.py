@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from tablut.position import Move
 
 PLIES: Final = 3
-"""Number of plies to follow from a won position: the strategy's move, every move of black, the strategy's move."""
+"""Number of plies to follow from a won position: the strategy's move, every reply, and the strategy's next move."""
 _ORDER: Final = ("win", "open", "loss")
 
 
 class _Place(NamedTuple):
-    """A position in the graph, with the moves that lead to it, white's strategy, the plies to follow, and its bound."""
+    """A position in the graph: the moves to it, white's strategy, the plies to follow, and the bound on the win."""
 
     path: tuple[str, ...]
     strategy: Strategy | None = None

@@ -1,7 +1,8 @@
 """Page on the size of the games as they are played in practice, and on the side that they favour.
 
-It is rendered from the stored output of ``tablut measure --json`` in ``data/measures``. The players make random moves,
-or use the heuristic of the McGill paper or this toolkit's search. A test repeats the measurement for small games.
+It is rendered from the stored output of ``tablut measure --json`` in ``data/measures``. The players are a random
+player, the heuristic player of the McGill paper, and this toolkit's search. A test repeats the measurement for small
+games.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Page on the players of the McGill paper: the paper's tables beside our own matches, and tests of its claims.
+"""Page on the players of the McGill paper: the paper's tables next to our own matches, and tests of its claims.
 
 The matches take minutes, so the page is rendered from the stored output of ``tablut match --json`` in
 ``data/players``. A test plays some of the games again.
@@ -181,7 +181,7 @@ CLOCK: Final = PAIRINGS[2]._replace(
 
 
 class ComparedCell(NamedTuple):
-    """A published cell beside our results."""
+    """A cell of a published table, and our results for the same pairing."""
 
     pairing: PublishedPair
     side: str

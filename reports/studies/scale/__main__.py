@@ -148,7 +148,7 @@ class _Measured(Result):
 @whole("--memory", default=64, least=1, metavar="MIB", help="Memory per worker in MiB.")
 @whole("--workers", multiple=True, least=1, most=_MOST, help="Number of workers; may be repeated. [default: 1, 2, 4]")
 def measure_command(store: Path, variant: str, men: int, memory: int, workers: tuple[int, ...]) -> Reply:
-    """Build tiers with one, two and four workers on this machine, and store the costs. This takes ten minutes in all.
+    """Build tiers with one, two and four workers on this machine, and store the costs. This takes ten minutes in total.
 
     Do not run other programs in the meantime. Before each build, the predicted wall time is printed for comparison.
     """

@@ -5,7 +5,7 @@ the schedule (`reports.studies.scale.replay`), are measured on smaller tiers. Th
 builds tiers. It processes one generation of tiers after another. Tiers that fit into memory are built side by side.
 Every other tier is built on its own, step by step, in as few slices as the memory allows.
 
-The model does not cover other processors than the measured one, a folder too slow for the data moved, or failures.
+The model does not cover processors other than the measured one, a folder too slow for the data moved, or failures.
 """
 
 from __future__ import annotations
@@ -102,7 +102,10 @@ class ScaleModel:
         return float(max([_LEAST_ERROR, *off]))
 
     def forecast(self, men: int, workers: int) -> Forecast:
-        """Return the resources for all tiers with at most ``men`` men, with the memory per worker that is fastest."""
+        """Return the resources for all tiers with at most ``men`` men.
+
+        The memory per worker is the one with which the build is fastest.
+        """
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
         for power in range(_LEAST_MEMORY, _MOST_MEMORY + 1):
@@ -132,7 +135,7 @@ class ScaleModel:
         return _interval(self._drawn([material], self.draws)["cpu"][:, 0])
 
     def _drawn(self, tiers: Sequence[Material], count: int) -> dict[str, NDArray[np.float64]]:
-        """Return ``count`` random draws of the tiers' rates, one per row, or a single row of medians if it is 0."""
+        """Return ``count`` random draws of the tiers' rates, one per row, or one row of medians if ``count`` is 0."""
         rates, generator = self.rates, np.random.default_rng(SEED)
         laws = {name: getattr(rates, name) for name in ("passes", "near", "own", "written", "stored", "store")}
         laws["cpu"] = rates.cpu[0]
@@ -142,7 +145,7 @@ class ScaleModel:
             factor, alone, off = np.array([[self.factor.middle((0, 0))]]), 1.0, np.ones(1)
         else:
             found = {name: law.draw(sided, count, generator) for name, law in laws.items()}
-            # The draws alternate between the two laws.
+            # The draws alternate between the two laws for the processor time.
             found["cpu"][1::2] = rates.cpu[1].draw(sided, count, generator)[1::2]
             factor = self.factor.draw([(0, 0)], count, generator)
             alone = np.exp(generator.standard_normal(count) * np.log(_ALONE) / _STUDENT)
@@ -309,7 +312,7 @@ class CountedTiers:
         return None
 
     def plans(self, tiers: Sequence[Material], memory: int) -> dict[Material, SlicedPlan] | None:
-        """Return how tiers are built with the given memory per worker, or None if it is too small for any of them."""
+        """Return how tiers are built with the given memory per worker, or None if it is too small for one of them."""
         found = {}
         for material in tiers:
             plan = self.plan(material, memory)
@@ -371,7 +374,7 @@ class Law(NamedTuple):
     root : ndarray of float64, shape (t, t)
         A square root of the covariance matrix of the coefficients, up to the scale.
     scale : float
-        Standard deviation of the tiers from the law.
+        Standard deviation of the logarithms of the tiers' rates from the law.
     freedom : int
         Degrees of freedom of the standard deviation.
     """
@@ -476,7 +479,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return the factor by which a class takes longer if rows are not evaluated as wholes, as a constant law."""
+    """Return a constant law for the factor by which a class takes longer if rows are not evaluated as wholes."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

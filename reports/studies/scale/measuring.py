@@ -4,8 +4,8 @@ The tiers of a game with ``--men`` men are built in slices on a Dask cluster on 
 ``--workers``; the lower tiers are built beforehand. Smaller tiers are built in slices by one thread, to measure the
 cost of a class. This requires the extra ``cluster`` and an otherwise idle machine; for six men, it takes ten minutes on
 two processors. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The
-model also needs the factor by which busy processors slow each other down. To measure this factor, one tier is built in
-slices by one process, then by one process per processor.
+model also needs the factor by which busy processors slow each other down. For this purpose, one tier is built in slices
+by one process, then by one process per processor at the same time.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ def classes(variant: Variant, material: tuple[int, int]) -> int:
 
 
 class Unjudged(TierSolver):
-    """A solver that does not evaluate rows as wholes. It is used to measure how much longer this takes."""
+    """A solver that does not evaluate rows as wholes. It is used to measure how much longer solving then takes."""
 
     def solving_context(self, material: tuple[int, int]) -> Context:
         """Return the solver's tables and memory, without the arrays for whole rows."""
@@ -160,7 +160,7 @@ def in_memory(base: Path, variant: Variant, material: tuple[int, int], kind: typ
 
 
 def windows(variant: Variant, defenders: int) -> Windows:
-    """Return how many times its own number of rows a slice needs, for increasing numbers of slices."""
+    """Return the number of rows that a slice needs, as a multiple of its own rows, for increasing numbers of slices."""
     tier, rng = SlicedTier(variant, (1, defenders)), random.Random(defenders)
     slices, seen = [], []
     count = 1

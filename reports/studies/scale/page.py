@@ -1,8 +1,8 @@
 """The page on the resources needed to solve brandubh completely.
 
 It is rendered from the measurements of ``python -m reports.studies.scale measure``. The time of a build is predicted
-from the trace of one worker and compared with builds by several workers. Larger builds are then forecast, taking the
-error of the model into account.
+from the trace of one worker and compared with builds by several workers. Larger builds are then forecast, with
+intervals that include the error of the model.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
 _QUIET: Final = 0.02
-"""Maximum share of its time that one worker may wait for a processor if the machine counts as idle."""
+"""Maximum share of its time for which a worker may wait for a processor if the machine is to count as idle."""
 _MOST_RATE: Final = 1e-3
 """Processor seconds per class above which a measurement is implausible."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))

@@ -126,7 +126,7 @@ class Judged(Result):
 
 
 class Crowded(Result):
-    """The cost of building a tier in slices in one process alone, and in one process per processor simultaneously."""
+    """The cost of building a tier in slices in one process, and in one process per processor at the same time."""
 
     tier: Name
     slices: Annotated[int, Field(ge=1, lt=1 << 60)]

@@ -1,8 +1,8 @@
 """Prediction of how long a build takes with other numbers of workers, from the trace of one worker.
 
-The tasks and their order are those of the trace. A tier in slices consists of a plan followed by steps. Each step
+The tasks and their order are those of the trace. A tier in slices is planned first and then built in steps. Each step
 begins when the slices of the previous step are done, and the leading process writes a checkpoint in between. A tier
-that is built whole is a single task. Whole tiers with the same number of men run side by side.
+that is built whole is a single task. Whole tiers with the same number of men are built side by side.
 
 The duration of a task is fitted to the trace. It consists of the task's own processor time, a time per byte that it
 moves, and an overhead that is the same for all tasks. The model uses only the trace of one worker and the factor by
@@ -217,7 +217,7 @@ def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float
 
 
 def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
-    """Return a lower bound on the time of any schedule: that of the longest chain, or of all work shared evenly."""
+    """Return a lower bound on the time of any schedule: the time of the longest chain, or of all work shared evenly."""
     tasks = graph.nodes
     length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
     chain: nx.DiGraph[int] = nx.DiGraph()
@@ -232,7 +232,7 @@ def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
 
 
 def list_times(seconds: Sequence[float], workers: int) -> float:
-    """Return how long independent tasks take if no processor is shared; the result is that of `simulate`."""
+    """Return how long independent tasks take if no processor is shared. The result equals that of `simulate`."""
     ends = [0.0] * max(1, min(workers, len(seconds)))
     for length in seconds:
         heapq.heapreplace(ends, ends[0] + length)

@@ -1,7 +1,7 @@
 """Measurement of each task of a build, with a scheduler and an observer that the build uses.
 
-A task is a tier that is built whole, a pass over a slice, or work of the leading process for a tier in slices. This
-work is planning before the first pass, or packing at the end.
+A task is the building of a whole tier, a pass over a slice, or work that the leading process does for a tier in slices.
+Such work is planning before the first pass, or packing at the end.
 
 Times of different processes are comparable only if the clocks of their machines agree.
 """
@@ -39,7 +39,7 @@ _STATISTICS: Final = Path("/proc/thread-self/schedstat")
 
 
 class Meter:
-    """Measurement of a task that begins when the meter is created."""
+    """Meter of a task's time and memory. It starts when it is created."""
 
     def __init__(self, *, whole: bool = False) -> None:
         self._clock = cpu_clock if whole else thread_clock
@@ -80,7 +80,7 @@ def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str,
 
 
 class Tracer(Scheduler, Observer):
-    """Collector of the measurements of a build's tasks, which serves as the scheduler and the observer of the build."""
+    """Scheduler and observer of a build that collects the measurements of the tasks."""
 
     def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
         self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler

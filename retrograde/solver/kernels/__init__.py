@@ -14,7 +14,7 @@ numbers the positions of a tier up to symmetry. The following terms are used in 
   *open* item counts the quiet moves that are not yet known to lose.
 - *quiet move*: a move that captures nothing and therefore leads to a position of the same tier. Captures lead to lower
   tiers.
-- *tactical move*: a move that may capture or end the game, as far as its target cell alone can show.
+- *tactical move*: a move that may capture or end the game, as far as this can be seen from its target cell alone.
 - *current row*, *current position*: the row and the position that are set up on a thread's board.
 - *line*: a rank or a file of the board.
 """

@@ -132,7 +132,7 @@ def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) ->
 
 @inlined
 def _lose(context: Context, task: Pass, distance: int, parent: int, before: int) -> None:
-    """Mark a parent as a loss, when the last of its quiet moves leads to a win in ``distance`` plies."""
+    """Mark a parent as a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(context, task, parent))
@@ -143,7 +143,7 @@ def _lose(context: Context, task: Pass, distance: int, parent: int, before: int)
 
 @inlined
 def _take_moves(context: Context, task: Pass, distance: int, parent: int, moves: int) -> None:
-    """Subtract moves to wins in ``distance`` plies from a parent's counter.
+    """Subtract moves that lead to wins in ``distance`` plies from a parent's counter.
 
     If the counter reaches zero, mark the parent as a loss.
     """
@@ -169,7 +169,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice: a parent, as an entry of the whole tier, and the number of its moves."""
+    """Write a message for another slice, with a parent (as an entry of the whole tier) and the number of its moves."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
@@ -184,7 +184,7 @@ def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, st
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
     # Only a row with a nontrivial residual group can have symmetric positions. Black's moves stay within the current
-    # row. For a move of white to such a row, `RowMoves` stores a negative value instead of the row's first entry.
+    # row. For a move by white to such a row, `RowMoves` stores a negative value instead of the row's first entry.
     may_have = context.cursor.head[RESIDUAL] != 1
     if task.side == 0:
         may_have = context.row_moves.base[man * index.square.cells + start] < 0
@@ -201,8 +201,8 @@ def _count_once(context: Context, task: Pass, parent: int, successor: int) -> in
 def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
     """Return whether every ply that leads to the current position ends the game.
 
-    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position in which the side to
-    move has no legal move has parents, because it is a loss in 0 plies.
+    If so, the position has no value to propagate. Unlike in `tablut.engine.unmoves`, a position without a legal move
+    has parents here, because it is a loss in 0 plies.
     """
     rules = context.rules
     stuck = rules.either_after_ply != 0 and not can_move(rules, context.here.board, task.side)
@@ -263,7 +263,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position with a given value, in some rows of a tier, to the position's parents.
+    """Propagate every position with a given value, in the given rows of a tier, to the position's parents.
 
     If messages are written, the pass stops when the buffer is nearly full, and the next call continues from there. The
     pass takes O(entries + positions * moves) time.
@@ -309,7 +309,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages about positions with moves to positions of a given value, in O(messages) time."""
+    """Apply messages about positions that have moves to positions with a given value, in O(messages) time."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

@@ -65,7 +65,7 @@ NO_ROW_ARRAYS: Final = RowArraySizes(0, 0, 0, 0)
 
 
 def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySizes:
-    """Return the array lengths needed to evaluate whole rows of a tier, or `NO_ROW_ARRAYS` if this is not done.
+    """Return the array lengths for evaluating whole rows of a tier, or `NO_ROW_ARRAYS` if the tier does not allow this.
 
     The lengths are computed as if all cells on which attackers may stand were free. In a row, fewer of these cells are
     free, so every rank is within bounds.
@@ -100,7 +100,7 @@ class LineSources(NamedTuple):
 
 @lru_cache(maxsize=8)
 def line_sources(variant: Variant) -> LineSources:
-    """Return the places from which moves begin on all lines of a variant's board."""
+    """Return the places from which an attacker can reach a target, for all lines of a variant's board."""
     tables, standing = build_tables(variant), build_origins(variant).attacker_cells
     size = variant.size
     content = np.arange(3**size)
@@ -187,7 +187,7 @@ class Pass(NamedTuple):
     lower : ndarray of int64, shape (2 * tiers,)
         Address of the items of each tier, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Output: the pass adds the number of items that were given each code, and the number of aliases found.
+        Output, to which the pass adds the number of items that were given each code, and the number of aliases.
     messages : Messages
         In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages instead of
         changing items.
@@ -233,7 +233,7 @@ class Marking(NamedTuple):
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
 """Indices into the head of a cursor. The values are the king's orbit; the first entry of the row; the row's residual
 group; the king's cell; the number of rows set so far; the number of contradictions, such as moves to entries that do
-not exist; the number of cells that the row leaves to column soldiers; and the distance between the marks of two
+not exist; the number of cells that the row leaves for column soldiers; and the distance between the marks of two
 consecutive cells."""
 
 
@@ -279,7 +279,7 @@ class Men(NamedTuple):
 
 
 class RowMoves(NamedTuple):
-    """Cache of the rows to which moves of white's men lead from the current row. C is the number of cells.
+    """Cache of the rows to which moves by white's men lead from the current row. C is the number of cells.
 
     Attributes
     ----------
@@ -388,12 +388,12 @@ def new_context(
 ) -> Context:
     """Return the tables and memory for one thread, for tiers with up to ``defenders`` defenders.
 
-    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. This is
-    at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and at most 4C
-    moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has room for that many
-    positions, and the counter in an item is wide enough for that many moves. Moves to one class lead to different
-    positions of one orbit. There are at most eight such positions, so a message can store the number of moves in one
-    byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
+    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. The
+    value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and
+    at most 4C moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has space for 4C
+    positions, and the counter in an item can count 4C moves. Moves to the same class lead to different positions of the
+    same orbit. There are at most eight such positions, so a message can store the number of moves in one byte.
+    `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

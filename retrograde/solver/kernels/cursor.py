@@ -1,11 +1,11 @@
 """The current position of a thread, and the entries to which its moves lead.
 
-`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves to column
+`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves for column
 soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
 and a row has only one column.
 
-`entry_after` finds the entry after a move without ranking the new list of cells. A move of an attacker changes only one
-term of the column's rank. A move of a defender or the king leads to another row, in which all cells are numbered
+`entry_after` finds the entry after a move without ranking the new list of cells. A move by an attacker changes only one
+term of the column's rank. A move by a defender or the king leads to another row, in which all cells are numbered
 differently. These numbers depend only on the row, so they are computed once for each row.
 """
 
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Greatest number of columns for which stepping from column to column is faster than unranking."""
+"""Maximum distance, in columns, for which stepping from column to column is faster than unranking."""
 
 
 @inlined
@@ -109,7 +109,7 @@ def set_row(context: Context, tier: int, row: int, side: int) -> None:
 
 @inlined
 def number_cells(context: Context, row_men: int) -> None:
-    """Assign numbers to the cells that the current row leaves to column soldiers."""
+    """Assign numbers to the cells that the current row leaves for column soldiers."""
     square, cursor = context.tiers.square, context.cursor
     count = I64(0)
     for cell in range(square.cells):
@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of an attacker to a cell, or -1 if there is none, in O(men) time."""
+    """Return the entry after a quiet move by an attacker to a cell, or -1 if there is none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of a defender or the king to a cell, or -1 if there is none.
+    """Return the entry after a quiet move by a defender or the king to a cell, or -1 if there is none.
 
     The function takes O(men²) time.
     """
@@ -355,7 +355,7 @@ def entry_after(context: Context, tier: int, side: int, man: int, target: int) -
 
 @called
 def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move of one man to a cell, by ranking all cells of the position."""
+    """Return the entry after a quiet move by one man to a cell, by ranking all cells of the position."""
     if side == 0 and man == context.tiers.tier.defenders[tier]:
         return _rank_men(context, tier, target)
     men = context.here.black if side == 1 else context.here.white
@@ -448,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item of a position after a capture from a lower tier, or -1 if the position has no entry."""
+    """Return the item of the position after a capture, or -1 if it has no entry. The position is in a lower tier."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 

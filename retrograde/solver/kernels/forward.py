@@ -92,7 +92,7 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
     ways = I64(west != 0) | (I64(east != 0) << 1) | (I64(south != 0) << 2) | (I64(north != 0) << 3)
     if ways == 0:
         return I64(0)
-    # For the number of each cell, the king's ways to an escape that a column soldier on the cell blocks.
+    # For each cell, by its number, the king's ways to an escape that a column soldier on the cell blocks.
     closed = context.traits
     for cell in range(context.tiers.square.cells):
         number = I64(context.cursor.number[cell])
@@ -351,7 +351,7 @@ def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_wa
 def _sort_targets(context: Context, task: Pass, men: int) -> bool:
     """Write the targets of each man's tactical and quiet moves as crosses.
 
-    While the king threatens to escape, any quiet move of black that does not block the king's way lets the king escape.
+    While the king threatens to escape, any quiet move by black that does not block the king's way lets the king escape.
     Such moves are left out, because their value is known. Return whether any moves have been left out.
     """
     rules = context.rules
@@ -398,7 +398,8 @@ def _tactical_item(context: Context, task: Pass, man: int, men: int, target: int
 def _enough(rules: Tables, task: Pass) -> int:
     """Return the greatest distance of a win after which no further move has to be examined.
 
-    A search for wins usually stops at any win that is not known yet. Other searches stop only at a win in one ply.
+    A search for wins usually stops at the first win in at most ``limit + 2`` plies. Other searches stop only at a win
+    in one ply.
     """
     return task.limit + 2 if task.mode == WINS and rules.either_after_ply == 0 else I64(1)
 
@@ -513,7 +514,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 
 @kernel
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
-    """In some rows, examine the moves of all positions whose items are not final.
+    """Examine the moves of all positions in the given rows whose items are not final.
 
     The pass takes O(examined entries * moves) time.
     """

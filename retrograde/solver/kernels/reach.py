@@ -73,7 +73,7 @@ def _mark_one(context: Context, marking: Marking) -> int:
 
 @kernel
 def mark_successors(directory: NDArray[np.int64], arguments: Marking, first: int, last: int) -> int:
-    """Mark the successors of all new entries in some rows, in O(new entries * moves) time.
+    """Mark the successors of all new entries in the given rows, in O(new entries * moves) time.
 
     Return the number of new marks in this tier, or -1 if a move leads to an entry that does not exist.
     """
@@ -146,7 +146,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy the entries of some runs that lie in one part of an array, in O(copied + runs) time.
+    """Copy the entries of the given runs that lie in one part of an array, in O(copied + runs) time.
 
     The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """
@@ -196,8 +196,8 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
     """Mark the given rows of a tier with defenders, and all rows to which white's quiet moves lead.
 
-    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the marked rows include those
-    from which a quiet move can come. The kernel takes O(rows * moves) time.
+    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
+    can come are marked too. The kernel takes O(rows * moves) time.
     """
     context, near = record_at(directory, Context), pointer(marks)
     for row in range(first, last):

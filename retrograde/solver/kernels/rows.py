@@ -12,10 +12,10 @@ removed, the remaining choices are consecutive as well. Marks are stored in that
 combined many at a time.
 
 In a tier without defenders, the attackers are the row soldiers, and a row is one position. All rows of a king then
-correspond to the columns of a row without row soldiers, which are all choices of cells, in the same order. The code
-that evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's
-cell, only one choice of each class has a row. In this case, the items are copied to an array with an item for
-every choice (`expand_classes`), and copied back afterwards (`collect_classes`).
+correspond to the columns of a row without row soldiers: both are all choices of cells, in the same order. The code that
+evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's cell, only
+one choice of each class has a row. In this case, the items are copied to an array with an item for every choice
+(`expand_classes`), and copied back afterwards (`collect_classes`).
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ PENDING = 1
 """Value that replaces an item if the moves of the position must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
-"""Kinds of target cells. After a move to such a cell, white has no win within the limit, or the move captures a soldier
-or the king."""
+"""Kinds of target cells. In this order: a move to the cell leaves white without a win within the limit, captures a
+soldier, or captures the king."""
 _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 """Bits of a mark. A bit is set if a move leads to a cell of the corresponding kind."""
 
@@ -73,7 +73,7 @@ def _choices(context: Context, men: int) -> int:
 
 @inlined
 def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
-    """Return the rank of all column soldiers but one, given the rank of all column soldiers but its predecessor."""
+    """Return the rank of all column soldiers but one, given the rank of all but the soldier before that one."""
     binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 

@@ -187,7 +187,7 @@ class SliceBuild:
         self._done: Checkpoint | None = None
 
     def _cut(self, memory: int) -> tuple[int, ...]:
-        """Divide the tier into slices, so that as many tasks as possible can run in parallel within the memory."""
+        """Divide the tier into slices so that as many tasks as possible fit into the memory at the same time."""
         if isinstance(self.scheduler, LocalScheduler):
             for workers in range(self.scheduler.sharing, 1, -1):
                 with suppress(InputError):

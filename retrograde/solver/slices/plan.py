@@ -125,7 +125,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark the rows of a lower tier in which the king stands on the same cell as in any row of a slice."""
+        """Mark the rows of a lower tier in which the king stands on the same cell as in one of the rows of a slice."""
         index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(index.tier.first_row[self.number * kings + king])
@@ -212,7 +212,7 @@ class Runs(NamedTuple):
 
     @property
     def total(self) -> int:
-        """Number of entries in all runs."""
+        """Number of entries in all runs together."""
         return int(self.lengths.sum())
 
 
@@ -318,9 +318,9 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return a view that treats ``items`` as the part of a longer array that begins at position ``shift``.
+    """Return a view of a longer array in which ``items`` begins at index ``shift``.
 
-    The rest of the longer array does not exist, so no position outside this part may be accessed.
+    Only this part of the longer array exists, so no other element may be accessed.
     """
     kind = ctypes.c_uint16 * max(total, 1)
     longer: NDArray[np.uint16] = np.ctypeslib.as_array(kind.from_address(items.ctypes.data - 2 * shift))

@@ -135,7 +135,7 @@ class SliceTask(PartTask):
 
 
 def open_slice(path: Path, digest: str = "") -> PartFile[Any]:
-    """Open the file of a slice, whose sections contain the items with either side to move, and the messages."""
+    """Open the file of a slice. Its sections contain the items with either side to move, and the messages."""
     return open_part(path, SliceStats, digest)
 
 

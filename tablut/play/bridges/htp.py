@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import time
 from itertools import cycle
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
@@ -20,9 +20,12 @@ from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
-from tablut.position import SIDES, Move, SideName, parse_square, square_name
+from tablut.position import SIDES, Move, Position, SideName, parse_square, square_name
 from tablut.variants import Variant
 from tablut.work.files import excerpt
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _BOARDS: Final = (11, 13)
 _ROLES: Final[dict[SideName, str]] = {"black": "attacker", "white": "defender"}
@@ -75,8 +78,9 @@ class HtpWords(Words):
 
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
-        # The program may use all the time on the clock for this move, because the clock is set again for each move.
-        clock = "un-timed" if limits.movetime is None else f"fischer {max(1, int(1000 * limits.movetime))} 0"
+        # The clock is set again for each move. It counts whole minutes, so only the match enforces a shorter limit.
+        minutes = None if limits.movetime is None else max(1, int(limits.movetime / 60))
+        clock = "un-timed" if minutes is None else f"fischer {minutes} 0"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
         lines = [f"board_size {board.size}", f"time_settings {clock}", *plays, "generate_move"]
@@ -91,9 +95,11 @@ class HtpWords(Words):
 
 
 _COMMANDS: Final = (
-    "board_size final_status generate_move known_command list_commands name play protocol_version quit show_board "
-    "time_settings version"
+    "board_size final_status first_move generate_move known_command list_commands name play play_from play_to "
+    "play_undo protocol_version quit show_board show_board_open_tafl time_settings version"
 )
+_OPPONENT: Final[dict[SideName | None, SideName]] = {"black": "white", "white": "black"}
+_LETTERS: Final = str.maketrans("bw", "AD")
 _RESULTS: Final = {"black": "attacker_wins", "white": "defender_wins", "draw": "draw", "*": "ongoing"}
 
 
@@ -101,13 +107,19 @@ class HtpFront(Front):
     """Front end for the Hnefatafl Text Protocol. ``generate_move`` also makes the move."""
 
     refusal: ClassVar[str] = "? {}\n"
-    sets: ClassVar[dict[str, tuple[str, ...]]] = {"board_size": ("game", "position"), "play": ("position",)}
+    sets: ClassVar[dict[str, tuple[str, ...]]] = {
+        "board_size": ("game", "position"),
+        "first_move": ("game", "position"),
+        "play": ("position",),
+        "play_undo": ("position",),
+    }
 
     def _greet(self) -> None:
         self._start = self._board.copy()
         self._left: dict[SideName, float] = {}
         self._more = 0.0
         self._best = self._trouble = ""
+        self._resigned: SideName | None = None
         self._session.handle("isready")  # load or compile the kernels now, so that no move loses time
 
     def handle(self, line: str) -> bool:
@@ -123,14 +135,17 @@ class HtpFront(Front):
     def _answer(self, line: list[str]) -> str:
         from tablut import __version__
 
-        if line[0] in ("final_status", "show_board"):
+        if line[0] in ("final_status", "show_board", "show_board_open_tafl", "play_from", "play_to", "play_undo"):
             self._need()
         match line:
             case ["board_size", size] if size == str(self._board.size):
-                self._board = self._start.copy()
+                self._restart(self._start.turn)
                 return ""
             case ["final_status"]:
-                return _RESULTS[self._board.result()]
+                return _RESULTS[_OPPONENT.get(self._resigned) or self._board.result()]
+            case ["first_move", role] if role.lower() in _SIDES:
+                self._restart(_SIDES[role.lower()])
+                return ""
             case ["generate_move"]:
                 return self._generated()
             case ["known_command", name]:
@@ -139,29 +154,72 @@ class HtpFront(Front):
                 return "\n" + _COMMANDS.replace(" ", "\n")
             case ["name"]:
                 return "tablut"
+            case ["play", role, "resigns", *_] if role.lower() in _SIDES:
+                self._need()
+                self._resigned = _SIDES[role.lower()]
+                return ""
             case ["play", *_]:
-                side, move = _read_play(" ".join(line), self._board.size)
-                if side != self._board.turn:
-                    if "position" in self._missing:  # the client assumes that the refused move has been made
-                        self._missing["game"] = self._missing["position"]
-                    raise InputError(f"it is the {_ROLES[self._board.turn]}'s turn", subject="play")
-                self._board.push(move)
-                return " ".join(_write_square(cell, self._board.size) for cell in self._board.captured())
+                return self._played(*_read_play(" ".join(line), self._board.size))
+            case ["play_from"]:
+                starts = sorted({move.start for move in self._board.legal_moves})
+                return " ".join([_ROLES[self._board.turn], *self._names(starts)])
+            case ["play_to", role, start] if role.lower() in _SIDES:
+                self._check_turn(_SIDES[role.lower()])
+                cell = parse_square(start, self._board.size)
+                return " ".join(self._names(move.target for move in self._board.legal_moves if move.start == cell))
+            case ["play_undo"]:
+                if self._resigned is None:
+                    self._board.pop()
+                self._resigned = None
+                return ""
             case ["protocol_version"]:
                 return "1-beta"
             case ["show_board"]:
                 return "\n" + "\n".join(self._board.position.rows())
+            case ["show_board_open_tafl"]:
+                rows = "/".join(self._board.position.rows()).translate(_LETTERS)
+                return f"/{re.sub('[.]+', lambda empty: str(len(empty[0])), rows)}/"
             case ["time_settings", "un-timed", *_]:
+                self._restart(self._start.turn)
                 self._left = {}
                 return ""
-            case ["time_settings", "fischer", *times] if re.fullmatch(r"\d{1,12} \d{1,9}", " ".join(times), re.ASCII):
-                self._left, self._more = dict.fromkeys(SIDES, int(times[0]) / 1000), int(times[1])
+            case ["time_settings", "fischer", *times] if re.fullmatch(r"\d{1,9} \d{1,9}", " ".join(times), re.ASCII):
+                self._restart(self._start.turn)
+                self._left, self._more = dict.fromkeys(SIDES, 60.0 * int(times[0])), int(times[1])
                 return ""
             case ["version"]:
                 return __version__
         raise InputError("does not exist", subject=f"command {excerpt(' '.join(line), 80)}", remedy="see list_commands")
 
+    def _restart(self, first: SideName) -> None:
+        """Return to the start of the game, where a given side makes the first move."""
+        start = self._start.position
+        self._board = Board(self._start.variant, Position(start.cells, "w" if first == "white" else "b"))
+        self._resigned = None
+
+    def _names(self, cells: Iterable[int]) -> list[str]:
+        return [_write_square(cell, self._board.size) for cell in cells]
+
+    def _check_turn(self, side: SideName) -> None:
+        if side != self._board.turn:
+            raise InputError(f"it is the {_ROLES[self._board.turn]}'s turn", subject="play")
+
+    def _check_undecided(self) -> None:
+        if self._resigned is not None:
+            raise InputError(f"the game is over: the {_ROLES[self._resigned]} has resigned")
+
+    def _played(self, side: SideName, move: Move) -> str:
+        """Make a move of the client, and return the names of the captured squares."""
+        if side != self._board.turn and "position" in self._missing:
+            # The client assumes that the refused move has been made.
+            self._missing["game"] = self._missing["position"]
+        self._check_turn(side)
+        self._check_undecided()
+        self._board.push(move)
+        return " ".join(self._names(self._board.captured()))
+
     def _generated(self) -> str:
+        self._check_undecided()
         side, began = self._board.turn, time.monotonic()
         self._best = ""
         self._search(self._left.get(side), self._more)

@@ -53,7 +53,7 @@ export const several = (number, word, words = `${word}s`) => `${number} ${number
 // A ply is a move of one side. The number of full moves is added for readers who count in moves.
 export const plies = (number) => several(number, "ply", "plies") + (number > 1 ? ` (${several(Math.ceil(number / 2), "move")})` : "");
 
-// Return buttons to page through a list: `page` counts from 0, a page has `size` entries, `go(page)` turns to it.
+// Return buttons to page through a list. Pages are counted from 0, each has `size` entries, and `go(page)` shows one.
 // Without `whole` the length of the list is unknown, and `all` is the number of entries found so far.
 export function stepsOf(page, size, all, go, whole = true) {
   if (whole && all <= size) return [];

@@ -1,7 +1,7 @@
 // Games stored in this browser, newest first: games played here, and records that were opened.
 
 const MOST = 30;
-const LONGEST = 50000; // characters of a record that is kept as it was
+const LONGEST = 50000; // maximum number of characters of a record that is stored unchanged
 
 export function keptGames() {
   try {

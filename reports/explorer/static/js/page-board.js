@@ -348,8 +348,8 @@ rulebook(() => game);
 
 refresh().then(async (ok) => {
   if (ok || game.facts) return;
-  // The address contains something invalid. Keep the error message, and show the start position instead, of the same
-  // rules if they are valid.
+  // The address contains something invalid. Keep the error message, and show the start position of its rules if they
+  // are valid, otherwise that of ashton.
   const known = Boolean(game.described);
   game.take(known ? game.variant : "ashton", known ? game.rules : null);
   if (await refresh({ keep: true })) byId("message").append(". The board shows the start instead.");

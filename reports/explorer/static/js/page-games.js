@@ -1,4 +1,4 @@
-// Game records: loaded, stepped through, analysed.
+// The page on game records, where a record can be loaded, stepped through and analysed.
 
 import { post, stream } from "./api.js";
 import { BoardView } from "./board.js";

@@ -70,7 +70,7 @@ function whyNot(move = null) {
   else say(`It is ${playing.player}'s turn.`);
 }
 
-// In a single column, place the form above the board until a game has begun, so that an inactive board is not first.
+// In a single column, place the form above the board until a game has begun, so that an inactive board does not come first.
 const wide = matchMedia("(min-width: 900px)");
 function placeForm() {
   const next = playing || wide.matches ? byId("moves") : document.querySelector(".stage");

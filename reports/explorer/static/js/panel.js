@@ -28,7 +28,7 @@ function withCaptures(move) {
   return move.move + (move.captures || []).map((square) => `x${square}`).join("");
 }
 
-// Show the moves made and those that can be redone. `go(ply)` is called for a chosen move; if null, none can be.
+// Show the moves made and those that can be redone. `go(ply)` is called for a chosen move. If it is null, no move can be chosen.
 export function showMade(box, facts, redo, go, grades = new Map()) {
   const all = [...facts.made, ...redo.map((move) => ({ move, captures: [] }))];
   const items = all.map((move, number) => {
