@@ -33,7 +33,7 @@ from tablut.cli.options import file_option, rules_option, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, source
 from tablut.errors import InputError
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.results import ExactInt, Result, bfile, scientific
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import shipped_variants

@@ -17,7 +17,7 @@ import networkx as nx
 
 from counting.paper import PaperEquations, Product, Subspace, is_rounded
 from counting.spaces import FINAL
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.results import Result, scientific
 from tablut.variants.model import DIRECTIONS, Camp, ray
 

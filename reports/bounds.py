@@ -15,8 +15,7 @@ from counting.paper import PaperEquations
 from reports.reachable import share
 from reports.rendering import REDUCED_BOARDS, Artefact, Figure, axes_of, drawing, figure, json_data, page
 from tablut import svg
-from tablut.notation import square_name
-from tablut.position import Position
+from tablut.position import Position, square_name
 from tablut.results import scientific
 from tablut.variants import Variant, load_variant
 from tablut.variants.library import older_variants, shipped_variants

@@ -28,8 +28,7 @@ from reports.rendering import (
     read_stored_all,
 )
 from tablut import svg
-from tablut.notation import parse_square
-from tablut.position import Position
+from tablut.position import Position, parse_square
 from tablut.results import ExactInt, Result
 from tablut.variants import load_variant
 

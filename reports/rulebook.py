@@ -17,7 +17,7 @@ from typing import Any
 from pydantic import Field
 
 from tablut.board import Board
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.results import Result
 from tablut.variants.model import CAMP_LETTERS, Rules, Variant, rule_fields
 from tablut.work.progress import plural

@@ -10,11 +10,10 @@ from functools import cache, cached_property
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
+from tablut import rules
 from tablut.errors import IllegalMoveError, InputError, NoMoveError, UncompiledError, shown_value, whole_number
 from tablut.formats.reading import PositionLike, as_move, as_position, read_move
-from tablut.notation import diagram_cells, parse_square, square_name
-from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, MoveText, Position
-from tablut.rules.naive import NaiveGame, PlainEngine
+from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, MoveText, Position, diagram_cells, parse_square, square_name
 from tablut.rules.outcome import OUTCOMES, GameResult, Outcome
 from tablut.status import Status, check_playable, position_status, reasons
 from tablut.variants import VariantLike, as_variant, shipped_name
@@ -291,7 +290,7 @@ class Board:
         try:
             return engine_for(self.variant)
         except UncompiledError:
-            return PlainEngine(self.variant)
+            return rules.naive.PlainEngine(self.variant)
 
     def _playable(self) -> Any:
         if self._array is None:
@@ -420,7 +419,7 @@ class Board:
             return f"it is {self.turn}'s turn"
         if move.code in self._engine.legal_moves(self._playable()):
             return "the resulting position has occurred too often"
-        game = NaiveGame(self.variant)
+        game = rules.naive.NaiveGame(self.variant)
         return game.why_not(game.read(self.text), game.parse_move(str(move)))
 
     def push_text(self, text: str) -> Move:
@@ -648,7 +647,7 @@ class Board:
             A new board. All symmetric images of a position have the same canonical image.
         """
         engine = self._engine
-        if isinstance(engine, PlainEngine):
+        if isinstance(engine, rules.naive.PlainEngine):
             # The plain engine has no packed words, so the letters of the cells are compared instead.
             images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
             return Board(self.variant, min(images, key=lambda image: image.cells))

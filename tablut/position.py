@@ -1,5 +1,8 @@
 """Immutable values for positions and moves, and their text forms.
 
+Squares are numbered ``index = rank * size + file`` from a1 = 0. A diagram is a
+tuple of rows from the top rank down; index 0 of a row is file a.
+
 A position is written as one line or as a grid, and a move for example as ``e4-e7xe8``. Parsing rejects text that is not
 a position. It does not check whether the position is possible; see
 `tablut.board.Board.status`.
@@ -10,19 +13,20 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import groupby
 from math import isqrt
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from tablut.errors import InputError
-from tablut.notation import FILES, diagram_cells, parse_square, position_text, square_name
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from symmetry import Symmetry
-    from tablut.variants import Variant
 
+FILES = "abcdefghijklmnopqrs"
 Side = Literal["w", "b"]
 SideName = Literal["white", "black"]
 SIDES: Final[tuple[SideName, SideName]] = ("white", "black")
@@ -42,6 +46,49 @@ _MOVE = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _CAPTURED = re.compile(_SQUARE, re.IGNORECASE | re.ASCII)
+
+
+# -- squares and diagrams as text -----------------------------------------------------------
+
+
+def square_name(square: int, size: int) -> str:
+    """Return the name of a square."""
+    if not 0 <= square < size * size:
+        raise InputError(f"must be 0 to {size * size - 1} on a {size}x{size} board", subject=f"square {square!r}")
+    rank, file = divmod(square, size)
+    return f"{FILES[file]}{rank + 1}"
+
+
+def parse_square(name: str, size: int) -> int:
+    """Return the index of a square from its name in lower or upper case; the inverse of `square_name`."""
+    # The length is checked first, because `int` raises a different error for a text of thousands of digits.
+    plain = 2 <= len(name) <= 3 and name.isascii()
+    file, rank = (FILES[:size].find(name[0].lower()), name[1:]) if plain else (-1, "")
+    if file < 0 or not rank.isdecimal() or rank[0] == "0" or int(rank) > size:
+        raise InputError(f"expected a1 to {square_name(size * size - 1, size)}", subject=f"square {excerpt(name)}")
+    return (int(rank) - 1) * size + file
+
+
+def diagram_cells(rows: Sequence[str]) -> str:
+    """Return the cells of a diagram as one string, in the order of their indices."""
+    return "".join(reversed(rows))
+
+
+def position_text(rows: Sequence[str], side: str) -> str:
+    """Return the one-line text of a position."""
+    return "/".join([_row_text(row) for row in rows]) + f" {side}"
+
+
+@lru_cache(maxsize=1 << 14)
+def _row_text(row: str) -> str:
+    """Return the text of a row, with runs of empty cells written as numbers.
+
+    The results are cached, because solving in plain Python writes millions of rows, most of them many times.
+    """
+    return "".join(str(len(list(run))) if content == "." else "".join(run) for content, run in groupby(row))
+
+
+# -- moves and positions ---------------------------------------------------------------------
 
 
 NARROW: Final = 11
@@ -69,26 +116,6 @@ def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
     along_row = place < WIDEST
     at_row, at_column = start // size * size + place, (place - WIDEST) * size + start % size
     return start, along_row * at_row + (1 - along_row) * at_column
-
-
-@runtime_checkable
-class BoardLike(Protocol):
-    """The part of `tablut.board.Board` that is used by the modules that `board` itself imports."""
-
-    @property
-    def variant(self) -> Variant:
-        """The rule set."""
-
-    @property
-    def position(self) -> Position:
-        """The current position, as an immutable value."""
-
-    @property
-    def ply(self) -> int:
-        """Number of moves made."""
-
-    def peek(self) -> Move:
-        """Return the last move made."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -24,8 +24,7 @@ from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_l
 from tablut.formats.game import GameRecord
 from tablut.formats.native import looks_like_native, read_native, write_record
 from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
-from tablut.notation import FILES
-from tablut.position import MoveText
+from tablut.position import FILES, MoveText
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.files import excerpt

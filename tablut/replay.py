@@ -14,8 +14,7 @@ from typing import Final, Literal, NamedTuple
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
 from tablut.formats.game import GameRecord
-from tablut.notation import square_name
-from tablut.position import MoveText, Position
+from tablut.position import MoveText, Position, square_name
 from tablut.records import ArchivedGame, turned
 from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome

@@ -18,9 +18,7 @@ from pydantic import (
 )
 
 from tablut.errors import InputError
-from tablut.notation import square_name
-from tablut.position import Move
-from tablut.rules.claims import claims
+from tablut.position import Move, square_name
 from tablut.variants import Variant, rule_fields
 from tablut.work.files import brief, excerpt
 
@@ -247,6 +245,8 @@ def listed_variant(variant: Variant) -> ListedVariant:
 
 def described_variant(variant: Variant) -> DescribedVariant:
     """Return the full description of a rule set."""
+    from tablut.rules.claims import claims
+
     fields = rule_fields(variant.rules)
     return DescribedVariant(
         variant=variant.name,

@@ -11,8 +11,7 @@ from xml.sax.saxutils import escape
 from tablut import svg
 from tablut.board import Board
 from tablut.formats.reading import PositionLike, as_move, as_position
-from tablut.notation import square_name
-from tablut.position import Move
+from tablut.position import Move, square_name
 from tablut.variants import VariantLike, as_variant
 
 _GAP = 14

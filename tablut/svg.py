@@ -11,9 +11,8 @@ from collections.abc import Iterable
 from math import atan2, cos, pi, sin
 from xml.sax.saxutils import escape
 
-from tablut.formats.reading import PositionLike, as_move, as_position
-from tablut.notation import FILES, diagram_cells, parse_square
-from tablut.position import BoardLike, Move
+from tablut.formats.reading import BoardLike, PositionLike, as_move, as_position
+from tablut.position import FILES, Move, diagram_cells, parse_square
 from tablut.variants import VariantLike, as_variant
 
 FILLS = {

@@ -136,6 +136,25 @@ def test_bounds_and_boards_need_no_numba() -> None:
     assert "numba" not in loaded_by(board)
 
 
+@pytest.mark.parametrize(
+    ("command", "most"),
+    [
+        ("bestmove -v brandubh --nodes 100", 60),
+        ("bestmove -v brandubh --nodes 100 --json", 60),
+        ("perft -d 2", 37),
+        ("bounds", 34),
+        ("--help", 10),
+    ],
+)
+def test_a_command_loads_few_modules(command: str, most: int) -> None:
+    loaded = loaded_by(f"from tablut.cli.shell import run\nassert run({command.split()}) == 0")
+    own = {name for name in loaded & modules().keys() if modules()[name][0].name != "__init__.py"}
+    assert len(own) <= most, sorted(own)
+    strangers = ("tablut.play.arena", "tablut.play.competition", "tablut.play.protocol", "tablut.play.bridges.")
+    assert not [name for name in own if name.startswith(strangers)]
+    assert "rich" not in loaded or "--json" not in command
+
+
 # How boards, moves and undo records are laid out is known to one module.
 LAYOUT = re.compile(
     r"\[2 \* (?:\w+\.)*size\] *(?:[-^|+]?=|\))|2 \* (?:\w+\.)*size \+ \d"

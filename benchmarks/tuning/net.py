@@ -1,11 +1,11 @@
 """``python -m benchmarks.tuning.net FILE --variant NAME``: train a small net that complements the shipped patterns.
 
 The training positions and their values come from self-play (`benchmarks.tuning.positions`), as for patterns. The net
-(`tablut.play.search.net`) learns a correction to the sum of terms and patterns, which stay fixed except for a common
-slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with the
-net of the previous round and learns from the positions of all rounds so far. The first round plays without a net. One
-game is held out for every twenty training games, to measure the gain. The patterns, the net and a record of both are
-written to FILE.
+(`tablut.play.search.weights`) learns a correction to the sum of terms and patterns, which stay fixed except for a
+common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with
+the net of the previous round and learns from the positions of all rounds so far. The first round plays without a net.
+One game is held out for every twenty training games, to measure the gain. The patterns, the net and a record of both
+are written to FILE.
 """
 
 from __future__ import annotations
@@ -25,8 +25,16 @@ from symmetry import dihedral
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, SIDE_AT, head
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
-from tablut.play.search.net import FULL, OUTPUT_BITS, UNITS
-from tablut.play.search.weights import SCALE, Patterns, load_patterns, load_weights, weights_family
+from tablut.play.search.weights import (
+    FULL,
+    OUTPUT_BITS,
+    SCALE,
+    UNITS,
+    Patterns,
+    load_patterns,
+    load_weights,
+    weights_family,
+)
 from tablut.variants import load_variant
 from tablut.work.files import write_bytes
 

@@ -22,9 +22,9 @@ from benchmarks.tuning.positions import Positions, gather_positions
 from benchmarks.tuning.storing import written_patterns
 from tablut.engine import engine_for
 from tablut.engine.layout import KING_AT, head
-from tablut.notation import diagram_cells
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.weights import CORNER, SCALE, Patterns, corner_cells, corner_rows, load_weights, weights_family
+from tablut.position import diagram_cells
 from tablut.variants import load_variant
 from tablut.work.files import write_bytes
 

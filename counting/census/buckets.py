@@ -38,11 +38,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablut.engine import engine_for
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, split_mix, trailing_zeros
 from tablut.engine.layout import is_wide
 from tablut.engine.packing import board_bits, field, king_width
 from tablut.engine.records import flat
-from tablut.engine.splitmix import split_mix
 from tablut.engine.tables import Tables
 from tablut.variants import Variant
 

@@ -29,11 +29,10 @@ from numba.core import types
 from numba.extending import intrinsic
 from numpy.typing import NDArray
 
-from tablut.engine.cells import bit_of, join
+from tablut.engine.cells import bit_of, join, rank_cells, unrank_cells
 from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer
 from tablut.engine.packing import board_bits, field
 from tablut.engine.records import flat
-from tablut.indexing.combinations import rank_cells, unrank_cells
 
 _intrinsic: Any = intrinsic
 _UniTuple: Any = types.UniTuple

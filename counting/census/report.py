@@ -1,17 +1,11 @@
-"""The function `census`, which counts the reachable positions, and the report that it returns.
-
-The removal of a temporary folder is not guaranteed: if a signal ends the process without an exception, the folder is
-left behind.
-"""
+"""The function `census`, which counts the reachable positions, and the report that it returns."""
 
 from __future__ import annotations
 
 import math
 import shutil
-import tempfile
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -27,12 +21,9 @@ from tablut.engine import engine_for
 from tablut.errors import InputError, MachineError, TablutError, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.work.files import store_path
-from tablut.work.ledger import refuse_foreign
+from tablut.work.ledger import refuse_foreign, working_folder
 from tablut.work.progress import Observer, size_text
 from tablut.work.run import open_scheduler
-
-_TRIES: Final = 20
 
 
 def census(
@@ -107,7 +98,7 @@ def census(
     told = Observer() if observer is None else observer
     with (
         _enough_memory(),
-        _temporary_folder() if store is None else nullcontext(store_path(store)) as folder,
+        working_folder(store, "census") as folder,
         open_scheduler(resources.threads, resources.scheduler) as workers,
     ):
         refuse_foreign(folder, WHOLE)
@@ -179,24 +170,6 @@ def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> No
             subject=f"variant {variant.name}",
             remedy=f"count ply by ply with {way}, which also shows how much space the next ply needs",
         )
-
-
-@contextmanager
-def _temporary_folder() -> Iterator[Path]:
-    """Yield a temporary folder. It is removed when the census returns or raises an exception."""
-    folder = Path(tempfile.mkdtemp(prefix="tablut-census-"))
-    try:
-        yield folder
-    finally:
-        # An abandoned task may still be writing. Once the folder is renamed, the task can no longer find it.
-        doomed = folder.with_name(folder.name + "-removed")
-        folder.rename(doomed)
-        for _ in range(_TRIES):
-            shutil.rmtree(doomed, ignore_errors=True)
-            if not doomed.exists():
-                break
-            # An abandoned task may still have a temporary file open in the folder.
-            time.sleep(0.05)
 
 
 # -- the results of `tablut census`: the plies, their totals, and a comparison with the bounds

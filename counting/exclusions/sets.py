@@ -16,7 +16,7 @@ from itertools import chain, combinations, product
 from typing import Final
 
 from symmetry import Symmetry
-from tablut.notation import parse_square, square_name
+from tablut.position import parse_square, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell
 from tablut.variants import Variant

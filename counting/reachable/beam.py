@@ -37,7 +37,7 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.engine.unmoves import MOST_UNMOVES, build_origins, unmoves
-from tablut.notation import diagram_cells
+from tablut.position import diagram_cells
 from tablut.variants import Variant
 
 AWAY: Final = 3

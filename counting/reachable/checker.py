@@ -22,7 +22,7 @@ from counting.exclusions.sets import Arrivals, on_board, side_of
 from counting.reachable.certificates import Header, PositionCertificate, SampledSpace, decode_moves, read_file
 from tablut.errors import InputError
 from tablut.indexing import Ending, EndingIndex
-from tablut.notation import parse_square
+from tablut.position import parse_square
 from tablut.rules import NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome

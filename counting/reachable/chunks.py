@@ -166,8 +166,8 @@ class ChunkPlan:
     samples: int
     lemma_samples: int
     seed: int
-    store: Path | None = None
-    space: SampledSpace = "undecided"
+    store: Path
+    space: SampledSpace
 
     def games(self) -> Iterator[Chunk]:
         """Yield the chunks of the samples that pass through both stages."""
@@ -221,7 +221,6 @@ class ChunkPlan:
         The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
         lemmas, its last chunk therefore gets a different owner.
         """
-        assert self.store is not None
         size = _GAME_SAMPLES if chunk.stage == "samples" else _LEMMA_SAMPLES
         plan = digest_of([self.head, chunk.name, chunk.count])
         owner = Owner(plan=plan, step=int(chunk.stage == "lemmas"), number=chunk.first // size)

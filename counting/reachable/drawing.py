@@ -38,12 +38,11 @@ from counting.census.codes import (
     wide_product,
 )
 from tablut.engine import engine_for
-from tablut.engine.cells import bit_of, join, set_at
+from tablut.engine.cells import bit_of, join, set_at, spread
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_zeros, pointer, popcount
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
-from tablut.indexing.combinations import spread
 from tablut.variants import Variant
 
 

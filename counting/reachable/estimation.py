@@ -12,13 +12,13 @@ that was stopped can be resumed, and the number of threads does not affect the r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from itertools import takewhile
 from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args
+from typing import Any, Final, get_args
 
 from counting.reachable.certificates import PositionCertificate, SampledSpace, write_file
 from counting.reachable.checker import LEMMAS, Checker
@@ -47,11 +47,10 @@ from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.variants.library import check_known
 from tablut.work.clocks import thread_clock
-from tablut.work.files import store_path
-from tablut.work.ledger import claim
-from tablut.work.parts import PartFile
+from tablut.work.ledger import claim, working_folder
+from tablut.work.parts import Owner, PartFile
 from tablut.work.progress import Observer
-from tablut.work.run import PartTask, Scheduler, open_scheduler, run_part
+from tablut.work.run import PartTask, Scheduler, open_scheduler, run_parts
 
 
 @lru_cache(maxsize=32)
@@ -288,56 +287,29 @@ _QUICK_TREE: Final = 200
 """
 
 
-class _Task(NamedTuple):
-    """A chunk to be decided, with all data that a worker needs."""
+@dataclass(frozen=True)
+class _Task(PartTask):
+    """A chunk to be decided and stored, with all data that a worker needs."""
 
     plan: ChunkPlan
     chunk: Chunk
-    wanted: bool
-    """Whether the certificates are returned to the main process."""
-
-    def result(self) -> tuple[dict[str, Any], list[PositionCertificate]]:
-        """Decide the chunk, and return its result and its certificates."""
-        plan, chunk, began = self.plan, self.chunk, thread_clock()
-        samples, certificates = (plan.variant, plan.seed, chunk.first, chunk.count), list[PositionCertificate]()
-        if chunk.stage == "lemmas":
-            result = count_lemmas(*samples)
-        else:
-            result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
-        result["cpu"] = thread_clock() - began
-        return result, certificates
-
-
-class _StoredTask(PartTask):
-    """A task that decides a chunk and stores its result."""
-
-    def __init__(self, task: _Task) -> None:
-        self.task = task
-        self.owner, self.target = task.plan.place(task.chunk)
+    owner: Owner
+    target: Path
 
     def opened(self) -> PartFile[Any]:
         """Open the file of the chunk."""
         return open_chunk(self.target)
 
     def make(self, began: float) -> PartFile[Any]:
-        """Decide the chunk, and write its file."""
-        result, certificates = self.task.result()
-        stats = ChunkStats(count=self.task.chunk.count, result=result)
-        return write_chunk(self.target, self.owner, stats, certificates, thread_clock() - began)
-
-
-def _decide(task: _Task) -> dict[str, Any]:
-    """Decide a chunk, or read it from the store. Return its result and, if requested, its certificates."""
-    damage = ""
-    if task.plan.store is None:
-        result, certificates = task.result()
-    else:
-        stored = _StoredTask(task)
-        answer = run_part(stored)
-        damage, result = answer["damage"], answer["stats"].result
-        certificates = certificates_in(stored.target) if task.wanted else []
-    certificates = certificates if task.wanted else []
-    return {"chunk": task.chunk, "result": result, "certificates": certificates, "damage": damage}
+        """Decide the chunk, and write its result and its certificates."""
+        plan, chunk = self.plan, self.chunk
+        samples, certificates = (plan.variant, plan.seed, chunk.first, chunk.count), list[PositionCertificate]()
+        if chunk.stage == "lemmas":
+            result = count_lemmas(*samples)
+        else:
+            result, certificates = settle_samples(*samples) if plan.space == "undecided" else settle_endings(*samples)
+        cpu = result["cpu"] = thread_clock() - began
+        return write_chunk(self.target, self.owner, ChunkStats(count=chunk.count, result=result), certificates, cpu)
 
 
 def estimate(
@@ -375,7 +347,7 @@ def estimate(
     scheduler : str, optional
         Address of a Dask cluster that decides the chunks. Its workers must have access to the folder ``store``.
     store : str, optional
-        Folder in which each chunk is stored as soon as it is decided.
+        Folder in which each chunk is stored as soon as it is decided. The default is a temporary folder.
     certificates : str, optional
         Output file for the certificates. It is compressed if its name ends in ``.gz``.
     checks : int
@@ -420,14 +392,11 @@ def estimate(
     if wanted < samples:
         why = f"must be {samples} or more, the number of samples"
         raise InputError(why, parameter="lemma_samples", value=wanted)
-    folder = None if store is None else store_path(store)
-    plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
     target = None if certificates is None else Path(certificates)
-    with (
-        open_scheduler(threads, scheduler) as workers,
-        nullcontext() if folder is None else claim(folder, KIND, plan.head),
-    ):
-        return _Run(plan, target, checks, observer or Observer()).result(workers, partial)
+    with working_folder(store, "estimate") as folder, open_scheduler(threads, scheduler) as workers:
+        plan = ChunkPlan(variant, samples, wanted, seed, folder, space)
+        with claim(folder, KIND, plan.head):
+            return _Run(plan, target, checks, observer or Observer()).result(workers, partial)
 
 
 class _Run:
@@ -436,7 +405,6 @@ class _Run:
     def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
         self.plan, self.target, self.checks, self.observer = plan, target, checks, observer
         self.results: Results = {}
-        self.certificates: dict[str, list[PositionCertificate]] = {}
 
     def result(
         self, workers: Scheduler, partial: Callable[[ReachableEstimate], None] | None = None
@@ -445,14 +413,13 @@ class _Run:
         plan = self.plan
         try:
             for stage, chunks in (("samples", [*plan.games()]), ("lemmas", [*plan.lemmas()])):
-                self.observer.begin(stage, sum(chunk.count for chunk in chunks))
-                tasks = [_Task(plan, chunk, self._is_wanted(chunk)) for chunk in chunks]
-                workers.run(_decide, tasks, lambda answer: self._take(**answer))
+                self._decide(stage, chunks, workers)
         except (TablutError, KeyboardInterrupt):
             if partial is not None and _decided(plan.games(), self.results):
                 partial(estimate_report(plan, self.results, 0))
             raise
-        every = [certificate for chunk in plan.games() for certificate in self.certificates.get(chunk.name, [])]
+        wanted = (chunk for chunk in plan.games() if self.target is not None or chunk.first < self.checks)
+        every = [certificate for chunk in wanted for certificate in certificates_in(plan.place(chunk)[1])]
         if self.target is not None:
             write_file(self.target, plan.header(every), every)
         return estimate_report(plan, self.results, self._check(every))
@@ -468,11 +435,14 @@ class _Run:
                 )
         return len(quick)
 
-    def _is_wanted(self, chunk: Chunk) -> bool:
-        return chunk.stage == "samples" and (self.target is not None or chunk.first < self.checks)
+    def _decide(self, stage: str, chunks: Sequence[Chunk], workers: Scheduler) -> None:
+        """Decide the chunks of a stage without a stored result, and keep the results of all."""
+        tasks = {task.owner.number: task for task in (_Task(self.plan, one, *self.plan.place(one)) for one in chunks)}
 
-    def _take(self, chunk: Chunk, result: dict[str, Any], certificates: list[PositionCertificate], damage: str) -> None:
-        if damage:
-            self.observer.say(damage)
-        self.results[chunk.name], self.certificates[chunk.name] = result, certificates
-        self.observer.advance(chunk.count)
+        def took(answer: dict[str, Any]) -> None:
+            chunk = tasks[answer["number"]].chunk
+            self.results[chunk.name] = answer["stats"].result
+            self.observer.advance(chunk.count)
+
+        self.observer.begin(stage, sum(chunk.count for chunk in chunks))
+        run_parts(workers, [*tasks.values()], self.observer.say, took)

@@ -59,8 +59,7 @@ from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, add_unmoves, line_origins, open_sides, predecessors
 from tablut.indexing import ENDINGS, Ending, EndingIndex, PlacementIndex
-from tablut.notation import square_name
-from tablut.position import Move, cells_of_code
+from tablut.position import Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant

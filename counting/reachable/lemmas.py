@@ -53,7 +53,7 @@ from tablut.engine.layout import (
 )
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
-from tablut.notation import diagram_cells
+from tablut.position import diagram_cells
 from tablut.variants.library import check_known
 from tablut.variants.model import anvils_against_attackers
 

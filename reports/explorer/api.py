@@ -52,9 +52,9 @@ from retrograde.solver.solution import memory_needed
 from tablut import svg
 from tablut.engine import engine_for
 from tablut.errors import InputError, did_you_mean
-from tablut.notation import square_name
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
+from tablut.position import square_name
 from tablut.provenance import commit, origin
 from tablut.replay import replay
 from tablut.results import (

@@ -27,8 +27,7 @@ from tablut.formats.game import GameRecord
 from tablut.formats.opentafl import write_game
 from tablut.indexing import PlacementIndex
 from tablut.indexing.values import a_ply_earlier, unforced, value_of, verdict_of
-from tablut.notation import square_name
-from tablut.position import Position
+from tablut.position import Position, square_name
 from tablut.prober import MissingTableError
 from tablut.results import ExactInt, MoveResult, OutcomeResult, Result, moves_result
 from tablut.status import MEANINGS

@@ -28,7 +28,7 @@ from tablut import __version__, svg
 from tablut.board import Board
 from tablut.errors import InputError, MachineError, OutputError
 from tablut.indexing.values import Verdict, a_ply_earlier, value_of
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.variants import load_variant, shipped_variants
 from tablut.work.files import excerpt, read_text, write_bytes
 from tablut.work.records import read_json

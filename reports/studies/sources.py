@@ -37,8 +37,7 @@ from retrograde.tablebase.querying import Listed, TableQuery, list_positions
 from retrograde.tablebase.store import open_store, tier_name, values_digest
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.notation import square_name
-from tablut.position import SIDES, Position, SideName
+from tablut.position import SIDES, Position, SideName, square_name
 from tablut.provenance import commit, origin
 from tablut.results import Result
 

@@ -38,7 +38,7 @@ from tablut.cli.options import (
     variant_option,
     warn_if_impossible,
 )
-from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, number
+from tablut.cli.people import PeopleConsole, Table, label, legend, number
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible, progress
 from tablut.cli.streams import EXIT_INTERRUPTED
 from tablut.errors import InputError, MachineError
@@ -212,7 +212,7 @@ def _proven_bounds(solution: Solution) -> list[str]:
 
 def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, result: SolvedResult) -> None:
     say = partial(console.print, soft_wrap=True)
-    console.print(draw_board(variant, solution.position.rows()))
+    console.board(variant, solution.position.rows())
     console.print(legend(variant))
     left = "" if result.plies_left is None else f"  ({plural(result.plies_left, 'ply')} left)"
     say(f"{variant.name}  {solution.position}{left}")

@@ -22,9 +22,8 @@ from tablut.cli.people import Live, PeopleConsole, Table, draw_board, label, leg
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, interruptible
 from tablut.errors import IllegalMoveError, InputError, UnknownError, did_you_mean
 from tablut.formats.reading import read_move
-from tablut.notation import square_name
 from tablut.play.terminal import LineReader
-from tablut.position import Move, MoveText
+from tablut.position import Move, MoveText, square_name
 from tablut.results import Result
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
@@ -137,7 +136,7 @@ def show_command(puzzle: Puzzle, hint: bool, solution: bool, nodes: int) -> Repl
 
 def _show_puzzle(console: PeopleConsole, puzzle: Puzzle, shown: _ShownPuzzle) -> None:
     variant = rules_of(puzzle)
-    console.print(draw_board(variant, puzzle.position.rows()))
+    console.board(variant, puzzle.position.rows())
     console.print(legend(variant))
     console.print(f"{shown.id}, {shown.variant}: {shown.side} to move", style="bold")
     if shown.claim:

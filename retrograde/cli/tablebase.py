@@ -26,7 +26,7 @@ from tablut.cli.options import (
     threads_option,
     variant_option,
 )
-from tablut.cli.people import PeopleConsole, Table, draw_board, label, number
+from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, interruptible, progress, typed
 from tablut.cli.streams import complain
 from tablut.errors import InputError, TablutError
@@ -321,7 +321,7 @@ def _making(game: Variant, name: str) -> str:
 
 
 def _show_probed(console: PeopleConsole, board: Board, probed: ProbeResult) -> None:
-    console.print(draw_board(board.variant, board.position.rows()))
+    console.board(board.variant, board.position.rows())
     console.print(f"{probed.variant}  {probed.position}", soft_wrap=True)
     console.print(Text.assemble(f"{board.turn} to move: ", (_words(probed.wdl, probed.dtm), "bold")))
     if not probed.moves:
@@ -444,7 +444,7 @@ def solve_command(rules: Variant, store: str | None, threads: int, memory: int |
 
 
 def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport) -> None:
-    console.print(draw_board(variant, variant.start))
+    console.board(variant, variant.start)
     ends = "" if report.dtm is None else f" in {plural(report.dtm, 'ply')}"
     who = {"white": "White wins", "black": "Black wins", "draw": "A draw", "unresolved": "Unresolved"}[report.value]
     line = " ".join(report.start.line) or "neither side can force a win"
@@ -473,7 +473,7 @@ def _show_solution(console: PeopleConsole, variant: Variant, report: SolveReport
     if report.longest is not None:
         longest = report.longest
         console.print(f"\nFarthest from the end, {plural(report.max_dtm, 'ply')}:  {longest.position}", soft_wrap=True)
-        console.print(draw_board(variant, Position.parse(longest.position, variant.size).rows()))
+        console.board(variant, Position.parse(longest.position, variant.size).rows())
         console.print(" ".join(longest.line), soft_wrap=True)
 
 

@@ -24,8 +24,19 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
-from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, prefetch, read_word, write_word
-from tablut.engine.splitmix import finalised
+from tablut.engine.jit import (
+    I64,
+    U64,
+    advance,
+    called,
+    finalised,
+    inlined,
+    kernel,
+    pointer,
+    prefetch,
+    read_word,
+    write_word,
+)
 from tablut.play.search.transposition import own_lines
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from retrograde.puzzles.puzzle_file import Puzzle, rules_of
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, UnknownError
-from tablut.notation import square_name
-from tablut.position import Move, Position, SideName
+from tablut.position import Move, Position, SideName, square_name
 from tablut.prober import Prober, find_prober
 from tablut.results import Result, SparseResult
 from tablut.variants import Variant

@@ -22,9 +22,8 @@ from tablut.engine.kernels import generate, make, unmake
 from tablut.engine.layout import cells_dtype, count_of, king_of, new_board, put_side, start_of, target_of, undo_captured
 from tablut.engine.records import directory, record_at
 from tablut.engine.tables import Tables, build_tables
-from tablut.indexing.combinations import rank_places, sort_in
 from tablut.indexing.tier_kernels import SCRATCH, entry_of, men_of_board, place_of, row_of, set_board, tier_at
-from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of
+from tablut.indexing.tier_tables import TierTables, code_at, is_loss, plies_of, rank_places, sort_in
 from tablut.rules.outcome import UNDECIDED
 
 if TYPE_CHECKING:

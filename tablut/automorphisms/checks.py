@@ -19,8 +19,7 @@ from symmetry import Symmetry, permutation_group, stabiliser
 from tablut.engine import Engine, engine_for
 from tablut.engine.layout import images_of_moves
 from tablut.indexing import PlacementIndex
-from tablut.notation import diagram_cells
-from tablut.position import Position
+from tablut.position import Position, diagram_cells
 from tablut.variants import Variant
 
 Words = NDArray[np.uint64]

@@ -14,8 +14,7 @@ from tablut.cli.options import board_options, check_folder, file_option, rules_o
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible
 from tablut.errors import InputError
-from tablut.notation import diagram_cells, square_name
-from tablut.position import Position
+from tablut.position import Position, diagram_cells, square_name
 from tablut.results import Result
 from tablut.variants import Variant
 from tablut.work.files import write_text

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -17,14 +17,15 @@ from tablut.cli.command import Decorator, argument, beginning, bundle, option, w
 from tablut.cli.runtime import Interrupted, Reply
 from tablut.errors import InputError, input_failure
 from tablut.formats import reading
-from tablut.formats.game import GameRecord, NoRulesError
 from tablut.position import Position, Side
-from tablut.records import read_record, record_text
 from tablut.status import check_playable, position_status, reasons
 from tablut.variants import Variant, as_variant
 from tablut.work import files
 from tablut.work.files import excerpt
 from tablut.work.machine import MOST_THREADS
+
+if TYPE_CHECKING:
+    from tablut.formats.game import GameRecord
 
 _MATERIAL = re.compile(r"([0-9]{1,3})v([0-9]{1,3})", re.ASCII)
 
@@ -168,6 +169,9 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 
 def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
     """Parse a game record; ``variant``, the value of ``--variant``, is required if the record names no rules."""
+    from tablut.formats.game import NoRulesError
+    from tablut.records import read_record
+
     try:
         record = read_record(text, variant, origin=origin)
         if record.variant is None:
@@ -179,6 +183,8 @@ def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:
     """Write a record to a file in the format given by its suffix. Warn about contents that the format cannot store."""
+    from tablut.records import record_text
+
     text, lost = record_text(record, target, None if source == "-" else source)
     files.write_text(target, text)
     if lost:

@@ -21,7 +21,7 @@ from rich.segment import Segment
 from rich.text import Text
 
 from tablut.cli.streams import AS_JSON, printable, write_output
-from tablut.notation import FILES
+from tablut.position import FILES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -96,6 +96,10 @@ class PeopleConsole(Console):
         for row in rows:
             table.add(*row)
         self.print(table)
+
+    def board(self, variant: Variant, rows: tuple[str, ...]) -> None:
+        """Print a drawing of a board."""
+        self.print(draw_board(variant, rows))
 
     def out(self, *objects: Any, sep: str = " ", end: str = "\n", **settings: Any) -> None:
         """Write text unchanged, except for control characters, which become escapes."""

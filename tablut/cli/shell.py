@@ -126,7 +126,9 @@ class _Program(Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         name, _, inner = _SHORT.get(cmd_name, cmd_name).partition(" ")
-        spec = self.specs.get(name)
+        # The other packages are asked only if the command is none of the game's own, because finding them takes long.
+        own = command_table(str(Path(__file__).parents[1] / "commands" / "commands.txt"))
+        spec = next((spec for spec in own if spec.name == name), None) or self.specs.get(name)
         if spec is None:
             return None
         module, attribute = spec.home

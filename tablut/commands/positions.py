@@ -9,7 +9,7 @@ from rich.text import Text
 from tablut.board import Board
 from tablut.cli.command import Group, argument, choice, command
 from tablut.cli.options import board_options, drawn_board_options, file_option, rules_option
-from tablut.cli.people import PeopleConsole, draw_board, legend
+from tablut.cli.people import PeopleConsole, legend
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
@@ -72,7 +72,7 @@ class _Applied(MovesResult):
 
 
 def _draw(console: PeopleConsole, variant: Variant, position: Position) -> None:
-    console.print(draw_board(variant, position.rows()))
+    console.board(variant, position.rows())
 
 
 def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:

@@ -22,7 +22,7 @@ from tablut.cli.options import (
     warn,
     warn_if_impossible,
 )
-from tablut.cli.people import PeopleConsole, draw_board
+from tablut.cli.people import PeopleConsole
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
@@ -302,7 +302,7 @@ def _show(console: PeopleConsole, game: ReplayedRecord, result: ReplayResult, dr
     for number in drawn:
         position = game.plies[number - 1].position if number else game.start
         console.print(f"\n{number}. {game.plies[number - 1].move}" if number else "\nstart")
-        console.print(draw_board(game.board.variant, position.rows()))
+        console.board(game.board.variant, position.rows())
     console.print()
     for first in range(0, len(game.plies), 2):
         pair = "  ".join(str(step.move) for step in game.plies[first : first + 2])

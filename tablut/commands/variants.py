@@ -12,7 +12,7 @@ from tablut.cli.options import check_folder, complete_variant, file_option, seed
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.records import read_rules
 from tablut.results import (
     DescribedVariant,
@@ -257,7 +257,7 @@ def _show_diff(console: PeopleConsole, variant: Variant, found: list[Difference]
             f"{told.men} men" if told.line is None else f"ply {len(told.line)}: {' '.join(told.line) or 'the start'}"
         )
         console.print(Text.assemble("\n", (where, "bold")))
-        console.print(draw_board(variant, one.position.rows()))
+        console.board(variant, one.position.rows())
         console.print(told.position, soft_wrap=True)
         for number in range(min(len(told.moves), _MOVES_SHOWN)):
             console.print(_answered(told, number), soft_wrap=True)

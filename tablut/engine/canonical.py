@@ -10,6 +10,7 @@ few wide loads are therefore enough to compute all images of a board together.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,8 +22,6 @@ from tablut.engine.records import flat
 from tablut.position import NARROW
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from symmetry import Symmetry
@@ -51,7 +50,8 @@ class ImageTables(NamedTuple):
     candidates: NDArray[np.uint8]
 
 
-def image_tables(group: Sequence[Symmetry], size: int) -> ImageTables:
+@lru_cache(maxsize=64)
+def image_tables(group: tuple[Symmetry, ...], size: int) -> ImageTables:
     """Return the look-up tables of a symmetry group for a board of the given size."""
     elements = list(group) + [group[0]] * (8 - len(group))
     wide = size > NARROW

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tablut.engine.jit import U64, inlined, popcount, trailing_zeros
+from tablut.engine.jit import I64, U64, inlined, popcount, trailing_zeros
 
 Cells = tuple[Any, Any]
 """A set of cells."""
@@ -88,3 +88,64 @@ def shifted_up(cells: Cells, count: int) -> Cells:
 def shifted_down(cells: Cells, count: int) -> Cells:
     """Return a set with ``count`` (1 to 63) subtracted from the number of each cell. Cells below 0 are dropped."""
     return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
+
+
+# -- sets as combinations in the combinatorial number system ----------------------------------
+
+
+# The binomial coefficient C(n, k) is read from a table at index ``k * stride + n``.
+
+
+@inlined
+def rank_cells(binomial: NDArray[np.uint64], stride: int, cells: Cells, taken: Cells) -> tuple[np.uint64, int]:
+    """Return the rank of a set of cells among the cells that are not taken, and the number of cells in the set."""
+    rank, count = U64(0), I64(0)
+    bits = cells[0]
+    while bits != U64(0):
+        place = trailing_zeros(bits)
+        place -= popcount(taken[0] & ((bits & (~bits + U64(1))) - U64(1)))
+        bits &= bits - U64(1)
+        count += 1
+        rank += binomial[count * stride + place]
+    bits, first = cells[1], 64 - popcount(taken[0])
+    while bits != U64(0):
+        place = first + trailing_zeros(bits)
+        place -= popcount(taken[1] & ((bits & (~bits + U64(1))) - U64(1)))
+        bits &= bits - U64(1)
+        count += 1
+        rank += binomial[count * stride + place]
+    return rank, count
+
+
+@inlined
+def spread(cells: Cells, gaps: Cells) -> Cells:
+    """Shift the cells of a set upwards past some gaps.
+
+    The given cells are numbered as if the gaps did not exist. The returned cells are numbered normally.
+    """
+    while not is_empty(gaps):
+        gap = first_of(gaps)
+        gaps = without(gaps, bit_of(gap))
+        mask = (U64(1) << U64(gap & 63)) - U64(1)
+        before = (mask if gap < 64 else ~U64(0)), (mask if gap >= 64 else U64(0))
+        cells = join(meet(cells, before), shifted_up(without(cells, before), 1))
+    return cells
+
+
+@inlined
+def unrank_cells(
+    binomial: NDArray[np.uint64], stride: int, cells: int, taken: Cells, count: int, rank: np.uint64
+) -> Cells:
+    """Return the set of ``count`` cells with a given rank among the cells that are not taken.
+
+    This is the inverse of `rank_cells`.
+    """
+    ranked = U64(0), U64(0)
+    place = cells - count_cells(taken)
+    for number in range(count, 0, -1):
+        place -= 1
+        while place > 0 and binomial[number * stride + place] > rank:
+            place -= 1
+        rank -= binomial[number * stride + place]
+        ranked = join(ranked, bit_of(place))
+    return spread(ranked, taken)

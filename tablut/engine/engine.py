@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from tablut.engine import kernels
-from tablut.engine.canonical import ImageTables, canonicalise, image_tables
 from tablut.engine.jit import kernel, pointer
 from tablut.engine.layout import (
     KING_AT,
@@ -26,8 +25,8 @@ from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
-from tablut.notation import diagram_cells
-from tablut.position import BoardLike, Position
+from tablut.formats.reading import BoardLike
+from tablut.position import Position, diagram_cells
 from tablut.rules.outcome import OUTCOMES, Outcome
 
 if TYPE_CHECKING:
@@ -412,10 +411,13 @@ class Engine(BoardEngine):
         >>> len(np.unique(engine.canonical(first)[0], axis=0))
         7
         """
+        from tablut.engine.canonical import canonicalise, image_tables  # not needed for playing
+
         words = self._checked(words)
         result = np.empty_like(words)
         elements = np.empty(len(words), dtype=np.uint8)
-        canonicalise(self.tables, _images(tuple(group or self.group), self.variant.size), words, result, elements)
+        images = image_tables(tuple(group or self.group), self.variant.size)
+        canonicalise(self.tables, images, words, result, elements)
         return result, elements
 
     def orbit_sizes(self, words: NDArray[np.uint64], group: Sequence[Symmetry] | None = None) -> NDArray[np.int64]:
@@ -500,11 +502,6 @@ def engine_for(variant: Variant) -> Engine:
         The engine. The 64 most recently used engines are cached.
     """
     return Engine(variant)
-
-
-@lru_cache(maxsize=64)
-def _images(group: tuple[Symmetry, ...], size: int) -> ImageTables:
-    return image_tables(group, size)
 
 
 # -- packed positions as single array items ------------------------------------------------

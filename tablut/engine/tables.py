@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from tablut.engine.splitmix import split_mix
+from tablut.engine.jit import split_mix
 from tablut.errors import UncompiledError
-from tablut.notation import diagram_cells
-from tablut.position import NARROW
+from tablut.position import NARROW, diagram_cells
 from tablut.variants.model import CAMP_LETTERS, anvils_against_attackers
 
 if TYPE_CHECKING:

@@ -52,7 +52,7 @@ from tablut.engine.layout import (
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
-from tablut.notation import diagram_cells
+from tablut.position import diagram_cells
 from tablut.variants.library import check_known
 
 if TYPE_CHECKING:

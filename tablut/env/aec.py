@@ -19,8 +19,7 @@ from tablut import svg
 from tablut.board import Board
 from tablut.env.encoding import PLANES, encoding_for
 from tablut.errors import InputError
-from tablut.notation import diagram_cells
-from tablut.position import SIDES, SideName
+from tablut.position import SIDES, SideName, diagram_cells
 from tablut.variants import VariantLike
 
 MODES = "human", "ansi", "svg", "rgb_array"

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tablut.engine.attacks import is_legal, slides_along, slides_of, winner_of
-from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, U64, advance, inlined, kernel, pointer, random_below, trailing_zeros
 from tablut.engine.kernels import can_move, key_change, make, unmake
 from tablut.engine.layout import (
     BoardArray,
@@ -22,7 +22,6 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.engine.splitmix import random_below
 from tablut.engine.tables import Tables
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED

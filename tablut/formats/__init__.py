@@ -1,5 +1,5 @@
 """Positions, moves and games in the notations of other programs; `tablut.formats.reading` recognises any of them."""
 
-from tablut.formats import bologna, opentafl
+import lazy_loader
 
-__all__ = ["bologna", "opentafl"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -31,8 +31,7 @@ from typing import Any, Final, Literal, get_args
 
 from tablut.errors import InputError, shown_value
 from tablut.formats.game import GameRecord, further_games, overruled, start_under
-from tablut.notation import parse_square, square_name
-from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side
+from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant
 from tablut.work.files import excerpt

@@ -23,8 +23,7 @@ from typing import Any
 
 from tablut.errors import InputError
 from tablut.formats.game import GameRecord, commented, further_games, overruled, start_under
-from tablut.notation import parse_square, square_name
-from tablut.position import Move, MoveText, Position, Side, expand_row
+from tablut.position import Move, MoveText, Position, Side, expand_row, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant
 from tablut.variants.library import as_variant, is_own_name

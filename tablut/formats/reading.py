@@ -20,16 +20,36 @@ The short notations are defined at the end of this module:
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
+from tablut import formats  # of which the longer formats are loaded for their first text
 from tablut.errors import InputError, shown_value, text_value
-from tablut.formats import bologna, opentafl
-from tablut.notation import FILES, parse_square, square_name
-from tablut.position import BoardLike, Move, MoveText, Position, Side
+from tablut.position import FILES, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.work.files import excerpt
 
 if TYPE_CHECKING:
     from tablut.variants import Variant
+
+
+@runtime_checkable
+class BoardLike(Protocol):
+    """The part of `tablut.board.Board` that is used by the modules that `board` itself imports."""
+
+    @property
+    def variant(self) -> Variant:
+        """The rule set."""
+
+    @property
+    def position(self) -> Position:
+        """The current position, as an immutable value."""
+
+    @property
+    def ply(self) -> int:
+        """Number of moves made."""
+
+    def peek(self) -> Move:
+        """Return the last move made."""
+
 
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """Anything that `as_position` accepts as a position."""
@@ -64,7 +84,7 @@ def read_position(text: str, size: int, side: Side | None = None) -> Position:
 
 
 def _from_state(text: str, size: int, side: Side | None) -> Position:
-    state = bologna.read_state(text)
+    state = formats.bologna.read_state(text)
     if state.size != size:
         raise InputError(f"its board has side {state.size}, not {size}", subject="state")
     return state.position(side)
@@ -82,7 +102,7 @@ def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
             subject=f"position {excerpt(text, _SHOWN)}",
             remedy="add ' w' or ' b' at the end",
         )
-    return opentafl.read_position(rows, side, size)
+    return formats.opentafl.read_position(rows, side, size)
 
 
 def looks_like_position(text: str) -> bool:
@@ -101,7 +121,7 @@ def read_move(text: str, size: int) -> MoveText:
     if len(text) > _MOST:
         raise InputError("is longer than any move", subject=f"move {excerpt(text)}")
     if text.startswith("{"):
-        move, side = bologna.read_move(text, size)
+        move, side = formats.bologna.read_move(text, size)
         return MoveText(move, side=side)
     if len(text.split()) == 5:
         move, side = read_mcgill(text, size)
@@ -109,7 +129,7 @@ def read_move(text: str, size: int) -> MoveText:
     if _BERKELEY.fullmatch(text):
         return MoveText(read_berkeley(text, size))
     if _OPENTAFL_MOVE.match(text):
-        return opentafl.read_move(text, size)
+        return formats.opentafl.read_move(text, size)
     try:
         return MoveText.parse(text, size)
     except InputError:
@@ -117,7 +137,7 @@ def read_move(text: str, size: int) -> MoveText:
         # error about the toolkit's notation is raised.
         if re.search(r"[xX/][tTK][a-zA-Z]", text) is None:
             raise
-        return opentafl.read_move(text, size)
+        return formats.opentafl.read_move(text, size)
 
 
 def as_position(value: PositionLike, variant: Variant) -> Position:

@@ -20,8 +20,7 @@ from math import comb
 from typing import Final, Literal, NamedTuple
 
 from tablut.errors import InputError, whole_number
-from tablut.notation import square_name
-from tablut.position import Position, Side
+from tablut.position import Position, Side, square_name
 from tablut.variants import Variant
 from tablut.variants.model import king_patterns
 

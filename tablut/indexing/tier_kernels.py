@@ -16,8 +16,7 @@ from tablut.engine.kernels import toggle
 from tablut.engine.layout import BoardArray, board_items, count_of, half_of, king_of, put_count, put_king, put_side
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.indexing.combinations import rank_places, sort_in, unrank_places
-from tablut.indexing.tier_tables import TierTables
+from tablut.indexing.tier_tables import TierTables, rank_places, sort_in, unrank_places
 from tablut.position import WIDEST
 
 ROOM = WIDEST**2

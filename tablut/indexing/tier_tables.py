@@ -20,12 +20,69 @@ from tablut.engine.layout import cells_dtype
 from tablut.engine.records import flat
 from tablut.errors import InputError
 from tablut.indexing import values
-from tablut.indexing.combinations import next_places, rank_places, sort_in
 from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
 """Cap on the binomial coefficients from which ranks are computed. `tier_tables` checks that no rank reaches it."""
+
+
+# -- combinations in the combinatorial number system, as ascending lists of places ----------
+
+
+# `tablut.indexing.placements.rank_combination` and `unrank_combination` are the plain Python versions. The binomial
+# coefficient C(n, k) is read from a table at index ``n * most + k``. For sets of cells, see `tablut.engine.cells`.
+
+
+@inlined
+def sort_in(values: NDArray[np.int64], count: int, value: int) -> None:
+    """Insert a value into an ascending list of ``count`` values. This takes O(count) time."""
+    at = count
+    while at > 0 and values[at - 1] > value:
+        values[at] = values[at - 1]
+        at -= 1
+    values[at] = value
+
+
+@inlined
+def rank_places(binomial: NDArray[np.int64], most: int, places: NDArray[np.int64], count: int) -> int:
+    """Return the rank of a combination given as ascending places. This takes O(count) time."""
+    total = I64(0)
+    for k in range(count):
+        total += binomial[places[k] * most + k + 1]
+    return int(total)
+
+
+@inlined
+def unrank_places(
+    binomial: NDArray[np.int64], most: int, rank: int, count: int, above: int, places: NDArray[np.int64]
+) -> None:
+    """Write the combination with a given rank as ascending places below ``above``. This takes O(above) time."""
+    place = I64(above)
+    for k in range(count, 0, -1):
+        place -= 1
+        while binomial[place * most + k] > rank:
+            place -= 1
+        rank -= binomial[place * most + k]
+        places[k - 1] = place
+
+
+@inlined
+def next_places(places: NDArray[np.int64], first: int, count: int) -> None:
+    """Replace a combination with the next one, without changing the places before index ``first``.
+
+    The first place at or after index ``first`` that can move up moves up by one. The places between index ``first`` and
+    this place return to their lowest positions. After the last combination, the result is not a valid combination.
+    """
+    k = I64(first)
+    while k + 1 < count and places[k] + 1 == places[k + 1]:
+        places[k] = k
+        k += 1
+    if k < count:
+        places[k] += 1
+
+
+# -- the tables -----------------------------------------------------------------------------
 
 
 class SquareTables(NamedTuple):

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple, get_args
 from tablut.board import Board
 from tablut.cli.command import bundle, choice, command, option, real, whole
 from tablut.cli.options import board_options, file_option, position_option, read_position, save_record, variant_option
-from tablut.cli.people import Live, PeopleConsole, draw_board
 from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
@@ -30,9 +29,10 @@ from tablut.variants import Variant, load_variant, variant_names
 from tablut.work.files import check_output
 from tablut.work.progress import plural
 
-# The modules for the protocol, the server and the terminal are imported only where they are used, because choosing a
-# single move does not need them.
+# The modules for the protocol, the server, the terminal and its screen are imported only where they are used, because
+# choosing a single move does not need them.
 if TYPE_CHECKING:
+    from tablut.cli.people import PeopleConsole
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
@@ -64,7 +64,7 @@ def bestmove_command(
 
 
 def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
-    console.print(draw_board(board.variant, board.position.rows()))
+    console.board(board.variant, board.position.rows())
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
     if said := said_score(result.score, result.mate):
@@ -221,6 +221,7 @@ def _in_terminal(
     side: PlayedSide,
     save: Path | None,
 ) -> Reply:
+    from tablut.cli.people import Live
     from tablut.play.terminal import LineReader, TerminalGame, TerminalSettings
 
     if position == "-" and side != "none":
@@ -277,6 +278,7 @@ def _show_left(console: PeopleConsole, result: _PlayedGame, save: Path | None) -
 def _on_server(
     rules: Variant, player: str, options: PlayerOptions, settings: ClientSettings, save: Path | None
 ) -> Reply:
+    from tablut.cli.people import Live
     from tablut.play.competition import play_on_server
 
     live = Live()

@@ -14,9 +14,8 @@ from tablut.cli.streams import read_line
 from tablut.errors import IllegalMoveError, InputError, TablutError, UncompiledError, did_you_mean
 from tablut.formats.reading import read_move
 from tablut.indexing.values import unforced
-from tablut.notation import square_name
 from tablut.play.search.limits import PROVEN, TABLEBASE, SearchLimits, mate_in, said_plies, said_score
-from tablut.position import MoveText, SideName
+from tablut.position import MoveText, SideName, square_name
 from tablut.work.files import excerpt
 
 if TYPE_CHECKING:

@@ -1,6 +1,5 @@
 """The rules of the game: outcomes, and a slow plain Python implementation that serves as a reference for the engine."""
 
-from tablut.rules.naive import NaiveGame, NaivePosition, NaiveResult
-from tablut.rules.outcome import OUTCOMES, Outcome
+import lazy_loader
 
-__all__ = ["OUTCOMES", "NaiveGame", "NaivePosition", "NaiveResult", "Outcome"]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

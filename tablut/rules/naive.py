@@ -19,8 +19,7 @@ from itertools import combinations, groupby
 from typing import NamedTuple
 
 from tablut.errors import InputError
-from tablut.notation import parse_square, position_text, square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, parse_square, position_text, square_name
 from tablut.rules.outcome import OUTCOMES, Outcome
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.files import excerpt

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Final, Literal, NamedTuple
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_serializer, model_validator
 
 from symmetry import Symmetry, dihedral, stabiliser
-from tablut.notation import diagram_cells, parse_square, position_text, square_name
+from tablut.position import diagram_cells, parse_square, position_text, square_name
 from tablut.work.files import brief
 from tablut.work.records import digest_of, fields_of
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, Field, StrictInt, ValidationErr
 from pydantic_core import ErrorDetails
 
 from tablut.errors import InputError, VariantError, did_you_mean, fault_of, shown_value
-from tablut.notation import diagram_cells, parse_square, square_name
+from tablut.position import diagram_cells, parse_square, square_name
 from tablut.variants.model import CAMP_LETTERS, DIRECTIONS, Rules, Variant, rule_fields, step
 from tablut.work.files import excerpt
 

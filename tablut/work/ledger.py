@@ -9,17 +9,20 @@ from __future__ import annotations
 import fnmatch
 import re
 import shutil
+import tempfile
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
 from tablut.errors import OutputError, output_failure
-from tablut.work.files import child, lock_folder, remove_temporaries, sync_names
+from tablut.work.files import child, lock_folder, remove_temporaries, store_path, sync_names
 from tablut.work.records import DamagedError, Record, StoreError, read_record, write_record
 
 Head = TypeVar("Head", bound=Record)
 REMEDY: Final = "continuing the work makes it again"
+_TRIES: Final = 20
 
 
 class Kind(NamedTuple):
@@ -30,6 +33,30 @@ class Kind(NamedTuple):
 
     name: str
     head: str
+
+
+@contextmanager
+def working_folder(store: Path | str | None, name: str) -> Iterator[Path]:
+    """Yield the folder of a store or, if None is given, a temporary folder, which is removed at the end.
+
+    Non-guarantee: a signal that ends the process without an exception leaves the temporary folder behind.
+    """
+    if store is not None:
+        yield store_path(store)
+        return
+    folder = Path(tempfile.mkdtemp(prefix=f"tablut-{name}-"))
+    try:
+        yield folder
+    finally:
+        # An abandoned task may still be writing. Once the folder is renamed, the task no longer finds it.
+        doomed = folder.with_name(folder.name + "-removed")
+        folder.rename(doomed)
+        for _ in range(_TRIES):
+            shutil.rmtree(doomed, ignore_errors=True)
+            if not doomed.exists():
+                break
+            # An abandoned task may still have a temporary file open in the folder.
+            time.sleep(0.05)
 
 
 @contextmanager

@@ -50,7 +50,7 @@ TAIL: Final = struct.Struct("<8sIQd32sI")
 """Magic bytes, format version, header length, processor seconds, digest of the header, and a CRC-32 of all these."""
 _MOST_HEADER: Final = 256 << 20
 
-Number = Annotated[int, Field(ge=0, lt=1 << 20)]
+Number = Annotated[int, Field(ge=0, lt=1 << 24)]
 Stats = TypeVar("Stats")
 
 

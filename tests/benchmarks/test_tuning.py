@@ -16,11 +16,11 @@ from benchmarks.tuning.positions import Positions
 from benchmarks.tuning.regression import fit, term_values
 from benchmarks.tuning.storing import HAND_WEIGHTS, hand_weights, written_patterns
 from tablut.engine import engine_for
-from tablut.notation import diagram_cells
 from tablut.play.arena.statistics import Sprt
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
 from tablut.play.search.searcher import Searcher
 from tablut.play.search.weights import NO_NET, TERMS, load_patterns, load_weights, weights_family
+from tablut.position import diagram_cells
 from tablut.variants import load_variant
 from tests.support.placements import letters
 from tests.support.strategies import placement

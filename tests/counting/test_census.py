@@ -13,8 +13,7 @@ from counting.census.rows import open_rows, read_rows
 from counting.census.toolbox import COUNTERS
 from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.notation import position_text
-from tablut.position import Position
+from tablut.position import Position, position_text
 from tablut.status import Status, position_status
 from tablut.variants import Variant, load_variant
 from tests.support.effort import OLDER_CASES, examples, slow_but

@@ -6,7 +6,7 @@ from counting.reachable import estimate
 from counting.reachable.checker import Checker
 from reports.census import results as census_results
 from reports.reachable import EXAMPLES, explanations, results
-from tablut.notation import square_name
+from tablut.position import square_name
 from tablut.variants import load_variant
 
 REDUCED = [name for name in results() if "-" in name]

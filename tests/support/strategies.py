@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from hypothesis import strategies as st
 
 from symmetry import Symmetry, dihedral
-from tablut.notation import diagram_cells, square_name
+from tablut.position import diagram_cells, square_name
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Rules, Variant, load_variant
 from tablut.variants.model import CampRules, CastleRules, CornerRules, KingRules, Shieldwall

@@ -9,8 +9,7 @@ import pytest
 
 from symmetry import dihedral
 from tablut.engine import engine_for
-from tablut.notation import square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, square_name
 from tablut.rules import OUTCOMES, NaiveGame, Outcome
 from tablut.variants import Rules, Variant, load_variant
 

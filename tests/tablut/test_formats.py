@@ -22,8 +22,7 @@ from tablut.formats.reading import (
     write_fen,
     write_mcgill,
 )
-from tablut.notation import parse_square, square_name
-from tablut.position import Move, MoveText, Position
+from tablut.position import Move, MoveText, Position, parse_square, square_name
 from tablut.records import read_rules
 from tablut.variants import load_variant, rule_fields
 from tests.support.effort import slow_but

@@ -26,8 +26,7 @@ from tablut.formats.bologna import looks_like_log, read_logs, read_system_log
 from tablut.formats.native import read_native
 from tablut.formats.opentafl import looks_like_otg, read_game
 from tablut.formats.reading import looks_like_position, read_berkeley, read_mcgill, read_move, read_position
-from tablut.notation import parse_square
-from tablut.position import Move, MoveText, Position
+from tablut.position import Move, MoveText, Position, parse_square
 from tablut.records import kind_of, read_archive, read_record, read_rules
 from tablut.replay import replay
 from tablut.rules import NaiveGame

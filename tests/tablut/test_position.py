@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tablut.errors import InputError
-from tablut.notation import parse_square, square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, parse_square, square_name
 
 
 def test_an_asymmetric_position_cell_by_cell() -> None:

@@ -13,8 +13,17 @@ from benchmarks.tuning.storing import HAND_WEIGHTS
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables
-from tablut.play.search.net import LARGEST, UNITS, net_rows
-from tablut.play.search.weights import NO_NET, TERMS, Patterns, load_patterns, load_weights, weights_family
+from tablut.play.search.weights import (
+    LARGEST,
+    NO_NET,
+    TERMS,
+    UNITS,
+    Patterns,
+    load_patterns,
+    load_weights,
+    net_rows,
+    weights_family,
+)
 from tablut.position import Position
 from tablut.rules import NaiveGame
 from tablut.variants import load_variant

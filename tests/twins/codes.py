@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from counting.census.buckets import BINS
 from tablut.engine import engine_for
-from tablut.engine.splitmix import split_mix
+from tablut.engine.jit import split_mix
 from tablut.indexing.placements import rank_combination, unrank_combination
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from tablut.engine.splitmix import split_mix
+from tablut.engine.jit import split_mix
 from tablut.rules.naive import NaiveGame, NaivePosition
 
 if TYPE_CHECKING:

@@ -11,8 +11,17 @@ from typing import TYPE_CHECKING, Final
 
 from symmetry import dihedral
 from tablut.play.search.limits import EVALUATION_LIMIT, MATE, REPETITION
-from tablut.play.search.net import FULL, OUTPUT_BITS
-from tablut.play.search.weights import RINGS, SCALE, TERMS, corner_cells, corner_rows, scaled_weights, weights_family
+from tablut.play.search.weights import (
+    FULL,
+    OUTPUT_BITS,
+    RINGS,
+    SCALE,
+    TERMS,
+    corner_cells,
+    corner_rows,
+    scaled_weights,
+    weights_family,
+)
 from tablut.rules.naive import NaiveGame, NaivePosition
 
 if TYPE_CHECKING:

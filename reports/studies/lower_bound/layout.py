@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from tablut.errors import InputError
-from tablut.notation import parse_square
+from tablut.position import parse_square
 from tablut.variants import load_variant
 
 if TYPE_CHECKING:

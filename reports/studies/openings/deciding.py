@@ -14,8 +14,7 @@ from retrograde.proofs.strategy import PackedStrategy
 from tablut.board import Board
 from tablut.engine.engine import position_keys
 from tablut.errors import InputError
-from tablut.notation import square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, square_name
 from tablut.provenance import Provenance
 from tablut.results import Result
 from tablut.variants import load_variant

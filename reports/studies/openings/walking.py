@@ -9,7 +9,7 @@ from reports.studies.openings.deciding import DATA, GAME, Strategy, openings, re
 from retrograde.answers import TableWalk, WalkMove, WalkNode
 from retrograde.proofs.certificate import read_certificate
 from tablut.board import Board
-from tablut.notation import square_name
+from tablut.position import square_name
 
 if TYPE_CHECKING:
     from tablut.position import Move

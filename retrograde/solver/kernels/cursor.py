@@ -33,8 +33,8 @@ from tablut.engine.layout import (
     put_side,
     side_of,
 )
-from tablut.indexing.combinations import next_places, rank_places, sort_in, unrank_places
 from tablut.indexing.tier_kernels import ROOM, entry_of, men_of_board, place_of, row_at, tier_at
+from tablut.indexing.tier_tables import next_places, rank_places, sort_in, unrank_places
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

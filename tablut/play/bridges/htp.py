@@ -15,13 +15,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.notation import parse_square, square_name
 from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Words, built_in
 from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
 from tablut.play.search.limits import SearchLimits
-from tablut.position import SIDES, Move, Position, SideName
+from tablut.position import SIDES, Move, Position, SideName, parse_square, square_name
 from tablut.variants import Variant
 from tablut.work.files import excerpt
 

@@ -31,7 +31,6 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.tables import board_lines, build_tables, slide_masks
 from tablut.errors import InputError
-from tablut.play.search.net import net_rows, net_score
 from tablut.play.search.weights import (
     CELL_TERMS,
     CORNER,
@@ -44,6 +43,8 @@ from tablut.play.search.weights import (
     corner_rows,
     load_patterns,
     load_weights,
+    net_rows,
+    net_score,
     scaled_weights,
     weights_family,
 )
@@ -277,7 +278,7 @@ class EvaluationTables(NamedTuple):
     has_net : int
         1 if there is a net, 0 otherwise.
     net : ndarray of int16, flat
-        Rows of the net; see `tablut.play.search.net.net_rows`.
+        Rows of the net; see `tablut.play.search.weights.net_rows`.
     """
 
     line_score: NDArray[np.int16]

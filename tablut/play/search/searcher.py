@@ -3,7 +3,7 @@
 The kernel runs without the interpreter's lock. It reads the clock itself every thousand nodes and checks a stop flag at
 every node. It stops before the end of the move time, by a margin that leaves enough time to acquire the lock and read
 the result. On systems without a clock that the kernel can read, a Python thread sets the flag. Other threads may also
-search (`tablut.play.search.worker`), but only the first thread watches the time and supplies the result.
+search (`tablut.play.search.tree`), but only the first thread watches the time and supplies the result.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, MachineError, UnknownError
-from tablut.notation import diagram_cells
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
@@ -36,9 +35,8 @@ from tablut.play.search.limits import (
 from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table
-from tablut.play.search.tree import search_root
-from tablut.play.search.worker import UNLIMITED, Conditions, Root, Worker
-from tablut.position import Move
+from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker, search_root
+from tablut.position import Move, diagram_cells
 from tablut.variants import as_variant
 from tablut.work.clocks import alarm, wall_clock
 from tablut.work.machine import check_threads

@@ -14,8 +14,7 @@ from retrograde.puzzles.puzzle_file import Filter, Puzzle, choose, facts_of, par
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.errors import InputError, UnknownError
-from tablut.notation import square_name
-from tablut.position import Move, Position
+from tablut.position import Move, Position, square_name
 from tablut.variants import load_variant
 from tests.support.effort import slow_but
 

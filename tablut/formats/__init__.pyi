@@ -1,0 +1,1 @@
+from . import bologna as bologna, opentafl as opentafl
