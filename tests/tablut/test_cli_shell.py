@@ -202,13 +202,17 @@ def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: s
 # -- completion ----------------------------------------------------------------------------
 
 
-def completed(words: str, shell_name: str) -> list[str]:
-    environment = {
+def asked_by(shell_name: str, words: str) -> dict[str, str]:
+    """Return the environment in which a shell asks how a line goes on."""
+    return {
         "_TABLUT_COMPLETE": f"{shell_name}_complete",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1) if shell_name != "fish" else words.split(" ")[-1],
     }
-    result = tablut(env=environment)
+
+
+def completed(words: str, shell_name: str) -> list[str]:
+    result = tablut(env=asked_by(shell_name, words))
     assert (result.returncode, result.stderr) == (0, b"")
     return result.stdout.decode().split("\n")[:-1]
 
@@ -224,8 +228,15 @@ def completed(words: str, shell_name: str) -> list[str]:
         ("tablut reachable estimate --space d", ["decided"]),
     ],
 )
-def test_the_tab_key(words: str, found: list[str]) -> None:
-    assert [line.removeprefix("plain,") for line in completed(words, "bash")] == found
+def test_the_tab_key(words: str, found: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
+    """In this process; the next test asks in one of its own, as shells do."""
+    for name, value in asked_by("bash", words).items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        shell._complete(shell.program)
+    told = capsys.readouterr()
+    assert (ended.value.code, told.err) == (0, "")
+    assert [line.removeprefix("plain,") for line in told.out.split("\n")[:-1]] == found
 
 
 def test_each_shell_gets_names_with_what_they_are_for() -> None:
