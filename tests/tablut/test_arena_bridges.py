@@ -227,7 +227,5 @@ def test_the_command_speaks_each_protocol(
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines[protocol].encode())))
     assert run(["engine", "--protocol", protocol, "-v", "copenhagen", "--player", "random"]) == 0
     told = capsys.readouterr().out
-    move = (
-        told.strip().splitlines()[-1].partition("move ")[2] if protocol != "htp" else told[len("= play attacker ") :]
-    )
+    move = told.strip().splitlines()[-1].partition("move ")[2] if protocol != "htp" else told[len("= play attacker ") :]
     Board("copenhagen").push_text(move.strip().replace(" ", "-"))
