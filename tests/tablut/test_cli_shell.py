@@ -217,26 +217,34 @@ def completed(words: str, shell_name: str) -> list[str]:
     return result.stdout.decode().split("\n")[:-1]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("tablut b", ["bounds", "bestmove", "bench"]),
-        ("tablut bounds -v brandubh-5", ["brandubh-5-4v0", "brandubh-5-4v4"]),
-        ("tablut census ver", ["verify"]),
-        ("tablut census --all --against", ["--against-bounds"]),
-        ("tablut position sta", ["status"]),
-        ("tablut reachable estimate --space d", ["decided"]),
-    ],
-)
-def test_the_tab_key(words: str, found: list[str], monkeypatch: pytest.MonkeyPatch, capsys: Captured) -> None:
-    """In this process; the next test asks in one of its own, as shells do."""
-    for name, value in asked_by("bash", words).items():
-        monkeypatch.setenv(name, value)
-    with pytest.raises(SystemExit) as ended:
+TAB = {
+    "tablut b": ["bounds", "bestmove", "bench"],
+    "tablut bounds -v brandubh-5": ["brandubh-5-4v0", "brandubh-5-4v4"],
+    "tablut census ver": ["verify"],
+    "tablut census --all --against": ["--against-bounds"],
+    "tablut position sta": ["status"],
+    "tablut reachable estimate --space d": ["decided"],
+}
+# Starting a process takes longer than completing a line.
+ONE_BY_ONE = """
+import json, os, sys
+from tablut.cli import shell
+for environment in json.loads(sys.argv[1]):
+    os.environ.update(environment)
+    try:
         shell._complete(shell.program)
-    told = capsys.readouterr()
-    assert (ended.value.code, told.err) == (0, "")
-    assert [line.removeprefix("plain,") for line in told.out.split("\n")[:-1]] == found
+    except SystemExit as ended:
+        print("exit", ended.code)
+"""
+
+
+def test_the_tab_key() -> None:
+    asked = json.dumps([asked_by("bash", words) for words in TAB])
+    done = subprocess.run([sys.executable, "-c", ONE_BY_ONE, asked], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    *told, rest = done.stdout.split("exit 0\n")
+    found = [[line.removeprefix("plain,") for line in lines.splitlines()] for lines in told]
+    assert (dict(zip(TAB, found, strict=True)), rest) == (TAB, "")
 
 
 def test_each_shell_gets_names_with_what_they_are_for() -> None:

@@ -255,7 +255,7 @@ def test_both_halves_of_a_draw_share_the_hours(monkeypatch: pytest.MonkeyPatch) 
 
 
 def valued(draws: int, count: int) -> list[tuple[Position, str | None]]:
-    """Return positions of a small board with the side that wins, by its table; random ones are won: draws are listed."""
+    """Return positions of a small board, each with the side that wins by its table; draws come first, and are few."""
     tablebase, random = open_tablebase(LARGER), Random(7)
     found: list[tuple[Position, str | None]] = []
     drawn = list_positions(tablebase.store, TableQuery(wdl="draw", materials=((4, 2),)), 2000).positions
