@@ -2,10 +2,12 @@
 
 import gc
 import signal
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import retrograde
 from tablut.work import clocks
 from tests.support.effort import MORE
 
@@ -52,6 +54,27 @@ def _hearing_interrupts():
     yield
     if ignored:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _shipped_tables_are_unpacked_once():
+    """Share the tables that searchers load of what ships: unpacking takes a second, and nothing writes to them."""
+    from retrograde.tablebase import batch
+
+    shipped, unpack = Path(retrograde.__file__).parent / "data", batch.tiers_within
+    kept = {}
+
+    def tiers_within(store, memory):
+        if not store.root.is_relative_to(shipped):
+            return unpack(store, memory)
+        key = store.root, store.variant.digest, memory
+        if key not in kept:
+            kept[key] = unpack(store, memory)
+        return kept[key]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(batch, "tiers_within", tiers_within)
+        yield
 
 
 @pytest.fixture(autouse=True)

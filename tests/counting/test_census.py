@@ -16,7 +16,7 @@ from tablut.engine import engine_for
 from tablut.position import Position, position_text
 from tablut.status import Status, position_status
 from tablut.variants import Variant, load_variant
-from tests.support.effort import OLDER_CASES, examples, slow_but
+from tests.support.effort import MORE, OLDER_CASES, examples, slow_but
 from tests.support.strategies import small_variants
 from tests.twins.census import naive_census
 
@@ -92,13 +92,13 @@ def test_the_twin_and_the_sums_of_orbits(name: str) -> None:
     assert report.full.agrees
 
 
-@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
 @given(small_variants(size=3, most_attackers=2, most_defenders=1, later=True))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_the_twin(variant, None)
 
 
-@settings(max_examples=examples(5), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(3, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.sampled_from([5, 7, 9, 11, 16]).flatmap(lambda size: small_variants(size=size, most_attackers=3, later=True)),
     st.just(2),

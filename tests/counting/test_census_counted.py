@@ -29,7 +29,7 @@ from tests.twins.codes import plain_bin
 Captured = pytest.CaptureFixture[str]
 
 BOARD = load_variant("ashton-5-4v2")
-PLY = 6
+PLY = 5
 WIDE = CensusLimits.from_memory(1 << 30, 1, 1)
 NARROW = replace(WIDE, expand_children=5_000, merge_children=9_000, tally_children=3_000, sort_rows=700)
 
@@ -332,7 +332,7 @@ def test_the_disk_decides_how_many_passes(before: Path, truth: CountRecord, tmp_
     folder = copied(before, tmp_path)
     kept = sum(path.stat().st_size for path in folder.rglob("*.rows"))
     listener = Listener()
-    found = counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 60_000), None, listener)
+    found = counting(folder, CountWish(), replace(WIDE, disk_bytes=kept + 11_000), None, listener)
     assert found.passes > 2
     assert found.record.digest == truth.digest
     assert any(f"in {found.passes} passes with at most" in line for line in listener.lines)

@@ -34,7 +34,7 @@ from tablut.errors import InputError
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant, variant_names
 from tablut.variants.schema import parse_variant
-from tests.support.effort import ALL_CASES, OLDER_CASES, examples, slow_but
+from tests.support.effort import ALL_CASES, MORE, OLDER_CASES, examples, slow_but
 from tests.support.strategies import small_variants
 from tests.twins.brute import BruteForce
 
@@ -103,7 +103,7 @@ def all_locked(variant: Variant, pieces: int) -> set[LockedSet]:
     return found
 
 
-@settings(max_examples=examples(8), deadline=None)
+@settings(max_examples=examples(5, 2 * MORE), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3, later=True))
 def test_the_search_misses_no_set_on_the_smallest_boards(variant: Variant) -> None:
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
@@ -130,15 +130,15 @@ def test_a_start_of_fewer_symmetries_than_its_terrain_has_sets_of_its_own() -> N
     assert set(locked_sets(variant, 3)) == all_locked(variant, 3)
 
 
-@pytest.mark.parametrize("name", slow_but(["brandubh-5-4v0"], SMALL))
-def test_with_all_sizes_the_sets_are_the_lemma(name: str) -> None:
+@pytest.mark.parametrize(("name", "count"), slow_but([("brandubh-5-4v0", 500)], [(name, 1500) for name in SMALL]))
+def test_with_all_sizes_the_sets_are_the_lemma(name: str, count: int) -> None:
     """Five pieces are all that these boards have: then a placement is locked exactly if it contains a set."""
     variant = load_variant(name)
     reach, family = PlainReach(variant), locked_sets(variant, 5)
     brute = BruteForce(variant)
     placements = [placement for placement in brute.placements() if placement[0] in brute.king_cells and placement[1]]
     random = Random(3)
-    for king, black, white in random.sample(placements, 1500):
+    for king, black, white in random.sample(placements, count):
         pieces = {**dict.fromkeys(black, "b"), **dict.fromkeys(white, "w"), king: "K"}
         held = frozenset((y * variant.size + x, piece) for (x, y), piece in pieces.items())
         assert any(found <= held for found in family) == bool(reach.locked(NaivePosition(pieces, "w")))
@@ -209,13 +209,13 @@ def test_small_boards_placement_by_placement(name: str, pieces: int) -> None:
     assert_equals_brute_force(load_variant(name), pieces)
 
 
-@settings(max_examples=examples(3), deadline=None)
+@settings(max_examples=examples(2, 2 * MORE), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1, later=True), st.integers(2, 4))
 def test_any_rules_on_any_terrain(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(8, 2 * MORE), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3, later=True), st.integers(2, WALL_PIECES))
 def test_any_rules_on_the_smallest_board(variant: Variant, pieces: int) -> None:
     assert_equals_brute_force(variant, pieces)

@@ -11,7 +11,7 @@ from counting.paper import PaperEquations
 from counting.spaces import FINAL, classes, spaces
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.variants import Variant, load_variant
-from tests.support.effort import ALL_CASES, examples, slow_but
+from tests.support.effort import ALL_CASES, MORE, examples, slow_but
 from tests.support.strategies import shrunk, small_variants
 from tests.twins.brute import BruteForce
 
@@ -31,14 +31,14 @@ def test_fourteen_million_placements_one_by_one() -> None:
     assert_equals_brute_force(load_variant("ashton-5-4v2"))
 
 
-@settings(max_examples=examples(6), deadline=None)
+@settings(max_examples=examples(4, 2 * MORE), deadline=None)
 @given(small_variants(size=5, most_attackers=2, most_defenders=1, later=True))
 def test_any_rules_on_any_terrain(variant: Variant) -> None:
     assert_equals_brute_force(variant)
     assert_no_ply_leads_to_what_is_left_out(variant, 40)
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(10, 2 * MORE), deadline=None)
 @given(small_variants(size=3, most_attackers=4, most_defenders=3, later=True))
 def test_any_rules_on_the_smallest_board(variant: Variant) -> None:
     assert_equals_brute_force(variant)

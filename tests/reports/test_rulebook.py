@@ -4,6 +4,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, get_args
 
+import pytest
 from pydantic import BaseModel
 
 from reports.explorer.jobs import deciding_rules
@@ -15,6 +16,7 @@ from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE
 from tablut.variants import load_variant, rule_fields, shipped_variants
 from tablut.variants.model import Rules
+from tests.support.effort import slow_but
 from tests.support.waiting import PATIENCE
 
 
@@ -57,13 +59,20 @@ def test_a_rulebook_has_the_points_of_its_game_with_its_values() -> None:
         assert word in next(point.said for point in told if point.name == field)
 
 
-def test_what_decides_a_puzzle_is_proved() -> None:
+@pytest.mark.parametrize(
+    ("decided", "rules", "undecided"),
+    slow_but(
+        [("brandubh-federation-02", ["king.on_castle", "encirclement"], "brandubh-04")],
+        [("clear-edge-beside-corner", ["corners.hostile", "king.elsewhere"], "clear-edge")],
+    ),
+)
+def test_what_decides_a_puzzle_is_proved(decided: str, rules: list[str], undecided: str) -> None:
     puzzles = {puzzle.id: puzzle for puzzle in read_puzzles("collection")}
     limits = ProofLimits(positions=0)
-    found = deciding_rules(puzzles["clear-edge-beside-corner"], limits, PATIENCE)
-    assert (found.rules, found.unknown) == (["corners.hostile", "king.elsewhere"], [])
-    assert deciding_rules(puzzles["clear-edge"], limits, PATIENCE).rules == []
-    assert "corners.hostile" in deciding_rules(puzzles["brandubh-30"], limits, 0.0).unknown
+    found = deciding_rules(puzzles[decided], limits, PATIENCE)
+    assert (found.rules, found.unknown) == (rules, [])
+    assert deciding_rules(puzzles[undecided], limits, PATIENCE).rules == []
+    assert "corners.hostile" in deciding_rules(puzzles[undecided], limits, 0.0).unknown
 
 
 def test_scenes_end_the_same_under_the_plain_rules() -> None:

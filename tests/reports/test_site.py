@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -25,6 +26,13 @@ from tests.support.markup import Page
 
 Captured = pytest.CaptureFixture[str]
 STATIC = Path(building.__file__).parent / "static"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _walks_are_checked_once() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "stored_walk", cache(building.stored_walk))
+        yield
 
 
 def shipped_trees() -> dict[str, Any]:

@@ -31,7 +31,7 @@ from tablut.indexing.values import value_of
 from tablut.prober import MissingTableError
 from tablut.variants import load_variant
 from tests.faults import damage
-from tests.support.effort import examples, slow_but
+from tests.support.effort import MORE, examples, slow_but
 from tests.support.endings import GAME, MEN, POSITIONS, contents
 from tests.support.observing import Heard
 from tests.support.waiting import PATIENCE, eventually
@@ -71,7 +71,7 @@ SPOILING = (
 )
 
 
-@settings(max_examples=examples(30), deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(15, 2 * MORE), deadline=None, suppress_health_check=list(HealthCheck))
 @given(kinds=st.lists(st.sampled_from(SPOILING), min_size=1, max_size=2), random=st.randoms(use_true_random=False))
 def test_a_damaged_store_is_right_or_named(
     tmp_path_factory: pytest.TempPathFactory, sound: Path, others: list[Path], truth: list[int], kinds, random

@@ -86,12 +86,14 @@ def test_the_rank_from_stored_bits_is_that_of_every_image(name: str, material: t
 
 
 @pytest.mark.parametrize("few", [0, 10**9])
-@pytest.mark.parametrize(("which", "kinds"), [("tablebase", 6), ("deep", 18)])
-def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, few: int) -> None:
+@pytest.mark.parametrize(("which", "kinds", "step"), [("tablebase", 6, 101), ("deep", 18, 41)])
+def test_many_at_once_equal_one_by_one(request, monkeypatch, which: str, kinds: int, step: int, few: int) -> None:
     monkeypatch.setattr(batch, "FEW", few)
     tablebase = open_tablebase(request.getfixturevalue(which).store.root)
     positions = [
-        position for material in tablebase.store.tiers() for position in every_position(tablebase.variant, material, 41)
+        position
+        for material in tablebase.store.tiers()
+        for position in every_position(tablebase.variant, material, step)
     ]
     found = tablebase.probe_words(words_of(tablebase.variant, positions))
     assert found.dtype == np.int16

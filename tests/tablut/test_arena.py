@@ -47,10 +47,10 @@ def moves(report) -> list[list[str]]:
 
 
 def test_the_same_seed_gives_the_same_games_on_any_number_of_threads() -> None:
-    alone, together = play_match(plan(8)), play_match(plan(8), threads=3)
+    alone, together = play_match(plan(4)), play_match(plan(4), threads=3)
     assert moves(alone) == moves(together)
     assert alone.tally == together.tally
-    assert moves(play_match(plan(8, seed=2, openings=Openings(4, 1, 2)))) != moves(alone)
+    assert moves(play_match(plan(4, seed=2, openings=Openings(4, 1, 2)))) != moves(alone)
 
 
 def test_pairs_share_their_opening_and_change_colours() -> None:

@@ -1,7 +1,7 @@
 """Programs of other protocols: one that knows a game by heart plays it, one that misbehaves loses, ours speaks them."""
 
+import io
 import shlex
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -23,7 +23,6 @@ from tablut.play.search.limits import SearchLimits
 from tablut.position import Position
 from tablut.variants import load_variant
 from tests.support.effort import examples
-from tests.support.waiting import PATIENCE
 
 PARTNER = Path(__file__).parents[1] / "support" / "partner.py"
 ONE = SearchLimits(nodes=1)
@@ -254,24 +253,12 @@ def test_our_engines_play_from_a_position_through_two_bridges() -> None:
 
 
 @pytest.mark.parametrize("protocol", ["otep", "taflzero", "htp"])
-def test_the_command_speaks_each_protocol(protocol: str) -> None:
-    command = [
-        sys.executable,
-        "-m",
-        "tablut",
-        "engine",
-        "--protocol",
-        protocol,
-        "-v",
-        "copenhagen",
-        "--player",
-        "random",
-    ]
+def test_the_command_speaks_each_protocol(
+    protocol: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     lines = {"otep": "play attackers\n", "taflzero": "position startpos\ngo nodes 1\n", "htp": "generate_move\n"}
-    done = subprocess.run(command, input=lines[protocol], capture_output=True, text=True, timeout=PATIENCE, check=True)
-    move = (
-        done.stdout.strip().splitlines()[-1].partition("move ")[2]
-        if protocol != "htp"
-        else done.stdout[len("= play attacker ") :]
-    )
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(lines[protocol].encode())))
+    assert run(["engine", "--protocol", protocol, "-v", "copenhagen", "--player", "random"]) == 0
+    told = capsys.readouterr().out
+    move = told.strip().splitlines()[-1].partition("move ")[2] if protocol != "htp" else told[len("= play attacker ") :]
     Board("copenhagen").push_text(move.strip().replace(" ", "-"))

@@ -145,7 +145,7 @@ counted = Engine.perft
 def perft(engine, board, depth, **options):
     if depth == 8:
         print("depth 8", file=sys.stderr, flush=True)
-    return counted(engine, board, 4 if depth in (5, 6, 7) else depth, **options)
+    return counted(engine, board, min(depth, 3) if depth < 8 else depth, **options)
 Engine.perft = perft
 sys.exit(main())
 """

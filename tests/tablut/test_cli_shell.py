@@ -202,30 +202,49 @@ def test_a_table_shows_every_cell_whole_at_any_width(columns: list[Any], data: s
 # -- completion ----------------------------------------------------------------------------
 
 
-def completed(words: str, shell_name: str) -> list[str]:
-    environment = {
+def asked_by(shell_name: str, words: str) -> dict[str, str]:
+    """Return the environment in which a shell asks how a line goes on."""
+    return {
         "_TABLUT_COMPLETE": f"{shell_name}_complete",
         "COMP_WORDS": words,
         "COMP_CWORD": str(len(words.split(" ")) - 1) if shell_name != "fish" else words.split(" ")[-1],
     }
-    result = tablut(env=environment)
+
+
+def completed(words: str, shell_name: str) -> list[str]:
+    result = tablut(env=asked_by(shell_name, words))
     assert (result.returncode, result.stderr) == (0, b"")
     return result.stdout.decode().split("\n")[:-1]
 
 
-@pytest.mark.parametrize(
-    ("words", "found"),
-    [
-        ("tablut b", ["bounds", "bestmove", "bench"]),
-        ("tablut bounds -v brandubh-5", ["brandubh-5-4v0", "brandubh-5-4v4"]),
-        ("tablut census ver", ["verify"]),
-        ("tablut census --all --against", ["--against-bounds"]),
-        ("tablut position sta", ["status"]),
-        ("tablut reachable estimate --space d", ["decided"]),
-    ],
-)
-def test_the_tab_key(words: str, found: list[str]) -> None:
-    assert [line.removeprefix("plain,") for line in completed(words, "bash")] == found
+TAB = {
+    "tablut b": ["bounds", "bestmove", "bench"],
+    "tablut bounds -v brandubh-5": ["brandubh-5-4v0", "brandubh-5-4v4"],
+    "tablut census ver": ["verify"],
+    "tablut census --all --against": ["--against-bounds"],
+    "tablut position sta": ["status"],
+    "tablut reachable estimate --space d": ["decided"],
+}
+# Starting a process takes longer than completing a line.
+ONE_BY_ONE = """
+import json, os, sys
+from tablut.cli import shell
+for environment in json.loads(sys.argv[1]):
+    os.environ.update(environment)
+    try:
+        shell._complete(shell.program)
+    except SystemExit as ended:
+        print("exit", ended.code)
+"""
+
+
+def test_the_tab_key() -> None:
+    asked = json.dumps([asked_by("bash", words) for words in TAB])
+    done = subprocess.run([sys.executable, "-c", ONE_BY_ONE, asked], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    *told, rest = done.stdout.split("exit 0\n")
+    found = [[line.removeprefix("plain,") for line in lines.splitlines()] for lines in told]
+    assert (dict(zip(TAB, found, strict=True)), rest) == (TAB, "")
 
 
 def test_each_shell_gets_names_with_what_they_are_for() -> None:

@@ -111,7 +111,7 @@ def test_wide_boards(size, data, seed):
 
 
 @given(variant=random_terrains(sizes=(3, 5), later=True), seed=SEEDS)
-@settings(relaxed, max_examples=examples(40))
+@settings(relaxed, max_examples=examples(25, 2 * MORE))
 def test_crowded_small_boards(variant, seed):
     # Where sides are left without a move, castles are besieged and kings are surrounded.
     random = Random(seed)
@@ -169,7 +169,7 @@ def test_canonical_is_the_least_of_all_images(name, data, seed):
 
 
 @given(variant=random_variants(later=True) | random_terrains(sizes=(3, 5, 7), later=True), seed=SEEDS)
-@settings(relaxed, max_examples=examples(10))
+@settings(relaxed, max_examples=examples(6, 2 * MORE))
 def test_applied_perft_is_the_naive_walk(variant, seed):
     """Nodes, captures, outcomes and the sum of keys, two plies deep."""
     game, engine = NaiveGame(variant), engine_for(variant)

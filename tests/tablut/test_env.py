@@ -17,7 +17,7 @@ from tablut.env.encoding import encoding_for
 from tablut.rules import NaiveGame
 from tablut.status import UNPLAYABLE, position_status
 from tablut.variants.model import Repetition
-from tests.support.effort import examples, fuzzing, slow_but
+from tests.support.effort import MORE, examples, fuzzing, slow_but
 from tests.support.strategies import placement, random_terrains, random_variants
 from tests.tablut.test_family_rules import ENDS, small
 
@@ -79,7 +79,7 @@ def test_random_rules(variant: Variant, seed: int) -> None:
 
 
 @given(variant=with_histories(random_terrains(sizes=(3, 5, 7, 9), later=fuzzing())), seed=st.integers(0, 2**32))
-@settings(relaxed, max_examples=examples(12))
+@settings(relaxed, max_examples=examples(8, 2 * MORE))
 def test_random_terrain(variant: Variant, seed: int) -> None:
     position = NaiveGame(variant).write(placement(variant, Random(seed)))
     try:

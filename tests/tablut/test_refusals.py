@@ -47,7 +47,7 @@ match random random {FAST} --store {{text}}
 match random random {FAST} --store «/dev/null/x»
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST}
-tablebase build -v alea-evangelii --men 6 --store {{none}}
+tablebase build -v copenhagen --men 9 --store {{none}}
 reachable estimate -v alea-evangelii --samples 1
 bestmove --depth 999
 bestmove «--hash» 99999999

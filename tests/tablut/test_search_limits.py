@@ -347,7 +347,7 @@ def test_many_threads_on_a_tiny_table():
             with stopping(searcher):
                 found = searcher.search(board, SearchLimits(depth=60))
         else:
-            found = searcher.search(board, SearchLimits(nodes=40_000))
+            found = searcher.search(board, SearchLimits(nodes=20_000))
         walk = board.copy()
         for move in found.pv:
             walk.push(move)

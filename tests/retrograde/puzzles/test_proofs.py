@@ -26,7 +26,7 @@ from tablut.errors import InputError, TablutError
 from tablut.position import Move, Position
 from tablut.rules import NaiveGame
 from tablut.variants import Variant, load_variant
-from tests.support.effort import MORE, examples
+from tests.support.effort import MORE, examples, slow_but
 from tests.support.games import recurrence
 from tests.support.strategies import placement, small_variants
 from tests.twins.proof import wins_within
@@ -342,9 +342,10 @@ def test_a_move_that_stops_no_way_out_loses_at_once_under_random_rules(variant: 
     leave_a_way_out(under(variant, Random(seed)), Random(seed), 20)
 
 
+@pytest.mark.parametrize("count", slow_but([400], [1500]))
 @pytest.mark.parametrize("name", ["brandubh-federation", "brandubh-5-4v4", "bologna"])
-def test_a_move_that_stops_no_way_out_loses_at_once(name: str) -> None:
-    leave_a_way_out(load_variant(name), Random(name), 1500)
+def test_a_move_that_stops_no_way_out_loses_at_once(name: str, count: int) -> None:
+    leave_a_way_out(load_variant(name), Random(name), count)
 
 
 def test_a_king_with_a_way_to_an_exit_within_the_board_may_be_encircled() -> None:
@@ -422,7 +423,7 @@ def spoilt(draw: st.DrawFn) -> str:
     return text
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(25, 3 * MORE), deadline=None)
 @given(text=spoilt() | st.text(max_size=200))
 def test_no_text_crashes_the_reader_or_passes_for_a_proof(text: str) -> None:
     try:

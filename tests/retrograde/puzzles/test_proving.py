@@ -31,6 +31,7 @@ from tablut.variants.model import Repetition
 from tablut.work.parts import PartWriter
 from tablut.work.progress import Observer
 from tablut.work.run import LocalScheduler
+from tests.support.effort import slow_but
 from tests.support.strategies import placement
 
 BOARD = "brandubh-5-4v0"
@@ -253,14 +254,13 @@ def test_both_halves_of_a_draw_share_the_hours(monkeypatch: pytest.MonkeyPatch) 
         assert given == expected
 
 
-@pytest.fixture(scope="module")
-def valued() -> list[tuple[Position, str | None]]:
-    """Positions of a small board with the side that wins, by its table; draws are listed, for random ones are won."""
+def valued(draws: int, count: int) -> list[tuple[Position, str | None]]:
+    """Return positions of a small board, each with the side that wins by its table; draws come first, and are few."""
     tablebase, random = open_tablebase(LARGER), Random(7)
     found: list[tuple[Position, str | None]] = []
     drawn = list_positions(tablebase.store, TableQuery(wdl="draw", materials=((4, 2),)), 2000).positions
-    found += [(one.position, None) for one in random.sample(drawn, 4)]
-    while len(found) < 9:
+    found += [(one.position, None) for one in random.sample(drawn, 4)[:draws]]
+    while len(found) < count:
         text = NaiveGame(tablebase.variant).write(placement(tablebase.variant, random, soldiers=5))
         try:
             wdl, _ = tablebase.probe(position := Position.parse(text, 5))
@@ -271,11 +271,10 @@ def valued() -> list[tuple[Position, str | None]]:
 
 
 @pytest.mark.parametrize("tables", [None, str(LARGER)])
-def test_a_side_holds_where_a_table_has_no_win_against_it(
-    valued: list[tuple[Position, str | None]], tables: str | None
-) -> None:
+@pytest.mark.parametrize(("draws", "count"), slow_but([(1, 3)], [(4, 9)]))
+def test_a_side_holds_where_a_table_has_no_win_against_it(draws: int, count: int, tables: str | None) -> None:
     tablebase, statuses = open_tablebase(LARGER), set()
-    for position, winner in valued:
+    for position, winner in valued(draws, count):
         for side in ("white", "black"):
             found = proving("ashton-5-4v2", str(position), f"not-{side}", nodes=3_000_000, tablebase=tables)
             found.run(LocalScheduler(1))
@@ -292,7 +291,7 @@ def test_a_side_holds_where_a_table_has_no_win_against_it(
     assert statuses == {(True, "proved"), (False, "proved"), (False, "refuted")}
 
 
-@pytest.mark.parametrize("text", ["1b3/b4/5/bK1b1/ww3 w", "5/5/bb3/1Kw2/1b1bw b", "5/b4/5/b1K1b/ww2b w"])
+@pytest.mark.parametrize("text", slow_but(["1b3/b4/5/bK1b1/ww3 w"], ["5/5/bb3/1Kw2/1b1bw b", "5/b4/5/b1K1b/ww2b w"]))
 def test_a_tree_that_has_no_leaf_left_shows_that_nobody_wins(text: str) -> None:
     for side in ("white", "black"):
         found = proving("ashton-5-4v2", text, side, nodes=100)
