@@ -92,8 +92,8 @@ def test_a_smaller_group_gives_more_classes_and_the_trivial_one_every_placement(
     ("text", "reason"),
     [
         ("9/9/9/9/4K4/9/9/9/b8 w", "not of tier"),
-        ("8b/9/9/4w4/4K4/9/9/9/8K w", "no undecided placement"),
-        ("9/9/9/9/4w4/9/9/9/b3K4 w", "no undecided placement"),
+        ("8b/9/9/4w4/4K4/9/9/9/8K w", "undecided placement"),
+        ("9/9/9/9/4w4/9/9/9/b3K4 w", "undecided placement"),
     ],
 )
 def test_what_is_no_placement_of_the_tier_is_refused(text: str, reason: str) -> None:

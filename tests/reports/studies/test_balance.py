@@ -62,7 +62,7 @@ def test_cells_change_one_rule_and_contradictions_are_named() -> None:
             assert terrain == ships.terrain
             assert back == ships.rules or cell.change in ("throne", "repetition"), cell.name
     assert "throne" in changed_cells("sea-battle-9")[1]
-    assert "no king stands on an edge cell" in changed_cells("saami-tablut")[1]["fort"]
+    assert "on_edge" in changed_cells("saami-tablut")[1]["fort"]
     assert "corner" in changed_cells("copenhagen")[1]["escape"]
 
 
