@@ -110,7 +110,10 @@ def _kinds(terrain: tuple[str, ...]) -> set[str]:
 
 
 def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
-    """Yield the points that apply to a game, each with the game's value and the scenes possible in that game."""
+    """Yield the entries of the rulebook that apply to a game, each with the game's value of the rule field.
+
+    Each entry contains only the example scenes that are possible in the game.
+    """
     kinds = _kinds(variant.terrain)
     values = {field.name: field.value for field in rule_fields(variant.rules)}
     for point in points():

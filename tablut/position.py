@@ -424,7 +424,10 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which numbers stand for runs of empty cells. ``foreign`` describes letters of other programs."""
+    """Expand a row in which numbers stand for runs of empty cells.
+
+    ``foreign`` maps letters that other programs use to a description for the error message.
+    """
     cells = ""
     for item in _ITEM.findall(row):
         if item in pieces:

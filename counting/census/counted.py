@@ -10,8 +10,8 @@ A *tally* is a file with the counts of some bins. The tally of a bin does not de
 counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
 counted separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
 
-A pass is not guaranteed to fit on the disk: unless the sample is the whole ply, passes are planned with estimated sizes
-and a safety margin.
+A pass may turn out to be too large for the disk. Its size is estimated from a sample of the parents, and a safety
+margin is added unless the sample contains all parents.
 """
 
 from __future__ import annotations

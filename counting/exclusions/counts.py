@@ -12,7 +12,7 @@ variables matter.
 
 The sum is computed variable by variable. A set can join the subfamily when its first variable is reached. A *state*
 records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers of forced
-soldiers and variables of a subfamily. Subfamilies with the same state and tally are added up with their signs, and
+soldiers and variables of a subfamily. The signs of all subfamilies with the same state and tally are added up, and
 most of them cancel.
 
 All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
@@ -341,11 +341,11 @@ class Transfer:
         self._costs = [[self._cost(position, code) for code in range(4)] for position in range(len(order))]
 
     def _forced(self, kind: tuple[str, int]) -> int:
-        """Return the number that one forced variable of a class adds to a tally, excluding the variable's soldiers."""
+        """Return the amount that one forced variable of a class adds to a tally, excluding the variable's soldiers."""
         return 1 << _FIELD * (2 + self._classes.index(kind))
 
     def _cost(self, position: int, code: int) -> int:
-        """Return the number that one forced variable adds to a tally, including the variable's soldiers."""
+        """Return the amount that one forced variable adds to a tally, including the variable's soldiers."""
         variable = self._variables[position]
         if variable.kind == "royal":
             return 0
@@ -474,7 +474,7 @@ class Transfer:
         return sorted(joins)
 
     def _crown(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings without a king by an option with a king, and add the results to the target."""
+        """Extend the fillings without a king by an option with a king, and add the results to ``target``."""
         cost, factor, guard, too_many = way.cost, way.coefficient, self._guard, self._too_many
         for tally, count in tallies.items():
             wider = tally + cost
@@ -482,7 +482,7 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings of a state by an option, and add them to the target.
+        """Extend the fillings of a state by an option, and add the results to ``target``.
 
         The option can place soldiers on seats. The king can no longer take these seats.
         """
@@ -523,7 +523,7 @@ class Transfer:
 
 
 def _merge(target: dict[int, int], tallies: Mapping[int, int]) -> None:
-    """Add the counts of tallies to the counts of a target."""
+    """Add the counts in ``tallies`` to those in ``target``, which is changed in place."""
     if not target:
         target.update(tallies)
         return
@@ -543,7 +543,7 @@ def surviving(
     sets: Collection[LockedSet],
     observe: Callable[[int, int], None] | None = None,
 ) -> CountsByMaterial:
-    """Return the number of placements without a locked set that a symmetry preserves, by material.
+    """Return the number of placements that a symmetry preserves and that contain no locked set, by material.
 
     The placements are given as a signed sum of spaces.
     """
@@ -605,7 +605,7 @@ def _terms(
 def _on_cycles(
     sets: Collection[LockedSet], cycles: Sequence[tuple[int, ...]], number: Mapping[int, int]
 ) -> set[Filling]:
-    """Return the minimal sets that a placement preserved by a symmetry can contain, in terms of cycles."""
+    """Return the minimal sets that a placement preserved by a symmetry can contain, as sets of cycles with contents."""
     fillings: set[Filling] = set()
     for locked in sets:
         if all(cell in number for cell, _ in locked):

@@ -271,13 +271,16 @@ class _SetSearch:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups that could let the piece on a cell capture: a victim, an anvil, or both, in one direction."""
+        """Yield groups of pieces with which the piece on a cell could have captured on arrival.
+
+        A group consists of a victim, an anvil, or both, in one direction.
+        """
         for near, far in _lines(cell):
             for cells in ((near,), (far,), (near, far)):
                 yield from _fillings(pieces, cells, limit)
 
     def _ways_shut(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups that could shut a piece in.
+        """Yield groups of pieces that could shut a piece in.
 
         In each direction, a group contains no piece, a piece next to the given piece, or a piece one cell further away.
         """
@@ -285,7 +288,7 @@ class _SetSearch:
             yield from _fillings(pieces, [blocker for blocker in blockers if blocker is not None], limit)
 
     def _kings_surrounded(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield kings next to the attacker on a cell, each with up to three other attackers around the king."""
+        """Yield groups of a king next to the attacker on a cell and up to three other attackers around the king."""
         if pieces[cell] != "b":
             return
         for king in (near for near, _ in _lines(cell) if near in pieces or "K" in _letters(pieces)):
@@ -294,7 +297,7 @@ class _SetSearch:
                 yield {king: "K", **dict.fromkeys(held, "b")}
 
     def _castles_besieged(self, pieces: _Pieces, cell: Cell) -> Iterator[_Pieces]:
-        """Yield groups that decide whether a castle near a cell serves as an anvil.
+        """Yield groups of pieces that determine whether a castle near a cell serves as an anvil.
 
         A group consists of a king, up to three attackers around the castle, and a victim next to the cell.
         """

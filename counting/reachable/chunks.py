@@ -87,12 +87,12 @@ def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
 
 
 def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
-    """Return the range of the number of positions, given an interval for the share. The range is rounded outwards."""
+    """Return the range for the number of positions, given the interval for the share. The range is rounded outwards."""
     return floor(Fraction(interval[0]) * size), ceil(Fraction(interval[1]) * size)
 
 
 def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
-    """Return the interval of the reachable share of classes, given the interval for positions.
+    """Return the confidence interval for the share of classes that are reachable, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
     reached classes is at least the number of reached positions divided by the order of the group. The number exceeds

@@ -184,7 +184,7 @@ class GameFinder:
 
 @lru_cache(maxsize=16)
 def finder_for(variant: Variant) -> GameFinder:
-    """Return the finder of a variant. Equal variants share one object."""
+    """Return the `GameFinder` for a variant. Equal variants share one object."""
     return GameFinder(variant)
 
 

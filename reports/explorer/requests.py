@@ -222,7 +222,7 @@ class EndingsRequest(ApiRequest):
 
 
 class TryRequest(ApiRequest):
-    """The moves made so far in a puzzle: those of the person who solves it, and the replies."""
+    """The moves made so far in a puzzle: the user's moves and the replies."""
 
     moves: Annotated[list[Annotated[str, Field(max_length=80)]], Field(max_length=100)] = []
 

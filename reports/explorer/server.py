@@ -147,7 +147,7 @@ def serve_command(
         )
 
     def ready() -> None:
-        """Print the address as soon as requests are answered."""
+        """Print the address once the server accepts requests, and open a browser if requested and possible."""
         live.print(Text.assemble("explorer  ", (address, "bold")), soft_wrap=True)
         live.print("Press Ctrl-C to stop.", style="dim")
         if browser and live.watched and has_desktop():

@@ -114,7 +114,7 @@ def _guard(numbers: np.uint64, state: np.uint64) -> np.uint64:
 
 @inlined
 def _is_of(entry: Words, words: Words, width: int, guard: np.uint64) -> bool:
-    """Return whether an entry belongs to a position and the words of the entry are consistent."""
+    """Return whether an entry stores a given position and its words are consistent."""
     differ = U64(0)
     for word in range(width):
         differ |= read_word(advance(entry, word)) ^ words[word] ^ guard
@@ -159,7 +159,11 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 
 @inlined
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
-    """Return the entry of a bucket to overwrite, with its last word if the position and kind match (otherwise 0)."""
+    """Return the index of the entry to overwrite in a bucket, and a word.
+
+    The word is the last word of this entry if the entry stores the same position and kind (and, for an open entry, the
+    same bound). Otherwise it is 0.
+    """
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
         entry = advance(table, (first + way) * (width + 2))

@@ -93,7 +93,10 @@ def _other_game(stored: RootRecord, variant: Variant) -> str | None:
 
 @contextmanager
 def writing(root: Path | str) -> Iterator[None]:
-    """Lock a store against other writers within a context, and remove the files that a killed writer has left."""
+    """Lock a store against other writers, and remove the files that a killed writer left behind.
+
+    This is a context manager. The lock is released at its end.
+    """
     root = Path(root)
     with lock_folder(root, "tablebase"):
         sweep(root)
@@ -101,7 +104,7 @@ def writing(root: Path | str) -> Iterator[None]:
 
 
 def sweep(root: Path) -> None:
-    """Remove the files that an interrupted writer has left in a store. The caller must have locked the store."""
+    """Remove the files that an interrupted writer left behind in a store. The caller must have locked the store."""
     for folder in (root, root / "provenance"):
         ledger.sweep(folder, "tablebase")
     with ledger.writing(f"tablebase {str(root)!r}"):
@@ -129,7 +132,7 @@ def write_tier(
     place = Path(root)
     target, folder = place / name, place / f".{name}.tmp"
     with ledger.writing(f"tablebase folder {str(target)!r}", "finished tiers are kept"):
-        # Remove the folder that a killed writer may have left.
+        # Remove the folder that a killed writer may have left behind.
         ledger.drop(folder)
         folder.mkdir()
         try:

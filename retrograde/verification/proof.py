@@ -1,12 +1,12 @@
-"""The proof of a tier: that its index is correct, and that its values follow from the values of the successors.
+"""Proof that the index of a tier is correct, and that its values follow from the values of the successors.
 
-`retrograde.verification` lists the code that the proof shares with the solver. The index is shared, so it is proved as
-well. The proof uses an independent decoding to enumerate the placements from the stored representatives. Every image of
-every placement must be ranked to the placement's entry, and the sizes of the orbits must add up to the number of
-placements, so that no placement can be missing.
+`retrograde.verification` lists the code that the proof shares with the solver. The index is part of this code, so the
+index is proved as well. The proof uses an independent decoding to enumerate the placements from the stored
+representatives. Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits
+must add up to the number of placements, so that no placement can be missing.
 
 The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t stands for
-the rules, x for the index of the tiers, d for all data of a thread, and w for the memory of the thread.
+the rules, x for the index of the tiers, d for all data of a thread, and w for its working arrays.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Listing(NamedTuple):
 
 
 class ProofMemory(NamedTuple):
-    """The memory of one thread. C is the number of cells, and R is the number of row soldiers.
+    """Working arrays of one thread that checks a proof. C is the number of cells, and R is the number of row soldiers.
 
     Cells are uint8, or uint16 on wide boards (`tablut.engine.layout.cells_dtype`). This type can hold every value of
     ``row_place``, because these values are at most C.
@@ -155,7 +155,7 @@ class ProofTally(NamedTuple):
 
 
 class ProofData(NamedTuple):
-    """All data that a proof uses."""
+    """All data that one thread uses to prove a tier."""
 
     tables: Tables
     tiers: TierTables
@@ -167,7 +167,7 @@ class ProofData(NamedTuple):
 
 
 def new_memory(variant: Variant, row_men: int) -> ProofMemory:
-    """Return the memory for one thread, for tiers with ``row_men`` row soldiers."""
+    """Return the working arrays for one thread, for tiers with ``row_men`` row soldiers."""
     cells, cell = variant.size**2, cells_dtype(variant.size)
     changes = 1 + (row_men + 1) * cells
     return ProofMemory(
@@ -263,18 +263,18 @@ def _next_column(d: ProofData) -> None:
 
 
 _UNSEEN: Final = -1
-"""A change that has not been looked up yet."""
+"""Value of ``row_first`` for a change that has not been looked up yet."""
 _NOWHERE: Final = -2
-"""A change that leads to no row, because the piece may not stand on the cell."""
+"""Value for a change that leads to no row, because the piece may not stand on the cell."""
 _SYMMETRIC: Final = -3
-"""A change that leads to a row with symmetries."""
+"""Value for a change that leads to a row with symmetries."""
 
 
 @called
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position. The call of `tablut.indexing.tier_kernels.entry_of` is not inlined."""
+    """Return the entry of a position. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
@@ -338,7 +338,10 @@ _FAR: Final = 1 << 20
 
 @called
 def _made_code(d: ProofData, side: int, move: int) -> int:
-    """Make a move, and return the stored code of its successor, or `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`."""
+    """Make a move, take it back, and return the stored code of its successor.
+
+    The result can also be `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`.
+    """
     t, x, w = d.tables, d.tiers, d.memory
     undo, outcome = make(t, w.board, move)
     if outcome != UNDECIDED:
@@ -396,8 +399,8 @@ def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
 def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    ``certain`` means that both sides are known to have a legal move afterwards. In this case, only escapes and possible
-    captures are made on the board.
+    ``certain`` means that both sides are known to have a legal move afterwards. In this case, a move is made on the
+    board only if it is an escape or may capture.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)

@@ -226,7 +226,7 @@ class Command(_Refusing):
         return rest
 
     def invoke(self, ctx: click.Context) -> None:
-        """Run the command, print its reply, and end with its exit code."""
+        """Run the command, print its result, and exit with its exit code."""
         from tablut.cli.runtime import respond
 
         ctx.exit(respond(ctx))

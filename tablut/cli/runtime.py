@@ -80,7 +80,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 def respond(ctx: click.Context) -> int:
-    """Run the command of a context, print its reply in the form that the user chose, and return the exit code."""
+    """Run the command of a context, print its result in the form that the user chose, and return the exit code."""
     started, told = time.perf_counter(), announced()
     asked = {name: value for name, value in ctx.params.items() if name not in ("as_csv", "as_json")}
     as_json, as_csv = ctx.params["as_json"], ctx.params.get("as_csv", False)

@@ -238,8 +238,8 @@ def games_command(file: str, variant: str | None, repetition: Literal["judge", "
     """Check all games of an archive against the rules.
 
     Each line of an archive contains one game: its moves, the number of captures by each side, and
-    the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game is
-    wrong, because a move is illegal, or the captures or the result contradict the rules.
+    the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game could
+    not be read, contains an illegal move, or has captures or a result that contradict the rules.
     """
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
     games, unread, rules = _games_of(text, file, variant)

@@ -151,7 +151,7 @@ _stamps: Final[dict[str, tuple[int, ...]]] = {}
 
 
 def _stamp(module: str) -> tuple[int, ...]:
-    """Return the dates, size and inode of a module's source file.
+    """Return the timestamps, size and inode number of a module's source file.
 
     At least one of these values changes whenever the file changes.
 

@@ -66,7 +66,10 @@ class Encoding:
             self.terrain[sorted(cells), plane] = 1
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Reduce the encoding to its variant, so that a copy is the shared encoding of the variant."""
+        """Support copying and pickling by storing only the variant.
+
+        The copy is the encoding that all users of this variant share.
+        """
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:

@@ -184,7 +184,7 @@ _MCGILL_PLAYERS: Final[tuple[Side, Side]] = ("b", "w")
 def read_fen(text: str, size: int) -> Position:
     """Parse a position from the FEN of another program.
 
-    The error message for a board of another size shows the position in the toolkit's letters.
+    If the board has the wrong size, the error message shows the position in the toolkit's own notation.
     """
     rows, side = text.split()
     return Position.parse(f"{rows.translate(_FROM_FEN)} {'b' if side in 'abAB' else 'w'}", size)

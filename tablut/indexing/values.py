@@ -123,10 +123,10 @@ def code_of(item: Any) -> Any:
 
 
 def won_in(plies: int) -> int:
-    """Return the item of a win in the given number of plies."""
+    """Return the item for a win in the given number of plies."""
     return DECIDED | (plies << 1)
 
 
 def lost_in(plies: int) -> int:
-    """Return the item of a loss in the given number of plies."""
+    """Return the item for a loss in the given number of plies."""
     return DECIDED | (plies << 1) | 1

@@ -561,8 +561,8 @@ def analyse_command(
     """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
     Scores are given in centi-logits for the side to move, followed by the expected points as a percentage. Wins and
-    losses are shown only if a tablebase, the proof search or the search proves them. Accuracy is the mean share of the
-    expected points that a side's moves preserved.
+    losses are shown only if a tablebase, the proof search or the game-tree search proves them. Accuracy is the mean
+    share of the expected points that a side's moves preserved.
     """
     check_memory("hash", hash_mib)
     if option and player is None:

@@ -448,7 +448,7 @@ def _number(name: str, text: str) -> int:
 
 
 def _limits(words: list[str]) -> SearchLimits:
-    """Return the limits given by the words after ``go``. If there are no words, the search is endless."""
+    """Return the limits given by the words after ``go``. Without any words, the search has no limits."""
     found: dict[str, int] = {}
     rest = iter(words)
     for word in rest:
@@ -475,11 +475,11 @@ def _limits(words: list[str]) -> SearchLimits:
 
 # A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
 # reports results during its search has a method ``observe`` (see `tablut.play.players.simple`). If a player has no
-# ``stop``, an endless search gets a time limit. If it has no ``observe``, its result is reported at the end.
+# ``stop``, a search without limits gets a time limit. If it has no ``observe``, its result is reported at the end.
 
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
-"""Time limit in seconds for an endless search by a player that cannot be stopped."""
+"""Time limit in seconds for a search without other limits by a player that cannot be stopped."""
 _DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
 
 

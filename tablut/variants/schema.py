@@ -43,7 +43,7 @@ def _rows(value: Any) -> Any:
 
 
 def _line(value: Any) -> Any:
-    """Reject text with line ends or control characters, which a terminal would not display literally."""
+    """Reject text that contains line breaks or other characters that cannot be printed."""
     if isinstance(value, str) and not value.isprintable():
         raise ValueError("expected text on one line, without control characters")
     return value

@@ -1,4 +1,4 @@
-"""Reading and writing of long arrays that bypass the operating system's cache, and buffers for this purpose.
+"""Functions that read and write long arrays without the operating system's cache, and buffers for this purpose.
 
 For example, a file with the children of a census (the positions after one more ply) is written once, read once and
 removed. Passing it through the system's cache takes longer than processing it, because each new page must be allocated,

@@ -13,7 +13,7 @@ class Observer:
     """Receiver of progress reports; this base class ignores them."""
 
     def begin(self, step: str, total: int | None = None) -> None:
-        """Report that a step begins. ``total`` is its number of units, if known."""
+        """Report the start of a step. ``total`` is the number of units in the step, if known."""
 
     def advance(self, count: int = 1) -> None:
         """Report that ``count`` further units of the step are done."""

@@ -71,7 +71,7 @@ class TooNewError(StoreError):
 
 
 def plain_of(value: Any) -> Any:
-    """Convert a value to plain JSON values, the form in which models are sealed and digested.
+    """Convert a value to plain JSON values. Digests of pydantic models are computed from this form.
 
     pydantic's own serialisation is not used, because it has changed between versions, which would change the digests.
     """
@@ -182,7 +182,7 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the text of a record's file. Each record has exactly one valid text."""
+    """Return the contents of the file for a record. Each record has exactly one valid file text."""
     body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
     return _sealed(body, group=record.GROUP)
 

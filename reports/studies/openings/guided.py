@@ -36,7 +36,10 @@ _HASH: Final = 512
 
 
 def given_moves(board: Board, line: str) -> dict[str, str]:
-    """Return white's moves in a line from a board, keyed by position, with all symmetric images."""
+    """Return the moves that white makes in a line of play, as a dictionary from positions to moves.
+
+    The line starts at the given board. All symmetric images are included.
+    """
     given = dict[str, str]()
     for move in line.split():
         if board.turn == "white":

@@ -1,4 +1,4 @@
-"""The inputs of the compiled passes: the task of a pass, and the memory of one thread.
+"""The inputs of the compiled passes: the task of a pass, and the working arrays of one thread.
 
 The kernels do not check bounds. `row_array_sizes` computes array lengths that suffice to evaluate any whole row of a
 tier. `new_context` allocates these arrays and all others. The docstring of that function explains why the types are
@@ -227,7 +227,7 @@ class Marking(NamedTuple):
     lower: NDArray[np.int64]
 
 
-# -- the memory of one thread -----------------------------------------------------------------
+# -- the working arrays of one thread ---------------------------------------------------------
 
 
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
@@ -386,14 +386,15 @@ class Context(NamedTuple):
 def new_context(
     variant: Variant, rules: Tables, tiers: TierTables, defenders: int, sizes: RowArraySizes = NO_ROW_ARRAYS
 ) -> Context:
-    """Return the tables and memory for one thread, for tiers with up to ``defenders`` defenders.
+    """Return the tables and working arrays for one thread, for tiers with up to ``defenders`` defenders.
 
-    The types are wide enough for the following reasons. Cells, and the numbers of cells and men, are at most C. The
-    value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A position has at most 4C moves, and
-    at most 4C moves lead to it, because at most four slides can end on an empty cell. `Context.seen` has space for 4C
-    positions, and the counter in an item can count 4C moves. Moves to the same class lead to different positions of the
-    same orbit. There are at most eight such positions, so a message can store the number of moves in one byte.
-    `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their types.
+    The types are wide enough for the following reasons. Let C be the number of cells of the board. Cell indices and the
+    number of men are at most C. The value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A
+    position has at most 4C moves, and at most 4C moves lead to it, because at most four slides can end on an empty
+    cell. `Context.seen` has space for 4C positions, and the counter in an item can count 4C moves. Moves to the same
+    class lead to different positions of the same orbit. There are at most eight such positions, so a message can store
+    the number of moves in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their
+    types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

@@ -347,7 +347,7 @@ def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
 
 @inlined
 def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the position in which one man of a side has moved to a cell, or -1 if there is none."""
+    """Return the entry of the position after a man of a side moves to a cell, or -1 if that position has no entry."""
     if side == 1:
         return _attacker_entry(context, tier, man, target)
     return _white_entry(context, tier, man, target)
@@ -355,7 +355,7 @@ def entry_after(context: Context, tier: int, side: int, man: int, target: int) -
 
 @called
 def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move by one man to a cell, by ranking all cells of the position."""
+    """Return the entry of the position after a quiet move by one man, computed by ranking all cells of the position."""
     if side == 0 and man == context.tiers.tier.defenders[tier]:
         return _rank_men(context, tier, target)
     men = context.here.black if side == 1 else context.here.white

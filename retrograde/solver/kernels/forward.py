@@ -212,10 +212,10 @@ def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int
 
 @inlined
 def _item_after(context: Context, task: Pass, move: int) -> int:
-    """Make a move. Return the item of the resulting position in a lower tier, or `_QUIET` or `_ENDED_LOST`.
+    """Make a move, take it back, and return the item of the resulting position in a lower tier.
 
-    The result is -1 if the resulting position has no entry. If the move wins the game, the result is the item of a loss
-    in 0 plies, as for a position without a legal move.
+    The result can also be `_QUIET` or `_ENDED_LOST`. It is -1 if the resulting position has no entry. If the move wins
+    the game, the result is the item for a loss in 0 plies, as for a position without a legal move.
     """
     board, item = context.here.board, I64(_QUIET)
     undo, outcome = make(context.rules, board, move)

@@ -170,7 +170,10 @@ def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) ->
 
 @called
 def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark all rows to which a move of one man leads from the current row. Obstacles on its lines are ignored."""
+    """Mark all rows that can be reached from the current row by a move of the given man.
+
+    Obstacles on the man's rank and file are ignored.
+    """
     rules = context.rules
     cells, men, king = context.cursor.row_cells, context.tiers.tier.row_men[tier], context.cursor.head[KING]
     start = king if man == men else cells[man]
@@ -194,7 +197,7 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 
 @kernel
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-    """Mark the given rows of a tier with defenders, and all rows to which white's quiet moves lead.
+    """Mark the given rows of a tier with defenders, and all rows that white's quiet moves can reach from them.
 
     Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
     can come are marked too. The kernel takes O(rows * moves) time.

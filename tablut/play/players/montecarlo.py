@@ -469,8 +469,9 @@ class ExpandedPlayer(MonteCarloPlayer):
     According to the paper, when playing black, this player treats the ability to kill the king as a win "before
     actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
     whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
-    does lose these games, so this interpretation is the default here. ``turn=aware`` considers only the possibilities
-    of the side to move. ``expanded=white`` uses the definitions only when the player is white, as in table V.
+    does lose these games, so this interpretation is the default here. With ``turn=aware``, a victory path counts only
+    if white is to move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the
+    definitions only when the player is white, as in table V.
     """
 
     name = "mcts-expanded"

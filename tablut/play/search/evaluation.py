@@ -502,9 +502,9 @@ def _with_patterns(
     """Add the scores of patterns to the scores of lines.
 
     ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
-    returns two arrays. The first array contains the combined scores, with one block for each combination of a term
-    block and a pattern table that occurs. The second array contains the number of the block to use for each cell of the
-    king and each line.
+    returns two arrays. The first array contains the combined scores. It has one block for each pair of a term block and
+    a pattern table that are used together. The second array contains the number of the block to use for each cell of
+    the king and each line.
     """
     blocks = np.broadcast_to(block_of, (cells, len(block_of)))
     if patterns is None:
