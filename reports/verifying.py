@@ -103,7 +103,7 @@ def _is_part(path: Path) -> bool:
 def verify_command(store: str) -> Reply:
     """Verify a folder of stored work: a census, a tablebase, a proof search, an estimate or a match.
 
-    Every file is compared with its digests, and the records are compared with one another. To check the
+    Every file is checked against its digests, and the records are compared with one another. To check the
     values in a tablebase or the parents in a census, use `tablut tablebase verify` or `tablut census
     verify --parents`. Exit code 1: an error was found.
     """

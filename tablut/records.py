@@ -204,7 +204,7 @@ def decoded(content: bytes, origin: str = "") -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text with line feeds as the only line ends, and without a byte order mark or a final Ctrl-Z."""
+    """Return a text with line feeds as the only line endings, and without a byte order mark or a final Ctrl-Z."""
     return (
         text_value("record", text)
         .removeprefix("\ufeff")

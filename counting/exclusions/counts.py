@@ -93,7 +93,7 @@ class ExclusionRecord(Record):
 def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
     """Return the collections of placements in which locked sets are counted, each as a signed sum of spaces.
 
-    The flag next to each sum is true if the king may be part of a locked set.
+    The flag after each sum is true if the king may be part of a locked set.
     """
     undecided, besieged = all_spaces["no_end"], all_spaces["excluded_no_end"]
     captured, escaped, doomed = all_spaces["king_captured"], all_spaces["escaped"], all_spaces["excluded_escaped"]

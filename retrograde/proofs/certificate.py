@@ -112,7 +112,7 @@ class ProofCertificate(_Claim):
     strategy: Any = Field(exclude=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy, without line ends."""
+        """Yield the lines of the strategy, without line endings."""
         if not isinstance(self.strategy, dict):
             return iter(self.strategy.lines())
         entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())

@@ -85,7 +85,7 @@ class Verification(Result):
         Tiers that were not proved again, because the record lists them and they are unchanged. Each name maps to the
         number of values in the tier.
     files_checked : int
-        Number of files whose content was compared with its digest.
+        Number of files whose contents were checked against their digests.
     published : dict of str to list of str
         Tiers by the result of comparing their values with the published values: ``same``, ``unknown`` if no values are
         published, or ``different``, which is a failure.

@@ -157,7 +157,7 @@ def read_bytes(source: str, what: str, most: int = files.TEXT_BYTES) -> bytes:
 
 
 def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
-    """Return the text of a UTF-8 file, or of standard input for ``-``."""
+    """Return the contents of a UTF-8 file, or of standard input for ``-``."""
     if source != "-":
         return files.read_text(Path(source), what, most, pipes=True)
     try:

@@ -140,7 +140,7 @@ def number(name: str, field: str = "", style: str = "") -> Column:
 
 
 def label(name: str = "", field: str = "", style: str = "") -> Column:
-    """Return a column of short texts, which are never split across lines."""
+    """Return a column of short strings, which are never split across lines."""
     return Column(name, field or name, "label", style)
 
 

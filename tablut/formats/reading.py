@@ -65,7 +65,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
     r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
 
-    ``side`` is the side to move, for texts that do not contain it. If the text contains a side, the two must agree.
+    ``side`` is the side to move, for notations that can omit it. If the text contains a side, the two must agree.
     """
     trimmed = text_value("position", text).strip()
     if len(trimmed) > _MOST:

@@ -192,7 +192,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 def csv_text(rows: Iterable[Row]) -> str:
-    """Return the text of a CSV file with the given rows."""
+    """Return the contents of a CSV file with the given rows."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
     writer.writeheader()

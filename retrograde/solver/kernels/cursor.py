@@ -227,7 +227,7 @@ def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def _rank_men(context: Context, tier: int, king: int) -> int:
-    """Return the entry of the position with a given king's cell and the current soldiers, or -1 if there is none."""
+    """Return the entry of the position with the current soldiers and the king on a given cell, or -1 if it has none."""
     return entry_of(context.tiers, tier, king, context.here.black, context.here.white, context.scratch)
 
 
@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move by an attacker to a cell, or -1 if there is none, in O(men) time."""
+    """Return the entry of the position after a quiet move by an attacker, or -1 if it has none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry after a quiet move by a defender or the king to a cell, or -1 if there is none.
+    """Return the entry of the position after a quiet move by a defender or the king, or -1 if it has none.
 
     The function takes O(men²) time.
     """

@@ -187,7 +187,7 @@ def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values that replace the item of a move's successor if the move is quiet or loses the game immediately."""
+"""Values returned instead of the item of a move's successor if the move is quiet or loses the game immediately."""
 
 
 @inlined
