@@ -60,7 +60,7 @@ def test_stipulations_round_trip(text: str) -> None:
         (f"{START}; stipulation=white wins in 0", "must be like 'white wins in 5'"),
         (f"{START}; stipulation=draw in 3", "must be like 'white wins in 5'"),
         (f"{START}; first=c3", "move 'c3'"),
-        (f"{START}; variant=brandubh-5-4v0", "not of 'ashton-5-4v0'"),
+        (f"{START}; variant=brandubh-5-4v0", "of 'ashton-5-4v0'"),
         (f"{START}; stipulaton=draw", "did you mean 'stipulation'?"),
         (f"{START}; mine=kept", "names of your own tags must begin with 'x-'"),
         (f"{START}; game={'0' * 64}", "other rules than 'ashton-5-4v0'"),
