@@ -270,6 +270,7 @@ def test_what_it_draws() -> None:
 # -- a game of OpenSpiel -------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:The chararray class is deprecated")  # OpenSpiel uses it to write a game down
 @pytest.mark.parametrize("name", slow_but(KEPT, ["copenhagen", "leiden", "alea-evangelii"]))
 def test_open_spiel_finds_no_fault(name: str, tmp_path: Any) -> None:
     """By the library's own test of random games, and by a game that it writes down and plays again."""

@@ -70,7 +70,8 @@ def test_a_sheet_draws_the_cells_of_its_boards_once() -> None:
     (shared,) = [group for group in root.iter(f"{SVG}g") if group.get("id")]
     assert names == [f"#{shared.get('id')}"] * len(boards)
     alone = [ET.fromstring(drawing) for drawing in boards]
-    cells = [[ET.tostring(part) for part in drawing.find(f"{SVG}g") or ()] for drawing in alone]
+    groups = [drawing.find(f"{SVG}g") for drawing in alone]
+    cells = [[] if group is None else [ET.tostring(part) for part in group] for group in groups]
     once = [ET.tostring(part) for part in shared]
     for placed, own, drawing in zip(root.findall(f"{SVG}svg"), cells, alone, strict=True):
         # What is a board's own is drawn above the cells that all share, and the rest after it as before.
