@@ -5,7 +5,7 @@ Importing the package is cheap: no compiled kernel, sympy or rich is loaded.
 
 import sys
 import warnings
-from importlib.util import find_spec
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 if sys.version_info < (3, 11):  # noqa: UP036 (pip refuses older versions, but a checkout can be on the path)
@@ -24,7 +24,7 @@ def _name_hidden_packages() -> None:
     """
     installed = Path(__file__).resolve().parents[1]
     for name in ("symmetry", "counting", "retrograde", "reports"):
-        spec = find_spec(name)
+        spec = PathFinder.find_spec(name)
         found = Path(spec.origin) if spec is not None and spec.origin else None
         if found is not None and found.resolve().parents[1] != installed:
             problem = f"{found} hides the package {name!r} of tablut: rename the file, or start Python with -P"

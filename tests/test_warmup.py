@@ -3,8 +3,12 @@
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from tablut import selftest
+from tablut.cli.shell import run
 
 # Boards of one, two and three words, other rules and other options than the cases of the warmup have.
 SCRIPT = """
@@ -82,3 +86,22 @@ def test_a_second_one_only_loads():
     first, second = (json.loads(run.stdout) for run in runs)
     assert first["kernels"] == second["kernels"] > 30
     assert second["compiled"] == 0
+
+
+@pytest.mark.parametrize("name", ["file", "file/below", "full"])
+def test_kernels_for_a_wheel_need_a_new_folder(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "stale.kernel").touch()
+    assert run(["warmup", "--into", str(tmp_path / name)]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert str(tmp_path / name) in captured.err
+
+
+def test_the_check_of_an_installation_names_what_differs() -> None:
+    """The whole check runs on an installed wheel, outside the checkout, in `.ci/run`."""
+    assert selftest._answer("bounds -v brandubh", lambda found: found["variant"], "brandubh") == ""
+    assert "'brandubh'" in selftest._answer("bounds -v brandubh", lambda found: found["variant"], "ashton")
+    assert "exit code 2" in selftest._answer("bounds -v nosuch", lambda found: found["variant"], "nosuch")

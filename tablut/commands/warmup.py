@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tablut.cli.command import command
-from tablut.cli.options import file_option
+from tablut.cli.options import check_folder, file_option
 from tablut.cli.runtime import EXIT_NO, EXIT_UNKNOWN, Reply, progress
-from tablut.errors import TablutError
+from tablut.cli.streams import EXIT_INTERRUPTED
+from tablut.errors import InputError, MachineError, TablutError
 from tablut.results import Result
-from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet
+from tablut.work import ledger
+from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet, why_forgotten
+from tablut.work.files import excerpt
 from tablut.work.progress import plural
 
 if TYPE_CHECKING:
@@ -41,7 +44,7 @@ class _Warmup(Result):
 @file_option(
     "--into",
     metavar="FOLDER",
-    help="Folder for kernels that a wheel can contain: they are compiled for the baseline processor, not this one.",
+    help="New or empty folder for kernels that a wheel can contain. They are compiled for a baseline processor.",
 )
 def warmup_command(into: Path | None) -> Reply:
     """Compile all kernels for this machine in advance, so that later commands start faster.
@@ -63,17 +66,26 @@ def warmup_command(into: Path | None) -> Reply:
 
 def _compile_for_wheels(folder: Path) -> int:
     """Compile all kernels for the baseline processor in another process, and return their number."""
+    from tablut.engine.jit import KERNELS  # noqa: F401 (decides whether kernels can be kept)
     from tablut.engine.kernel_cache import baseline
 
+    check_folder(folder, "--into")
+    if reason := why_forgotten():
+        raise InputError(f"compiled kernels cannot be kept, because {reason}", subject="--into")
     name = baseline()
     if name is None:
-        raise TablutError("this processor lacks features that the kernels of a wheel use", subject="warmup")
-    folder.mkdir(parents=True, exist_ok=True)
+        raise MachineError("lacks features that the kernels of a wheel use", subject="this processor")
+    with ledger.writing(f"folder {excerpt(str(folder))}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        if any(folder.iterdir()):
+            raise InputError("is not empty", subject=f"--into {excerpt(str(folder))}", remedy="choose a new folder")
     program = "from tablut.commands.warmup import ship; ship()"
     with tempfile.TemporaryDirectory(prefix="tablut-kernels-") as cache:
         settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": cache}
         command = [sys.executable, "-P", "-c", program, str(folder.absolute())]
-        subprocess.run(command, env=os.environ | settings, check=True)
+        code = subprocess.run(command, env=os.environ | settings, check=False).returncode
+    if code:
+        raise MachineError(f"ended with exit code {code}", subject="compiling for wheels")
     return len(list(folder.glob("*.kernel")))
 
 
@@ -81,8 +93,11 @@ def ship() -> None:
     """Run all cases, and copy the kernels that they need to the folder named on the command line."""
     from tablut.engine.jit import KERNELS
 
-    with quiet():
-        run_cases()
+    try:
+        with quiet():
+            run_cases()
+    except KeyboardInterrupt:
+        sys.exit(1)  # without a message, because the process that has started this one reports the interrupt
     for kernel in KERNELS:
         for arguments in kernel.overloads:
             kernel._cache.ship(arguments, kernel.targetctx.codegen(), Path(sys.argv[1]))
@@ -104,6 +119,8 @@ def _run(case: str) -> None:
     answers, complaints = io.StringIO(), io.StringIO()
     with redirect_stdout(answers), redirect_stderr(complaints):
         code = run(shlex.split(case))
+    if code == EXIT_INTERRUPTED:
+        raise KeyboardInterrupt
     if code not in (0, EXIT_NO, EXIT_UNKNOWN):
         raise TablutError(f"`tablut {case}` failed with exit code {code}: {complaints.getvalue()}", subject="warmup")
 

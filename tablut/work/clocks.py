@@ -59,6 +59,11 @@ def forget_kernels(reason: str) -> None:
     _counters.forgets = reason
 
 
+def why_forgotten() -> str:
+    """Return why this process cannot keep the kernels that it compiles, or an empty text if it can."""
+    return _counters.forgets
+
+
 def compiling() -> bool:
     """Return whether this process is compiling a kernel right now."""
     return _counters.compiles

@@ -16,7 +16,7 @@ from tablut.formats.opentafl import write_position, write_rules
 from tablut.play.arena import MatchPlan, Openings, contestant, play_match
 from tablut.play.bridges import programs
 from tablut.play.bridges.htp import HtpFront
-from tablut.play.bridges.otep import OtepFront
+from tablut.play.bridges.otep import OtepFront, OtepWords
 from tablut.play.bridges.uci import Front, TaflZeroFront
 from tablut.play.protocol import EngineOptions
 from tablut.play.search.limits import SearchLimits
@@ -217,6 +217,32 @@ def test_the_clock_of_the_text_protocol_counts_minutes(monkeypatch: pytest.Monke
     monkeypatch.setattr("tablut.play.bridges.uci.SearchLimits", lambda seconds: asked.append(seconds) or ONE)
     talk("time_settings fischer 2 0", "generate_move")
     assert asked == [pytest.approx(120 / 20)]
+
+
+def planned(size: int, first: int, now: int, made: int) -> int:
+    """Return the milliseconds that OpenTafl 0.4.8 plans for a move, given its clocks without overtime.
+
+    From `planTimeUsage` in its class `AiWorkspace`; ``made`` is the number of moves that the side has made.
+    """
+    moves = {7: 6, 9: 10}.get(size, 20)
+    if made < moves // 2:
+        return int(first * 0.05) // (moves // 2)
+    if now > first * 0.2:
+        return int(first * 0.75) // moves
+    return max(now // moves, 3)
+
+
+@pytest.mark.parametrize("size", [7, 9, 11, 13])
+@pytest.mark.parametrize("seconds", [0.1, 1, 2.5])
+def test_opentafl_plans_the_limit_of_a_move_from_its_clock(size: int, seconds: float) -> None:
+    words = OtepWords()
+    clocks = [words._clock(size, seconds).split() for _ in range(60)]
+    assert {(word, *overtime) for word, _, _, *overtime in clocks} == {("clock", "0", "0", "0")}
+    first = int(clocks[0][1])
+    for made, (_, attackers, defenders, *_) in enumerate(clocks):
+        assert attackers == defenders
+        # It stops half a second before the planned time.
+        assert planned(size, first, int(attackers), made) - 500 == int(1000 * seconds)
 
 
 WORDS = (

@@ -142,6 +142,15 @@ def test_a_program_at_fault_loses_its_game_and_not_the_match(
     assert not any(runs(pid) for pid in pids(tmp_path))
 
 
+def test_a_program_may_be_late_unless_the_match_says_otherwise(fake: Any) -> None:
+    late = plan(f"{fake('late')}@movetime=0.05", games=1)
+    ends = [play_match(one).played[0].game.termination for one in (late, late._replace(grace=0.1))]
+    assert ends == ["illegal", "time"]  # the move that comes too late is none of the game's
+    # Matches between built-in players keep the digest that they had when the grace was always the same.
+    assert late._replace(first=RANDOM).digest == late._replace(first=RANDOM, grace=0.1).digest
+    assert late.digest != late._replace(grace=0.1).digest
+
+
 def test_one_process_serves_the_games_of_a_match_and_is_told_of_each(fake: Any, tmp_path: Path) -> None:
     play_match(plan(f"{fake('illegal')}@nodes=7,depth=2,hash=3,option.own=a b", 4))
     log = (tmp_path / "log").read_text().splitlines()

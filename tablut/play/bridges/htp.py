@@ -164,7 +164,7 @@ class HtpFront(Front):
                 starts = sorted({move.start for move in self._board.legal_moves})
                 return " ".join([_ROLES[self._board.turn], *self._names(starts)])
             case ["play_to", role, start] if role.lower() in _SIDES:
-                self._check_turn(_SIDES[role.lower()])
+                self._check_turn(_SIDES[role.lower()], "play_to")
                 cell = parse_square(start, self._board.size)
                 return " ".join(self._names(move.target for move in self._board.legal_moves if move.start == cell))
             case ["play_undo"]:
@@ -200,9 +200,9 @@ class HtpFront(Front):
     def _names(self, cells: Iterable[int]) -> list[str]:
         return [_write_square(cell, self._board.size) for cell in cells]
 
-    def _check_turn(self, side: SideName) -> None:
+    def _check_turn(self, side: SideName, command: str) -> None:
         if side != self._board.turn:
-            raise InputError(f"it is the {_ROLES[self._board.turn]}'s turn", subject="play")
+            raise InputError(f"it is the {_ROLES[self._board.turn]}'s turn", subject=command)
 
     def _check_undecided(self) -> None:
         if self._resigned is not None:
@@ -213,7 +213,7 @@ class HtpFront(Front):
         if side != self._board.turn and "position" in self._missing:
             # The client assumes that the refused move has been made.
             self._missing["game"] = self._missing["position"]
-        self._check_turn(side)
+        self._check_turn(side, "play")
         self._check_undecided()
         self._board.push(move)
         return " ".join(self._names(self._board.captured()))
