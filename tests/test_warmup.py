@@ -89,15 +89,18 @@ def test_a_second_one_only_loads():
 
 
 @pytest.mark.parametrize("name", ["file", "file/below", "full"])
-def test_kernels_for_a_wheel_need_a_new_folder(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "file").touch()
-    (tmp_path / "full").mkdir()
-    (tmp_path / "full" / "stale.kernel").touch()
-    assert run(["warmup", "--into", str(tmp_path / name)]) == 2
+def test_kernels_for_a_wheel_need_a_new_folder(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # messages shorten long paths
+    Path("file").touch()
+    Path("full").mkdir()
+    Path("full", "stale.kernel").touch()
+    assert run(["warmup", "--into", name]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
-    assert str(tmp_path / name) in captured.err
+    assert name in captured.err
 
 
 def test_the_check_of_an_installation_names_what_differs() -> None:
