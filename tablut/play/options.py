@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
+from tablut.play.search.clocks import read_time_control
 from tablut.play.search.limits import SearchLimits
 from tablut.work.machine import check_memory
 
@@ -27,6 +28,15 @@ tablebase_option = option(
 )
 settings_option = option(
     "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
+)
+
+
+control_option = option(
+    "--tc",
+    "control",
+    metavar="CONTROL",
+    callback=lambda _context, _option, text: None if text is None else read_time_control(text),
+    help="Time control of a game for each side, in seconds: [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60.",
 )
 
 

@@ -27,6 +27,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Progra
 from tablut.play.bridges.uci import Front, in_points, plain
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
+from tablut.play.search.clocks import Clock
 from tablut.play.search.limits import SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
 from tablut.variants import Variant
@@ -143,7 +144,7 @@ class OtepFront(Front):
     }
 
     def _greet(self) -> None:
-        self._clocks: dict[SideName, tuple[float | None, bool]] = {}
+        self._clocks: dict[SideName, Clock | None] = {}
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
@@ -169,20 +170,21 @@ class OtepFront(Front):
                 self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
                 if command == "play":
                     self._missing.pop("side", None)
-                    left, one_move = self._clocks.get(self._side, (None, False))
-                    self._choose(left, one_move=one_move, analysing=False)
+                    self._choose(self._clocks.get(self._side), analysing=False)
             case "position":
                 self._set_up(rest)
             case "clock":
-                clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
-                for side, place in zip(_SIDES, (1, 3), strict=True):
-                    left = int(clock[place]) / 1000
-                    self._clocks[side] = (None if left < 0 else left, bool(clock[place + 1]))
+                clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)(?: (\d{1,9}) (\d{1,9}) (\d{1,9}))?( .*)?", rest)
+                for number, side in enumerate(_SIDES):
+                    left, overtime = int(clock[1 + 2 * number]) / 1000, bool(clock[2 + 2 * number])
+                    # An overtime period is for one move. During main time, it is like an increment that follows.
+                    more = float(clock[5] or 0) if not overtime and int(clock[6 + number] or 0) else 0.0
+                    self._clocks[side] = None if left < 0 else Clock(left, more, 1 if overtime else None)
             case "move" | "opponent-move":
                 *moves, record = rest.split(" ")
                 self._go_on(" ".join(moves).replace("|", " ").split(), record)
             case "analyze":
-                self._choose(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), one_move=True, analysing=True)
+                self._choose(Clock(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), moves=1), analysing=True)
             case "error":
                 self._own = ""
             case _:
@@ -219,11 +221,11 @@ class OtepFront(Front):
                     return
         self._set_up(record)
 
-    def _choose(self, left: float | None, *, one_move: bool, analysing: bool) -> None:
+    def _choose(self, clock: Clock | None, *, analysing: bool) -> None:
         if self._board.turn != self._side:
             self._set_up(write_position(self._board.position))
         self._analysing, self._silent, self._score = analysing, False, "0"
-        self._search(left, one_move=one_move)
+        self._search(clock)
 
     def _translate(self, line: str) -> None:
         word, _, rest = line.partition(" ")

@@ -9,6 +9,7 @@ import math
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 from tablut.errors import InputError
+from tablut.play.search.clocks import Clock
 from tablut.work.files import brief
 
 if TYPE_CHECKING:
@@ -39,12 +40,27 @@ class SearchLimits(NamedTuple):
         Depth of the last iteration, in plies.
     playouts : int or None
         Number of games played out, for players that use playouts. A search with only this limit is also repeatable.
+    clock : Clock or None
+        Clock of the side to move; see `on_clock`.
     """
 
     movetime: float | None = None
     nodes: int | None = None
     depth: int | None = None
     playouts: int | None = None
+    clock: Clock | None = None
+
+    def on_clock(self, clock: Clock) -> SearchLimits:
+        """Return these limits for a move that is played on a clock.
+
+        ``movetime`` becomes the time planned for the move, for players that cannot manage a clock themselves.
+        """
+        return self._replace(movetime=clock.planned, clock=clock)
+
+    @property
+    def longest(self) -> float | None:
+        """Time in seconds that a search must not exceed. On a clock, it may be longer than ``movetime``."""
+        return self.movetime if self.clock is None else self.clock.longest
 
     def checked(self, *kinds: LimitKind) -> SearchLimits:
         """Check the limits and return them.

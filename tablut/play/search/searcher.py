@@ -20,6 +20,7 @@ from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, MachineError, UnknownError
 from tablut.play.search import state as at
+from tablut.play.search.clocks import Pace
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
     EVALUATION_LIMIT,
@@ -208,7 +209,7 @@ class Searcher(Stoppable):
             the move limit. The board is not changed.
         limits : SearchLimits
             Limits on time, nodes or depth, of which at least one is set. If ``movetime`` is set, the result is returned
-            before this time has passed.
+            before this time has passed. On a clock, it is returned before `SearchLimits.longest` has passed.
 
         Returns
         -------
@@ -225,7 +226,7 @@ class Searcher(Stoppable):
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
         moves = moves_asked_about(board, self.variant)
-        with self._deadline(started, limits.movetime):
+        with self._deadline(started, limits.longest):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
             tbhits = 0 if probed is None else len(probed)
             if probed is not None and self._prober is not None:
@@ -369,6 +370,7 @@ class Searcher(Stoppable):
         first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
         line: list[int] = []
+        pace = None if limits.clock is None else Pace(limits.clock)
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             value = first.aspire(wanted, score if depth else None)
             interrupted = first.stopped
@@ -390,9 +392,10 @@ class Searcher(Stoppable):
                 break
             if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
                 break  # no shorter win or loss can be found
-            if limits.movetime is not None:
+            if limits.longest is not None:
                 alone = len(root.moves) == 1 and limits.depth is None
-                if alone or time.perf_counter() - started > limits.movetime:
+                seconds = time.perf_counter() - started
+                if alone or seconds > limits.longest or (pace is not None and pace.is_enough(seconds, best, score)):
                     break
         if best == 0:
             # Not even the first root move has been searched completely.
