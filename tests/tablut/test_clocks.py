@@ -102,7 +102,7 @@ def test_a_search_goes_on_where_its_result_is_unstable() -> None:
     assert end([(1, 30)] + [(number % 2, 30) for number in range(300)]) > clock.planned
     assert end([(1, -60 * number) for number in range(300)]) > clock.planned
     assert end([(1, 30 * number) for number in range(300)]) == calm
-    assert end([(2, 7), (3, 9), *[(1, 30)] * 20]) == calm  # what was unstable long ago
+    assert end([(2, 7), (3, 9), *[(1, 30)] * 20]) == pytest.approx(calm, abs=0.015)  # unstable long ago
 
 
 def test_a_search_on_a_clock_keeps_within_it() -> None:

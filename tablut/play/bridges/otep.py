@@ -52,7 +52,9 @@ class OtepWords(Words):
 
     def __init__(self) -> None:
         super().__init__()
-        self._full = self._clocked = False
+        self._full = False
+        self._first = 0
+        """Milliseconds of the first clock of the game, or 0."""
         self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
         """Replies to the requests that the engine may send at any time, keyed by the first word of the request."""
@@ -112,9 +114,11 @@ class OtepWords(Words):
         clock by the expected number of moves. It stops half a second before the planned time, or, if it has planned
         less, not always at all.
         """
-        moves = _EXPECTED_MOVES.get(size, 20) * (1 if self._clocked else 10)
-        self._clocked = True
-        left = moves * (_PAD + int(1000 * seconds))
+        left = _EXPECTED_MOVES.get(size, 20) * (_PAD + int(1000 * seconds))
+        if self._first:
+            left = min(left, self._first // 5)
+        else:
+            left = self._first = 10 * left
         return f"clock {left} {left} 0 0 0\n"
 
     def read(self, answer: ProgramAnswer) -> Choice:
@@ -123,7 +127,7 @@ class OtepWords(Words):
 
     def end(self, process: Process, winner: str | None) -> None:
         """Send the result of the game, with which OpenTafl forgets the clock."""
-        self._clocked = False
+        self._first = 0
         process.send(f"finish {_FINISH[winner]}\n")
 
 
