@@ -25,7 +25,7 @@ from tablut.play.arena.plan import Adjudication, check_contestants
 from tablut.play.bridges.htp import HtpFront
 from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.uci import Front, TaflZeroFront, go
-from tablut.play.players import Choice
+from tablut.play.players import Choice, PlayerOptions
 from tablut.play.protocol import EngineOptions, EngineSession, _limits
 from tablut.play.search.clocks import Clock, Pace, RunningClock, TimeControl, read_time_control
 from tablut.play.search.limits import SearchLimits
@@ -195,7 +195,8 @@ for line in iter(sys.stdin.readline, ""):
     open(log, "a").write(line)
     if line.startswith("go"):
         time.sleep(float(delay))
-        print("info depth 1 score cp 5 nodes 9 time 3 speed 2 pv d3c3")
+        print("info depth 1 score cp 5 winrate 52.1% nodes 9 time 3 speed 2 pv d3c3")
+        print("info multipv 2 score cp -70 winrate 31.0% nodes 9 time 3 speed 2 pv d5c5")
         print({"taflzero": "bestmove d3c3", "program": "bestmove d3-c3"}[name], flush=True)
     elif line.strip() in ("uci", "isready"):
         print({"uci": "uciok", "isready": "readyok"}[line.strip()], flush=True)
@@ -225,6 +226,33 @@ def test_each_program_is_sent_what_its_protocol_can_say(tmp_path: Path) -> None:
         assert any(line.startswith((sent, "go wtime 60")) for line in lines[1:]), lines
         if protocol == "program":
             assert re.fullmatch(r"go wtime 60000 winc 500 btime (30000|29\d\d\d) binc 0", lines[1])
+
+
+def test_the_score_of_a_program_is_that_of_its_best_line(tmp_path: Path) -> None:
+    """Among the lines of TaflZero with the option MultiPV, which have no depth."""
+    board = Board(RULES)
+    board.push(next(iter(board.legal_moves)))
+    text = partner(tmp_path, "taflzero").removesuffix("@option.variant=brandubh,")
+    with bridges.player_for(text, RULES, PlayerOptions(settings=(("variant", "brandubh"),))) as player:
+        choice = player.choose(board, ONE)
+    assert (str(choice.move), choice.score, choice.nodes) == ("d3-c3", 5, 9)
+
+
+DYING = """
+import sys
+print("good morning", flush=True)
+sys.stderr.write("Traceback of a program:\\n  File first\\nValueError: out of ideas\\n  at last.frame\\n")
+sys.exit(3)
+"""
+
+
+@pytest.mark.parametrize("protocol", bridges.PROTOCOLS)
+def test_the_last_lines_of_a_program_that_dies_are_shown(protocol: str, tmp_path: Path) -> None:
+    script, rules = tmp_path / "dying.py", load_variant("copenhagen")
+    script.write_text(DYING)
+    one = contestant(f"{protocol}:{shlex.join([sys.executable, str(script)])}@movetime=1", ONE)
+    with pytest.raises(InputError, match="code 3: ValueError: out of ideas; its last output: 'good morning'"):
+        check_contestants([one], rules)
 
 
 def test_a_program_that_answers_late_keeps_its_game(tmp_path: Path) -> None:

@@ -31,6 +31,7 @@ from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+_OTHER_LINE: Final = re.compile(r"\bmultipv (?!1\b)", re.ASCII)
 _ANSWERS: Final = ("bestmove", "readyok", "uciok")
 
 
@@ -85,7 +86,7 @@ class UciWords(Words):
     def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
         words = text.split()
-        if words[:1] == ["info"] and "score" in words:
+        if words[:1] == ["info"] and "score" in words and not _OTHER_LINE.search(text):
             self.info = text
         elif words[:2] == ["id", "name"]:
             self.name = " ".join(words[2:])
