@@ -53,7 +53,22 @@ class SearchLimits(NamedTuple):
     def on_clock(self, clock: Clock) -> SearchLimits:
         """Return these limits for a move that is played on a clock.
 
-        ``movetime`` becomes the time planned for the move, for players that cannot manage a clock themselves.
+        Parameters
+        ----------
+        clock : Clock
+            Clock of the side to move.
+
+        Returns
+        -------
+        SearchLimits
+            Limits in which ``movetime`` is the time planned for the move, for players that cannot manage a clock.
+
+        Examples
+        --------
+        >>> from tablut.play.search.clocks import Clock
+        >>> limits = SearchLimits(depth=9).on_clock(Clock(left=60.0))
+        >>> limits.movetime, limits.longest, limits.depth
+        (3.0, 12.0, 9)
         """
         return self._replace(movetime=clock.planned, clock=clock)
 
