@@ -122,12 +122,12 @@ class Symmetry:
 
 
 def _quarter_turn(size: int) -> tuple[int, ...]:
-    """Return the table of the quarter turn (file, rank) -> (size - 1 - rank, file)."""
+    """Return the lookup table for the quarter turn (file, rank) -> (size - 1 - rank, file)."""
     return tuple(file * size + (size - 1 - rank) for rank in range(size) for file in range(size))
 
 
 def _mirror_files(size: int) -> tuple[int, ...]:
-    """Return the table of the reflection (file, rank) -> (size - 1 - file, rank)."""
+    """Return the lookup table for the reflection (file, rank) -> (size - 1 - file, rank)."""
     return tuple(rank * size + (size - 1 - file) for rank in range(size) for file in range(size))
 
 

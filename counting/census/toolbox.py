@@ -177,7 +177,7 @@ def survey(
 ) -> None:
     """Add canonical positions to the counters of decided positions, undecided positions, moves and material.
 
-    This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The bits `FIXING` are
+    This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The `FIXING` bits are
     cleared.
     """
     t = flat(tables)

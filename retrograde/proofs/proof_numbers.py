@@ -706,7 +706,7 @@ def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer
 
 @called
 def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of moves with which the opponent, who is to move, prevents a win of the prover in two plies."""
+    """Return the number of moves by the opponent, who is to move, that prevent the prover from winning in two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)

@@ -1,7 +1,7 @@
 """The strategies behind proofs: one move for every position that a side may have to face.
 
 A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
-all legal moves. After the search, `strategy_of` reads the winner's moves from the table of the search, and `needed`
+all legal moves. After the search, `strategy_of` reads the winner's moves from the search table, and `needed`
 selects the positions that play can reach.
 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of

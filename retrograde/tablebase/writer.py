@@ -3,8 +3,8 @@
 Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If every code of an array fits into
 one byte, each code is stored in one byte. These alternatives all compress worse: other orders, differences between
 neighbours, and predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``).
-An alias is an entry to which no position is ranked. Each alias repeats the previous code, so aliases take almost no
-space.
+An alias is an entry that is not the rank of any position. Each alias repeats the previous code, so aliases take almost
+no space.
 """
 
 from __future__ import annotations

@@ -142,7 +142,7 @@ def child(folder: Path, name: str, what: str) -> Path:
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
+    If ``lasting`` is true, the content is flushed to disk before the file is renamed.
     """
     parts = [content] if isinstance(content, bytes) else content
     try:

@@ -338,7 +338,7 @@ class MoveSummary(NamedTuple):
 
 @inlined
 def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
-    """Return, as a cross, the places in line with a cell at which a soldier would block the king's only way to escape.
+    """Return, as a cross, the cells in line with a given cell where a soldier would block the king's only escape route.
 
     ``rank_way`` and ``file_way`` are the masks that `blocking_places` returns.
     """

@@ -313,7 +313,7 @@ def _place_of_number(context: Context, number: int) -> int:
 
 @inlined
 def _combination_of_run(context: Context, men: int) -> int:
-    """Return the part of a combination's rank that all soldiers of a run except the lowest contribute."""
+    """Return the part of a combination's rank contributed by all soldiers of a run except the lowest."""
     rank = I64(0)
     for k in range(1, men):
         rank += context.tiers.square.binomial[

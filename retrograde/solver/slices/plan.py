@@ -8,7 +8,7 @@ A task keeps in memory the items of its slice, the black-to-move items of the ro
 to which captures lead.
 
 A tier without defenders is not divided. Each of its rows is a single position, and every slice would need most of the
-table that numbers the rows. This table takes three times as much memory as all items.
+table that numbers the rows. This table takes three times as much memory as all the items together.
 
 The part of the tiers to which a task has access is its *window*. A window has the same tables as whole tiers
 (`tablut.indexing.tier_tables`), but with fewer rows: a row outside the window is treated as if it did not exist.
