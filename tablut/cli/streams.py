@@ -248,6 +248,8 @@ def watch_interrupts() -> None:
     def _lost(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is KeyboardInterrupt:
             leave("interrupted")
+        if isinstance(unraisable.exc_value, SystemExit):  # `ending_orderly` raises it
+            os._exit(int(unraisable.exc_value.code or 0))
         say(unraisable)
 
     sys.unraisablehook = _lost
