@@ -80,13 +80,13 @@ def set_at(sets: NDArray[np.uint64], number: int) -> Cells:
 
 @inlined
 def shifted_up(cells: Cells, count: int) -> Cells:
-    """Return a set with ``count`` (1 to 63) added to the number of each cell. Cells may then lie beyond the board."""
+    """Return a set with ``count`` (1 to 63) added to each cell number. Cells may then lie beyond the board."""
     return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
 
 
 @inlined
 def shifted_down(cells: Cells, count: int) -> Cells:
-    """Return a set with ``count`` (1 to 63) subtracted from the number of each cell. Cells below 0 are dropped."""
+    """Return a set with ``count`` (1 to 63) subtracted from each cell number. Cells below 0 are dropped."""
     return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
 
 

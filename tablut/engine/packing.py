@@ -1,8 +1,8 @@
 """Packing of positions into words, unpacking, and expansion of whole arrays of positions.
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
-N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
-the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
+N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The king's
+cell number follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
 position takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
@@ -284,7 +284,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On boards of every size, all bits of the number of the king's cell lie in the same word.
+                # On boards of every size, all bits of the king's cell number lie in the same word.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -412,7 +412,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 
 
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
-    """Return the letters of the cells and the side to move of a packed position, without compiled code.
+    """Return a packed position's cell letters and side to move, without compiled code.
 
     The result is None if the words are not a valid packing. This takes O(C) time.
     """

@@ -73,7 +73,7 @@ class _Identity(FunctionIdentity):
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""Common hash of all `_Flags`. numba's own hash also depends only on the names of the options, not on their values."""
+"""Common hash of all `_Flags`. numba's own hash also depends only on the option names, not on their values."""
 
 
 class _Flags(Flags):
@@ -137,7 +137,7 @@ class _WithoutEnvironment:
 
 
 def _hide_foreign(library: Any) -> None:
-    """Make functions of other packages, including numba's, private to the part or kernel into which they are linked.
+    """Make functions of other packages, including numba's, private to the part or kernel that they are linked into.
 
     numba numbers these functions from 1 in each process. Several processes fill the disk cache, so names could clash.
     """
@@ -239,7 +239,7 @@ class _DecideByType(FunctionPass):
 
 
 def _type_of(state: Any, variable: Any) -> Any:
-    """Return the type of an argument or of a (nested) field of an argument, or None for other variables."""
+    """Return the type of an argument or of one of its (nested) fields, or None for other variables."""
     found = guard(get_definition, state.func_ir, variable)
     if isinstance(found, ir.Arg):
         return state.args[found.index]
@@ -339,6 +339,6 @@ class _Dispatcher(CPUDispatcher):
 
 
 def dispatcher_of(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return the dispatcher of a kernel (``whole``) or of a part."""
+    """Return the dispatcher for a kernel (``whole``) or a part."""
     options |= {"nopython": True, "boundscheck": False}
     return _Dispatcher(function, {}, options, pipeline_class=_KernelCompiler if whole else _PartCompiler)
