@@ -48,7 +48,7 @@ class ReplayedRecord:
 
 
 def replay(record: GameRecord) -> ReplayedRecord:
-    """Make the moves of a record, and check its claims against the rules."""
+    """Make a record's moves, and check its claims against the rules."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
     if len(record.moves) > MOST_PLIES:
@@ -126,7 +126,7 @@ class ReplayedGame:
     captures : tuple of int
         Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None
-        The first ply at which a position has occurred as often as the repetition rule requires.
+        The first ply after which a position has occurred as often as the repetition rule requires.
     outcome : Outcome or None
         The outcome on the board; None if the moves do not end the game.
     """
@@ -158,7 +158,7 @@ def replay_archive(
 ) -> tuple[list[ReplayedGame], Ranks]:
     """Replay all games of an archive under a rule set.
 
-    Some archives count ranks from the bottom, others from the top. The direction in which more games are legal is used
+    Some archives count ranks from the bottom, others from the top. The direction that makes more games legal is used
     and returned.
     """
     rules = variant.rules
@@ -235,7 +235,7 @@ class ReplayResult(Result):
 
 
 def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
-    """Return the replay of a record as the result of a command."""
+    """Return the replay of a record as a command result."""
     board = replayed.board
     return ReplayResult(
         variant=board.variant.name,
@@ -319,7 +319,7 @@ class ArchiveResult(Result):
 
 
 def archive_result(variant: Variant, ranks: Ranks, games: list[ReplayedGame], unread: dict[int, str]) -> ArchiveResult:
-    """Return the replay of an archive as the result of a command."""
+    """Return the replay of an archive as a command result."""
     rows = [
         ArchivedGameResult(
             number=one.game.number,

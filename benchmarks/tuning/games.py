@@ -32,7 +32,7 @@ _LONGEST: Final = 150
 
 
 class Quiet(NamedTuple):
-    """A position in which the chosen move is not a capture and the score is not a proven win or loss.
+    """A position where the chosen move is not a capture and the score is not a proven win or loss.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ def play_pairs(
 ) -> Iterator[tuple[float, float]]:
     """Play pairs of games with colours swapped, each pair from a random opening of 4, 6 or 8 plies.
 
-    Yield the points of the first player in the two games of each pair.
+    Yield the first player's points in the two games of each pair.
     """
     random = Random(seed)
     for number in range(pairs):

@@ -31,7 +31,7 @@ _STRAY: Final = 0.03
 """Probability of a random move."""
 _STEEPEST: Final = 3.0
 _CERTAIN: Final = 15.0
-"""Limit, in logits, to which scores are clipped."""
+"""Limit, in logits, that scores are clipped to."""
 
 
 class Positions(NamedTuple):

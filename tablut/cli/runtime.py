@@ -52,7 +52,7 @@ _LONG = 60
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply of a command: its result, its output for people, and its exit code."""
+    """A command's reply: its result, its output for people, and its exit code."""
 
     result: Result
     show: Callable[[PeopleConsole], None]
@@ -145,7 +145,7 @@ def _name_options(ctx: click.Context, error: TablutError | None) -> None:
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment with the provenance, the names of the columns, and the rows."""
+    """Return the table of a reply as CSV: a comment with the provenance, the column names, and the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()
@@ -178,7 +178,7 @@ def _cell(value: Any) -> Any:
 
 
 def text_of(reply: Reply) -> str:
-    """Return the output of a reply for people, formatted for the current standard output."""
+    """Return a reply's output for people, formatted for the current standard output."""
     from tablut.cli.people import Page, PeopleConsole
 
     page = Page(sys.stdout)

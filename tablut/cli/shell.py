@@ -78,7 +78,7 @@ class CommandSpec(NamedTuple):
 
 
 def command_table(beside: str) -> tuple[CommandSpec, ...]:
-    """Read the commands from ``commands.txt`` in the folder of a module.
+    """Read the commands from ``commands.txt`` in a module's folder.
 
     Each line contains the command's name, its group and its position within the group, the target, and the help text.
     Indented lines below a command are examples.
@@ -115,7 +115,7 @@ def command_specs() -> dict[str, CommandSpec]:
 
 
 class _Program(Group):
-    """The group of all commands. It imports the module of a command only when the command is used."""
+    """The group of all commands. It imports a command's module only when the command is used."""
 
     @cached_property
     def specs(self) -> dict[str, CommandSpec]:
@@ -145,7 +145,7 @@ class _Program(Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
         found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        # Inherit only the completion of options, because the completion of a group would load all commands.
+        # Inherit only option completion, because group completion would load all commands.
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

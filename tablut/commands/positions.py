@@ -83,7 +83,7 @@ def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:
 @drawn_board_options
 @file_option("--svg", help="File for an SVG drawing of the position.")
 def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw a position, with the side to move or the way in which the game has ended."""
+    """Draw a position, and show the side to move or how the game has ended."""
     if svg is not None:
         from tablut.svg import board as draw_svg
 

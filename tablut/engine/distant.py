@@ -127,7 +127,7 @@ def _wall_taken(
 def with_shieldwalls(
     distant: DistantTables, board: BoardArray, side: int, target: int, king: int, captures: int
 ) -> int:
-    """Add the shieldwall captures by a piece that has just arrived to ``captures``, and return the result."""
+    """Return ``captures`` extended by the shieldwall captures of a piece that has just arrived."""
     if not is_far(distant):
         return captures
     size, last = distant.size, distant.size - 1
@@ -155,7 +155,7 @@ def with_shieldwalls(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Mark the places where an arriving piece of a side may complete a shieldwall capture in the lines' masks."""
+    """Add to the lines' masks the places where an arriving piece of a side may complete a shieldwall capture."""
     if not is_far(distant):
         return
     size = distant.size

@@ -66,7 +66,7 @@ class Games(NamedTuple):
     going : ndarray of uint8, shape (G,)
         1 if the game is in progress, else 0.
     random : ndarray of uint64, shape (G,)
-        State of the random generator of each game.
+        State of each game's random generator.
     """
 
     rule: int
@@ -163,7 +163,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game in progress, and return -1.
 
-    All actions are checked first. If an action is illegal, no ply is made and the number of its game is returned.
+    All actions are checked first. If an action is illegal, no ply is made and its game number is returned.
     """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)

@@ -6,7 +6,7 @@ castle is written ``THRONE``. Once the game is over, ``turn`` contains the resul
 A message is sent as its length in bytes (a big-endian number of four bytes), followed by its text in UTF-8.
 
 The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with the date and the source is followed
-by a line with the level and the message. Dates and levels are in the language of the machine. The messages themselves
+by a line with the level and the message. Dates and levels are in the machine's language. The messages themselves
 are always in Italian and have hardly changed over the years, so the reader uses only the messages:
 
 - ``Players:`` and the names, with ``White:`` before the first name in some years;
@@ -76,7 +76,7 @@ class BolognaState:
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position of the state. Once the game is over, the caller must specify the side to move."""
+        """Return the state's position. Once the game is over, the caller must specify the side to move."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(
@@ -158,7 +158,7 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON. Collapse white space, and truncate long names."""
+    """Parse a player's name from a client's JSON. Collapse white space, and truncate long names."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")
@@ -166,12 +166,12 @@ def read_name(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a player in the server's shortened form, which has at most ten letters and digits."""
+    """Return a player's name in the server's shortened form, which has at most ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON for the name of its player."""
+    """Return a client's JSON for its player's name."""
     return json.dumps(name)
 
 
@@ -201,7 +201,7 @@ MOST_BYTES: Final = 16 << 10
 """Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000 bytes."""
 
 PORTS: Final = {"w": 5800, "b": 5801}
-"""The port of the competition server for each side."""
+"""The competition server's port for each side."""
 
 _PREFIX = 4
 
@@ -383,7 +383,7 @@ class _LoggedGame:
             self._state(found)
 
     def record(self, variant: Variant | None) -> GameRecord:
-        """Return the record of the game, under the server's rules or the given rules."""
+        """Return the game's record, under the server's rules or the given rules."""
         self._leave_pending("no state follows it")
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
@@ -478,7 +478,7 @@ _SERVER = re.compile(r"\.server\.Server \w")
 
 
 def looks_like_system_log(text: str) -> bool:
-    """Return whether a text is a system log of the server rather than another kind of record."""
+    """Return whether a text is a system log from the server rather than another kind of record."""
     return _SERVER.search(text) is not None
 
 

@@ -8,9 +8,9 @@ included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
 A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
-with the number of the turn (starting from 1) and two moves. A comment in brackets may follow, in which ``|`` separates
-the comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
-a note.
+with the turn number (starting from 1) and two moves. A comment in brackets may follow; a ``|`` in it separates the
+comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a
+note.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def write_position(position: Position) -> str:
 def read_move(text: str, size: int) -> MoveText:
     """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``.
 
-    The letter of the piece, and the signs after the move for a threat or the end of the game, are ignored.
+    The piece letter, and the signs after the move for a threat or the end of the game, are ignored.
     """
     found = _MOVE.fullmatch(text)
     if found is None:
@@ -169,7 +169,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index at which the tags of a second game begin, or None. One of the tags must be ``rules``."""
+    """Return the index where the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -181,7 +181,7 @@ def _next_game(text: str, end: int) -> int | None:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to use, and a warning if they differ from the rules of the record."""
+    """Return the rules to use, and a warning if they differ from the record's rules."""
     try:
         own = read_rules(rules)
     except InputError as error:
@@ -558,7 +558,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 
 
 def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string of a variant.
+    """Return the OpenTafl rules string for a variant.
 
     As a check, the string is read back. If it does not describe the same rules, `InputError` is raised.
     """
@@ -608,7 +608,7 @@ def begun_at(rules: str, start: Position) -> str:
 
 
 def write_game(record: GameRecord) -> str:
-    """Return the text of a game as an OpenTafl record."""
+    """Return a game as the text of an OpenTafl record."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one, such as brandubh, before writing it")
     variant = as_variant(record.variant)

@@ -73,7 +73,7 @@ def column_of(
 ) -> int:
     """Return the column for the images of the column soldiers under an element, or -1 if there is no such column.
 
-    There is no such column if an image lies on a cell on which no attacker may stand.
+    There is no such column if an image lies on a cell where no attacker may stand.
     """
     square, row_men, column_men = index.square, index.tier.row_men[tier], index.tier.column_men[tier]
     for k in range(column_men):
@@ -149,7 +149,7 @@ def entry_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return the entry of a position in a tier, or -1 if the position is not an undecided placement."""
+    """Return a position's entry in a tier, or -1 if the position is not an undecided placement."""
     square = index.square
     row_cells, column_cells = black, white
     if index.tier.row_kind[tier] == 1:
@@ -242,7 +242,7 @@ def rank_boards(
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
-    """Write the number of the tier and the entry of each position, or -1 if there is no such tier or entry."""
+    """Write each position's tier number and entry, or -1 if there is no such tier or entry."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)

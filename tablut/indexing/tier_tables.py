@@ -24,7 +24,7 @@ from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
-"""Cap on the binomial coefficients from which ranks are computed. `tier_tables` checks that no rank reaches it."""
+"""Cap on the binomial coefficients that ranks are computed from. `tier_tables` checks that no rank reaches it."""
 
 
 # -- combinations in the combinatorial number system, as ascending lists of places ----------
@@ -94,11 +94,11 @@ class SquareTables(NamedTuple):
     Attributes
     ----------
     cells, kings, most, elements : int
-        C, K, the length of a row of ``binomial``, and the order of the group.
+        C, K, the length of a row of ``binomial``, and the group order.
     binomial : ndarray of int64, flat
         At index ``n * most + k``: the binomial coefficient C(n, k).
     place : ndarray of int16, shape (2 * C,)
-        At index ``kind * C + cell``: the number of the cell among the cells on which this kind may stand, or -1.
+        At index ``kind * C + cell``: the number of the cell among the cells where this kind may stand, or -1.
     spot : ndarray of uint8, shape (2 * C,)
         At index ``kind * C + number``: the cell with this number. This is the inverse of ``place``.
     image : ndarray of uint8, shape (8 * C,)
@@ -200,7 +200,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Build the tables of the tiers with the given materials. By default, all symmetries are used."""
+    """Build the tables for the tiers with the given materials. By default, all symmetries are used."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]

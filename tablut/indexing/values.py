@@ -10,7 +10,7 @@ item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d +
 =========  ===============================  ================  =====================  ==================
 
 d is the distance in plies to the end of the game under best play. The distance is at least 1 for a win, and 0 for a
-loss in which the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
+loss because the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
 position is a draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open*
 until the solver has found its value. `MISSING` is the value of a position that no table covers.
 
@@ -85,7 +85,7 @@ def within_limit(value: int, plies_left: int | None) -> int:
 
 
 def unforced(variant: Variant) -> Wdl:
-    """Return the result of a position in which neither side can force a win, under a variant's repetition rule."""
+    """Return the result of a position where neither side can force a win, under a variant's repetition rule."""
     return "draw" if variant.rules.repetition.draws else "unresolved"
 
 

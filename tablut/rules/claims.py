@@ -1,4 +1,4 @@
-"""The rules of a variant in words, derived from all rule fields together.
+"""A variant's rules in words, derived from all its rule fields together.
 
 Each claim gives its answer both as a sentence and as data.
 
@@ -48,7 +48,7 @@ class Claim(NamedTuple):
 
 
 def claims(variant: Variant) -> list[Claim]:
-    """Return the claims about play that follow from the rule fields of a variant.
+    """Return the claims about play that follow from a variant's rule fields.
 
     Parameters
     ----------

@@ -2,19 +2,19 @@
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
 compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The
-sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the
-processor seconds of the task. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
+sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the task's
+processor seconds. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
 each block, so the digest covers everything, except for raw sections that are written with ``checked=False``. Such
 sections are checked by the package that reads them.
 
-The header also names the owner of a part: the digest of a plan, and the step and the number of the task. The plan must
-cover everything that the content depends on. A part that was damaged, truncated, swapped or left over from other work
-is therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
+The header also names the part's owner: the plan's digest, and the task's step and number. The plan must cover
+everything that the content depends on. A part that was damaged, truncated, swapped or left over from other work is
+therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
 file.
 
 A part is written under a temporary name and then renamed, so a file that has its final name is complete. A block is
 written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
-bypass the cache of the system (`tablut.work.direct`).
+bypass the system's cache (`tablut.work.direct`).
 """
 
 from __future__ import annotations
@@ -184,7 +184,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
-    """Open a part and check its header. If ``digest`` is given, compare it with the digest of the part.
+    """Open a part and check its header. If ``digest`` is given, compare it with the part's digest.
 
     ``kind`` is the type of the part's statistics.
     """

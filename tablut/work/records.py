@@ -1,4 +1,4 @@
-"""Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
+"""Records of a store: sealed JSON files with the store's metadata and the digests of its data files.
 
 Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
 to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
@@ -46,7 +46,7 @@ class DamagedError(StoreError):
     path: Path | None = None
 
     def at(self, path: Path) -> Self:
-        """Set the path of the file, and return the error itself.
+        """Set the file's path, and return the error itself.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 class TwiceError(json.JSONDecodeError):
-    """Raised for a JSON object in which a field occurs twice."""
+    """Raised for a JSON object that contains a field twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -188,7 +188,7 @@ def record_text(record: Record) -> str:
 
 
 def sealed_format(path: Path) -> str:
-    """Check the seal of a JSON file, and return the format of its record, or an empty string if it has no record."""
+    """Check a JSON file's seal, and return the format of its record, or an empty string if it has no record."""
     try:
         text = read_bytes(path, "file", _MOST_BYTES).decode()
         sealed = read_json(text)
@@ -263,7 +263,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
 
 
 def data_file(path: Path) -> DataFile:
-    """Return the length and the digest of a data file, for its record."""
+    """Return the length and digest of a data file, for its record."""
     digest, length = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(_STEP):

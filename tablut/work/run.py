@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Time in seconds within which a scheduler must respond."""
+"""Maximum response time of a scheduler in seconds."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
@@ -59,7 +59,7 @@ class Scheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Run a function on every task, and return the results in the order of the tasks.
+        """Run a function on every task, and return the results in task order.
 
         ``done`` is called with each result as soon as it arrives, in the caller's thread.
         """
@@ -291,7 +291,7 @@ class PartTask(ABC):
 
     @abstractmethod
     def make(self, began: float) -> PartFile[Any]:
-        """Write the part. ``began`` is the reading of the thread's clock at the start of the task."""
+        """Write the part. ``began`` is the thread clock's reading when the task started."""
 
 
 def run_parts(
@@ -311,7 +311,7 @@ def run_parts(
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
-    """Return the part of a task, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
+    """Return a task's part, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
     if not task.target.exists() and not task.target.is_symlink():
         return None
     part = task.opened()
