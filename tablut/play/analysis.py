@@ -1,4 +1,4 @@
-"""Analysis of games by search, tablebases and proof search, with graded moves, comments and diagrams."""
+"""Analysis of games by search, tablebases and proof search. It grades moves and adds comments and diagrams."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Analyst:
         Parameters
         ----------
         board : Board
-            Board with the history of the game. It is not changed.
+            Board with the game history. It is not changed.
 
         Returns
         -------
@@ -179,10 +179,10 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Grades of moves, each with the smallest loss of expected points for which it is given."""
+"""Grades of moves, each with the smallest loss of expected points that earns it."""
 
 OPEN: Final = GRADES[0][0]
-"""Smallest number of expected points with which a game still counts as open for a side.
+"""Minimum number of expected points for a game to count as still open for a side.
 
 It equals the smallest loss that makes a move a blunder.
 """
@@ -303,7 +303,7 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with the number of each ply, counted from 1, when the positions before and after it have been
+        Function called with each ply number, counted from 1, when the positions before and after it have been
         analysed.
     ask : callable, optional
         Function that returns a player's choice in a position. The choice is reported next to the move that was played,
@@ -378,7 +378,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the `Insight` for a position in which the game is over, from the side to move's point of view."""
+    """Return the `Insight` for a position where the game is over, from the side to move's point of view."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"

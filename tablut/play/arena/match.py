@@ -31,7 +31,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match, with the points of the first player.
+    """Game of a match, with the first player's points.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ class MatchSummary(Result):
     lost_by_fault : tuple of int
         Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
     slowest : list of float
-        Time in seconds of the slowest move of each player.
+        Time in seconds of each player's slowest move.
     nodes_a_second : list of float or None
         Nodes per second of each player, or None for a player that does not count nodes.
     sprt : SprtSummary or None
@@ -170,9 +170,9 @@ def play_match(
     threads : int
         Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
-        Folder in which each game is stored when it ends. Games that are already there are not played again.
+        Folder where each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that can end the match early. It takes the pairs in order, so the point at which it ends does
+        Sequential test that can end the match early. It takes the pairs in order, so the point where it ends does
         not depend on the number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
@@ -324,7 +324,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # The points of the first player show which player lost the game through a fault.
+    # The first player's points show which player lost the game through a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -383,19 +383,19 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 # -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. The tags of the record identify the
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. The record's tags identify the
 # match and the game, and contain a digest of the record's content. A record is accepted only if it equals, character
 # for character, the record that this match would write, and if its game follows the rules. Edited records and records
-# of other matches are rejected.
+# from other matches are rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")
 _BYTES: Final = 1 << 20
-"""Maximum size in bytes of the record of a game."""
+"""Maximum size of a game's record in bytes."""
 
 
 def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
-    """Return the record of a game as text."""
+    """Return a game's record as text."""
     first, second = plan.first.text, plan.second.text
     white_first = plan.pairing(number).first_is_white
     tags = {

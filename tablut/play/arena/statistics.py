@@ -35,14 +35,14 @@ _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Counts of the results of a match, from the first player's point of view.
+    """Result counts of a match, from the first player's point of view.
 
     Attributes
     ----------
     wins, draws, losses : int
         Numbers of games won, drawn and lost.
     pairs : tuple of five int
-        Numbers of pairs in which the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
+        Numbers of pairs where the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
         counted here.
     """
 
@@ -58,9 +58,9 @@ class Tally(NamedTuple):
         Parameters
         ----------
         points : sequence of float
-            Points of the first player in each game: 1, ½ or 0.
+            The first player's points in each game: 1, ½ or 0.
         partners : sequence of (float, float)
-            Points of the first player in the two games of each complete pair.
+            The first player's points in the two games of each complete pair.
 
         Returns
         -------
@@ -206,7 +206,7 @@ class Sprt(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound: the log-likelihood ratios at which the test ends."""
+        """Lower and upper bound: the log-likelihood ratios that end the test."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def ratio(self, pairs: Sequence[int]) -> float:

@@ -81,7 +81,7 @@ def play_tournament(
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
-        Folder in which the games are stored, with a sub-folder for each match.
+        Folder where the games are stored, with a sub-folder for each match.
     watch : callable, optional
         Function called with each game when it has ended.
     on_interrupt : callable, optional
@@ -293,14 +293,14 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Return the measures of a rule set, given a match of a player against itself.
+    """Return the measures of a rule set, given a player's match against itself.
 
     Parameters
     ----------
     variant : Variant
         Rule set.
     report : MatchReport
-        Match of at least two games from the start position of the variant.
+        Match of at least two games from the variant's start position.
 
     Returns
     -------

@@ -96,7 +96,7 @@ def referee_command(
     hash_mib: int,
     seed: int,
 ) -> Reply:
-    """Run a server that referees games, using the protocol of the Bologna competition.
+    """Run a server that referees games, using the Bologna competition's protocol.
 
     It is meant for tests, local tournaments and third-party clients. White connects to one port
     and black to the other. Both always receive the result of the game, even after a timeout.

@@ -1,7 +1,7 @@
 """Client that plays one game on a competition server.
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
-repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
+repetition counts, the client keeps the game history as long as each state follows from the previous state by a
 legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
 same happens if the game is over under the client's rules, but the server continues it.
 

@@ -68,7 +68,7 @@ class RefereeSettings(NamedTuple):
     errors : int
         Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
-        Folder for the logs of the games.
+        Folder for the game logs.
     """
 
     timeout: float = 60.0
@@ -181,7 +181,7 @@ class Referee(OneCaller):
             listener.close()
 
     def address(self, side: Side) -> tuple[str, int]:
-        """Return the address to which a side connects.
+        """Return the address that a side connects to.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ _MOST_UNSENT: Final = 1 << 16
 
 
 class Connection:
-    """Connection to a player. ``since`` is the time on the referee's clock at which the player connected."""
+    """Connection to a player. ``since`` is the time on the referee's clock when the player connected."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
         self.name: str | None = None

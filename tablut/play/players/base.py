@@ -63,9 +63,9 @@ _NEXT_LOOK: Final = 3
 _CLOCK_ADDRESS: Final = 4
 _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
-"""Index of the time at which the budget ends, in nanoseconds of the clock."""
+"""Index of the budget's end time, in nanoseconds of the clock."""
 _SECONDS: Final = 7
-"""Index of the first of the two items that receive the reading of the clock: seconds, then nanoseconds."""
+"""Index of the first of the two items that receive the clock reading: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62

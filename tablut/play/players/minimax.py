@@ -309,7 +309,7 @@ class _AlphaBeta(ReproducedPlayer):
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # With iterative deepening, the first depth at which the end is found is the number of plies to it.
+                    # With iterative deepening, the first depth that finds the end is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return bare_choice(best)._replace(mate=mate, depth=completed, nodes=int(state.budget[NODES]))

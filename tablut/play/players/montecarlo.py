@@ -41,7 +41,7 @@ from tablut.variants import Variant
 #
 # There is no tree of nodes. States are stored in a hash table and found by their Zobrist keys, as in section VII of the
 # paper. As a result, transpositions share their statistics, and the statistics can be kept for the next move. When
-# seven eighths of the slots of the table are occupied, no further states are stored.
+# seven eighths of the table's slots are occupied, no further states are stored.
 #
 # Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
@@ -63,17 +63,17 @@ LIMIT_PLY: Final = 6
 """Number of plies, counted from the root, after which the game is drawn."""
 PLAYOUTS: Final = 7
 FILLED: Final = 8
-"""Number of occupied slots in the table of states."""
+"""Number of occupied slots in the state table."""
 DEEPEST: Final = 9
 """Distance in plies from the root to the deepest stored state that a playout has reached."""
 COUNTERS: Final = 10
 
 NONE: Final = 0
-"""Value of `DEFINITIONS` with which playouts end only under the rules of the game."""
+"""Value of `DEFINITIONS` that ends playouts only under the rules of the game."""
 AWARE: Final = 1
-"""Value with which playouts also end if the side to move has a victory path (white) or can capture the king (black)."""
+"""Value that also ends playouts if the side to move has a victory path (white) or can capture the king (black)."""
 BLIND: Final = 2
-"""Value with which playouts also end if white has a victory path or black can capture the king.
+"""Value that also ends playouts if white has a victory path or black can capture the king.
 
 It does not matter which side is to move. If both are true, the king counts as captured.
 """
@@ -94,14 +94,14 @@ class Tree(NamedTuple):
     root_moves, moves : ndarray of int32, shape (4C,)
         Root moves to choose from, and a buffer for the moves of other states.
     places : ndarray of int64, shape (4C,)
-        Slots, in the table of states, of the states to which these moves lead.
+        Slots, in the state table, of the states that these moves lead to.
     keys : ndarray of uint64, shape (M,)
         Zobrist keys of the stored states, or 0 in empty slots.
     visits, wins, losses : ndarray of int32, shape (M,)
         Numbers of visits to each state, and of the wins and losses among them. Wins and losses are counted for the side
         that moved into the state.
     taken : ndarray of int64, shape (M,)
-        Occupied slots, in the order in which they were filled.
+        Occupied slots, in the order they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
         Slots of the stored states on the path of a playout.
     counters : ndarray of int64, shape (COUNTERS,)
@@ -165,7 +165,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 @inlined
 def _place_of(tree: Tree, key: np.uint64) -> int:
-    """Return the slot of a state in the table, or the empty slot in which the state would be stored."""
+    """Return the slot of a state in the table, or the empty slot where the state would be stored."""
     place = I64(key >> U64(1)) & tree.mask
     while tree.keys[place] != U64(0) and tree.keys[place] != key:
         place = (place + 1) & tree.mask
@@ -493,9 +493,9 @@ class ImprovedPlayer(MonteCarloPlayer):
 class FilteredPlayer(MonteCarloPlayer):
     """``mcts-heuristic``: improved Monte Carlo limited to the heuristic player's best moves (IV-B, figure 9, VII).
 
-    A filter keeps only the moves with the best score, from which the heuristic player would choose. With ``margin``, it
-    also keeps moves whose score is lower by no more than this margin. Stored states are kept from move to move (section
-    VII) and are removed when they fill half of the memory.
+    A filter keeps only the moves with the best score: those that the heuristic player would choose from. With
+    ``margin``, it also keeps moves whose score is lower by no more than this margin. Stored states are kept from move
+    to move (section VII) and are removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"

@@ -116,7 +116,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables ignore the history of the game, which no longer matters after a capture.
+    # Tables ignore the game history, which no longer matters after a capture.
     if state.reversible[ply] == 0:
         soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
         if soldiers <= state.counters.tablebase_soldiers:
@@ -231,7 +231,7 @@ INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
 _NULL_MARGIN = 80
-"""Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
+"""Centi-logits that the estimate must exceed beta by for each further ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
 """Error of an estimate, in centi-logits per ply of depth, that futility pruning allows for."""
@@ -240,7 +240,7 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves with which white may be in zugzwang, if white has at most `_FEW_SOLDIERS` soldiers.
+"""Largest number of king moves that makes zugzwang possible for white, if it has at most `_FEW_SOLDIERS` soldiers.
 
 If zugzwang is possible, a node is not cut off by its estimate or by a null move.
 """
@@ -384,7 +384,7 @@ def _value_in_table(
 
 @inlined
 def store_node(state: SearchState, node: SearchNode, best: int, best_move: int) -> None:
-    """Store the value of a node in the table, with proven scores relative to the node itself."""
+    """Store a node's value in the table. Proven scores are stored relative to the node itself."""
     if (state.counters.flags & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT

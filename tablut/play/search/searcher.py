@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RECURRENCE_MARGIN: Final = 50
-"""Largest disadvantage, in centi-logits, at which a side still avoids repetition in variants without a repetition rule.
+"""Largest disadvantage, in centi-logits, for a side still to avoid repetition in variants without a repetition rule.
 
 If there is no move limit either, each ply since the last capture adds one centi-logit to this value, so that games do
 not go on for ever.
@@ -68,7 +68,7 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: the number of seconds by which a search stops before the end of its move time.
+    """Return the margin: how many seconds before the end of its move time a search stops.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes much less than a millisecond. On a busy machine, it takes several periods
@@ -204,16 +204,16 @@ class Searcher(Stoppable):
         Parameters
         ----------
         board : Board
-            Board of this variant with a game that is not over. The history of the game counts for repetition and
+            Board of this variant with a game that is not over. The game history counts for repetition and
             the move limit. The board is not changed.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. If ``movetime`` is set, the result is returned
+            Limits on time, nodes or depth, at least one of which is set. If ``movetime`` is set, the result is returned
             before this time has passed.
 
         Returns
         -------
         Choice
-            A legal move, with the results of the search.
+            A legal move, with the search results.
 
         Raises
         ------
@@ -309,7 +309,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin). On exit, clear the deadline and the stop flag."""
+        """Set a search's deadline (move time minus margin). On exit, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0
@@ -339,7 +339,7 @@ class Searcher(Stoppable):
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. ``movetime`` is checked only between
+            Limits on time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
             iterations.
         started : float, optional
             Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
@@ -347,7 +347,7 @@ class Searcher(Stoppable):
         Returns
         -------
         Choice
-            One of the root moves, with the results of the search.
+            One of the root moves, with the search results.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)
@@ -409,7 +409,7 @@ class Searcher(Stoppable):
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return the root of a search for a board.
+        """Return the search root for a board.
 
         Parameters
         ----------
@@ -502,7 +502,7 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search, and return the share of the first thread and the share of each helper."""
+        """Divide a search's node limit, and return the first thread's share and each helper's share."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
