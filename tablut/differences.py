@@ -39,10 +39,10 @@ _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
 """Number of positions per kind of difference that are reduced by removing men. The smallest result is kept."""
 _EDGE: Final = 7
-"""Maximum side length, in cells, of the part of the board that contains the men of a random placement."""
+"""Maximum side length, in cells, of the board area that contains the men of a random placement."""
 
 Kind = tuple[int, ...]
-"""The difference between the effects of a ply under the rule sets a and b, as four numbers.
+"""The difference between a ply's effects under the rule sets a and b, as four numbers.
 
 The first two are the outcomes under a and b, or 255 where the ply is not legal. The other two are the numbers of
 soldiers captured only under a and only under b, where 2 stands for two or more.

@@ -70,7 +70,7 @@ def parse_square(name: str, size: int) -> int:
 
 
 def diagram_cells(rows: Sequence[str]) -> str:
-    """Return the cells of a diagram as one string, in index order."""
+    """Return a diagram's cells as one string, in index order."""
     return "".join(reversed(rows))
 
 
@@ -81,7 +81,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return the text of a row, with runs of empty cells written as numbers.
+    """Return a row as text, with runs of empty cells written as numbers.
 
     The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """

@@ -73,7 +73,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games of an archive, and the error messages for unreadable lines, keyed by line number."""
+    """Return the games in an archive, and the error messages for unreadable lines, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -269,7 +269,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record in a file's format, and a list of the contents that would be lost.
+    """Return a record as text in a file's format, and a list of the contents that would be lost.
 
     The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the archive format. With any other suffix,
     or without one, the text is in the toolkit's own format.

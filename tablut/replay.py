@@ -186,7 +186,7 @@ def replay_archive(
 
 
 def same_upside_down(variant: Variant) -> bool:
-    """Return whether the rules stay the same upside down, so that the direction of the ranks does not matter."""
+    """Return whether the rules stay the same upside down, so that rank direction does not matter."""
     return any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries)
 
 

@@ -144,7 +144,7 @@ def layout_of(variant: Variant) -> Layout:
 
 
 def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the numbers of the patterns on each board: first those of all lines, then those of all corners."""
+    """Return the pattern numbers for each board: first those of all lines, then those of all corners."""
     size = layout.line_table.shape[1] // 2
     ternary = (np.arange(1 << size)[:, None] >> np.arange(size) & 1) @ 3 ** np.arange(size)
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]

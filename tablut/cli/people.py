@@ -245,7 +245,7 @@ class Table:
 
 
 def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
-    """Return the lines of a field: its name with the value beside it, or below it if it does not fit."""
+    """Return a field's lines: its name with the value beside it, or below it if it does not fit."""
     text = cell.copy()
     text.stylize_before(column.style or style)
     limit = width if column.kind == "prose" else _WHOLE
@@ -260,7 +260,7 @@ def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
 # -- boards in the terminal: coloured terrain and pieces, with coordinates -----------------
 
 
-# The sign for an empty cell of each kind, the style of the sign, and the name of the kind.
+# The sign for an empty cell of each kind, the sign's style, and the kind's name.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),

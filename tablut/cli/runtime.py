@@ -80,7 +80,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 def respond(ctx: click.Context) -> int:
-    """Run the command of a context, print its result in the form that the user chose, and return the exit code."""
+    """Run a context's command, print its result in the form that the user chose, and return the exit code."""
     started, told = time.perf_counter(), announced()
     asked = {name: value for name, value in ctx.params.items() if name not in ("as_csv", "as_json")}
     as_json, as_csv = ctx.params["as_json"], ctx.params.get("as_csv", False)
@@ -145,7 +145,7 @@ def _name_options(ctx: click.Context, error: TablutError | None) -> None:
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment with the provenance, the column names, and the rows."""
+    """Return a reply's table as CSV: a comment with the provenance, the column names, and the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()
@@ -247,7 +247,7 @@ def progress(name: str) -> Iterator[Observer]:
 
 
 class _Shown(Observer):
-    """Observer that shows the progress of a command. Rates and forecasts exclude the time spent on compiling."""
+    """Observer that shows a command's progress. Rates and forecasts exclude the time spent on compiling."""
 
     def __init__(self, name: str, display: Progress) -> None:
         self.name, self.display, self.watched = name, display, display.console.is_terminal

@@ -72,7 +72,7 @@ class CommandSpec(NamedTuple):
 
     @property
     def home(self) -> tuple[str, str]:
-        """Name of the module that defines the command, and the name of the command's function in this module."""
+        """Name of the module that defines the command, and the name of its function there."""
         module, _, attribute = self.target.partition(":")
         return module, attribute or f"{self.name}_command"
 

@@ -163,7 +163,7 @@ def complain(message: str) -> None:
 
 
 def failure(error: TablutError, status: int) -> dict[str, Any]:
-    """Return the JSON object that describes a failure: the message, the exit code, and the parts of the error.
+    """Return the JSON object that describes a failure: the message, the exit code, and the error's parts.
 
     The field ``input`` is an older name for ``subject``.
     """

@@ -201,7 +201,7 @@ def replay_command(
 
 
 def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedGame], dict[int, str], Variant]:
-    """Return the games of an archive, the lines that cannot be read, and the rules."""
+    """Return the games in an archive, the lines that cannot be read, and the rules."""
     if kind_of(text) is not ARCHIVE:
         raise InputError(
             "is not an archive",

@@ -88,7 +88,7 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the indices of the table entries for the non-empty rows of a board, and return their number.
+    """Write the table indices for the non-empty rows of a board, and return their number.
 
     Notes
     -----

@@ -66,13 +66,13 @@ def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int
 
 @inlined
 def _run_up(row: int, place: int) -> int:
-    """Return the length of the run of set bits that starts at a place and goes upwards."""
+    """Return the length of a run of set bits that starts at a place and goes upwards."""
     return trailing_zeros(~(row >> place))
 
 
 @inlined
 def _run_down(row: int, place: int) -> int:
-    """Return the length of the run of set bits that starts at a place and goes downwards."""
+    """Return the length of a run of set bits that starts at a place and goes downwards."""
     count = I64(0)
     while count <= place and (row >> (place - count)) & 1:
         count += 1
@@ -210,7 +210,7 @@ def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
 
 @inlined
 def _grown(distant: DistantTables, cells: Cells) -> Cells:
-    """Return the union of a set and its neighbouring cells, some of which may lie beyond the board."""
+    """Return a set together with its neighbouring cells, some of which may lie beyond the board."""
     east, west = _beside_row(distant, cells)
     north, south = _beside_column(distant, cells)
     return join(cells, join(join(east, west), join(north, south)))

@@ -103,7 +103,7 @@ def kernel(function: Function) -> Function:
 
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
-    """Start compiling a kernel for the types of the given arguments in another process, before it is needed here.
+    """Start compiling a kernel for the given arguments' types in another process, before it is needed here.
 
     This function does nothing if numba may use only one processor.
     """

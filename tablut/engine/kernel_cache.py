@@ -4,7 +4,7 @@ A file is checked when it is read, and rebuilt if necessary.
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
 crash the process, and both kinds of file remain until someone deletes them. Here, a file begins with a magic line, the
-digest of everything that the kernel was compiled from, and the length of the payload. A second digest follows, which
+digest of everything that the kernel was compiled from, and the payload's length. A second digest follows, which
 covers the first digest, the length and the payload. The payload comes last. A file that does not match is ignored: the
 kernel is compiled again and the file replaced. Files are written under a temporary name and then renamed, so that
 concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a lock. Another process
@@ -117,7 +117,7 @@ def seal(key: bytes, payload: bytes) -> bytes:
 
 
 def unseal(key: bytes, content: bytes) -> bytes | None:
-    """Return the payload of a cache file, or None if the file is damaged or has another key."""
+    """Return a cache file's payload, or None if the file is damaged or has another key."""
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
 
@@ -229,7 +229,7 @@ def _home(name: str) -> str:
         return name
     package, _, attribute = name.rpartition(".")
     if (door := _path_of(package)).name == "__init__.py":
-        stub = door.with_suffix(".pyi")  # the imports of a package that loads its names lazily
+        stub = door.with_suffix(".pyi")  # the imports for a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
         reexport = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if reexport is not None:
@@ -284,7 +284,7 @@ class KernelCache(FunctionCache):
         write_bytes(folder / name, seal(key, payload))
 
     def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the file name and the key of a shipped version.
+        """Return the file name and key of a shipped version.
 
         Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the numpy
         version or Python's patch level.
@@ -324,7 +324,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire the lock of a version, waiting for other processes that are compiling it.
+        """Acquire a version's lock, waiting for other processes that are compiling it.
 
         If the lock cannot be acquired, continue without it.
         """
@@ -345,7 +345,7 @@ class KernelCache(FunctionCache):
         self._locks[_types(sig)] = lock
 
     def unlock(self, sig: Any) -> None:
-        """Release the lock of a version after the version has been saved or its compilation has failed."""
+        """Release a version's lock after the version has been saved or its compilation has failed."""
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):

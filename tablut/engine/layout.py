@@ -179,7 +179,7 @@ def coordinates(rules: Tables | DistantTables, cell: int) -> tuple[int, int]:
 
 @inlined
 def line_of(board: BoardArray, line: int) -> int:
-    """Return the content of a line, in the form that `own_pieces` and `occupied` expect."""
+    """Return a line's content, in the form that `own_pieces` and `occupied` expect."""
     return _content(board[line])
 
 

@@ -100,7 +100,7 @@ def king_width(rules: Tables) -> int:
 
 @inlined
 def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Write the soldiers of a packed position, and each side's number of soldiers, to a wide board."""
+    """Write a packed position's soldiers, and each side's number of soldiers, to a wide board."""
     size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -361,7 +361,7 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
-    """Write the columns of a board, given its rows."""
+    """Write a board's columns, given its rows."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         if rows.dtype != types.uint32:  # wide boards are not unpacked in this way

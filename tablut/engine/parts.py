@@ -102,7 +102,7 @@ class _Typing(Context):
     """Typing context for kernels and parts, with a cache for operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call. For operators on numbers, the overloads are searched only once."""
+        """Return a call's signature. For operators on numbers, the overloads are searched only once."""
         operation = func.typing_key if isinstance(func, types.functions.BaseFunction) else None
         numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in args)
         if kws or not numbers or operation not in _OPERATORS:

@@ -129,8 +129,8 @@ class Tables(NamedTuple):
         For each line, the mask of places where a soldier can be captured. Like the other line masks, it is
         uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the state of
-        the castle: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
+        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the castle's
+        state: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
         is empty (2), occupied (3) or besieged (4).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
@@ -431,7 +431,7 @@ class LineTables(NamedTuple):
 
 
 def board_lines(variant: Variant) -> list[str]:
-    """Return the terrain letters of every line, in the order of the line numbers."""
+    """Return the terrain letters of every line, in the order of line numbers."""
     cells, size = diagram_cells(variant.terrain), variant.size
     rows = [cells[rank * size : (rank + 1) * size] for rank in range(size)]
     return rows + ["".join(row[file] for row in rows) for file in range(size)]
@@ -480,7 +480,7 @@ class Blocks:
         self._length = 0
 
     def place(self, block: NDArray[Any]) -> int:
-        """Return the offset of a block, appending the block if it is new."""
+        """Return a block's offset, appending the block if it is new."""
         content = block.tobytes()
         if content not in self._offsets:
             self._offsets[content] = self._length

@@ -226,7 +226,7 @@ class Batch:
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Apply the symmetries of the start position to planes or to arrays of values for each action.
+        """Apply the symmetries of the start position to planes or to arrays with one value for each action.
 
         The images can be used for data augmentation.
 

@@ -89,7 +89,7 @@ class Encoding:
         return Move.from_code(int(self.codes[action]), self.variant.size)
 
     def planes(self, board: Board) -> NDArray[np.uint8]:
-        """Return the planes of a board, with shape (N, N, planes)."""
+        """Return a board's planes, with shape (N, N, planes)."""
         size, planes = self.variant.size, self.terrain.copy()
         cells = np.frombuffer(board.position.cells.encode(), dtype="S1")
         for plane, piece in enumerate((b"b", b"w", b"K")):
@@ -110,5 +110,5 @@ class Encoding:
 
 @lru_cache(maxsize=64)
 def encoding_for(variant: Variant) -> Encoding:
-    """Return the encoding of a variant. Equal variants share one object."""
+    """Return the encoding for a variant. Equal variants share one object."""
     return Encoding(variant)

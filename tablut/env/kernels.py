@@ -201,7 +201,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 @inlined
 def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
-    """Write the mask of legal actions of a position, without branches that depend on the slides of a piece."""
+    """Write the mask of legal actions of a position, without branches that depend on a piece's slides."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
         mask[action] = np.uint8(0)
@@ -240,7 +240,7 @@ def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
 
 @inlined
 def _show(rules: Tables, games: Games, board: BoardArray, stood: bool, planes: NDArray[np.uint8]) -> None:
-    """Write the planes of a position."""
+    """Write a position's planes."""
     for place in range(rules.cells * _PLANES):
         planes[place] = games.terrain[place]
     side, king = np.uint8(side_of(rules, board)), king_of(rules, board)

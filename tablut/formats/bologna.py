@@ -55,7 +55,7 @@ _SIZES = range(3, 20, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """State sent by the server: the cells, and the side to move or the result of the game."""
+    """State sent by the server: the cells, and the side to move or the game result."""
 
     cells: str
     turn: Turn
@@ -198,7 +198,7 @@ def _json_value(text: str, what: str) -> Any:
 
 
 MOST_BYTES: Final = 16 << 10
-"""Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000 bytes."""
+"""Maximum size of a message in bytes. For comparison, a state with an 11×11 board has about 2,000 bytes."""
 
 PORTS: Final = {"w": 5800, "b": 5801}
 """The competition server's port for each side."""
@@ -303,7 +303,7 @@ class _Log:
         self._last_source = next(sources, -1)
 
     def number(self, place: int) -> int:
-        """Return the number of the line, counted from 0, that contains a given place in the text."""
+        """Return the line number, counted from 0, that contains a given place in the text."""
         return bisect_left(self._ends, place)
 
     def line(self, number: int) -> str:

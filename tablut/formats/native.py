@@ -149,7 +149,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _end(text: str, start: int, line: int) -> int:
-    """Return the end of a comment or a variation. Both may be nested."""
+    """Return where a comment or a variation ends. Both may be nested."""
     braces = parentheses = 0
     for sign in _SIGN.finditer(text, start):
         if sign[0] in "{}":
@@ -275,7 +275,7 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 
 
 def write_record(record: GameRecord) -> str:
-    """Return the text of a record in the toolkit's native format.
+    """Return a record as text in the toolkit's native format.
 
     The format cannot represent notes or the positions after each move, so these are left out.
 

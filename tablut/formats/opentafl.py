@@ -239,7 +239,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn to ``moves``. Return a note if a side resigns."""
+    """Add a turn's moves to ``moves``. Return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"turn {turn} has {len(words)} moves; expected at most two", subject="OpenTafl record")
     for word in words:
@@ -426,7 +426,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """The corner cells that form complete blocks of 2×2 cells in the corners of the board."""
+        """The corner cells that form complete blocks of 2×2 cells in the board's corners."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]

@@ -54,7 +54,7 @@ class BoardLike(Protocol):
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """Anything that `as_position` accepts as a position."""
 
-# Limit on the length of a position or move. Even the JSON of a 19×19 board has fewer than 4,000 characters.
+# Limit on the length of a position or move. Even the JSON for a 19×19 board has fewer than 4,000 characters.
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
@@ -191,7 +191,7 @@ def read_fen(text: str, size: int) -> Position:
 
 
 def write_fen(position: Position) -> str:
-    """Return the FEN of a position. Further fields are left out."""
+    """Return the FEN for a position. Further fields are left out."""
     rows, side = str(position).split()[:2]
     return f"{rows.translate(_TO_FEN)} {'a' if side == 'b' else 'd'}"
 

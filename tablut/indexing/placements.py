@@ -337,7 +337,7 @@ def _put(
 Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
 
 ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""All endings, in the order of the ranks."""
+"""All endings, in rank order."""
 
 
 class FinalPlacement(NamedTuple):

@@ -35,7 +35,7 @@ def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int]:
-    """Return the king's orbit, the row within the tier, and the column of an entry. This takes O(kings) time."""
+    """Return an entry's king orbit, its row within the tier, and its column. This takes O(kings) time."""
     by_king, orbit = tier * index.square.kings, I64(0)
     while orbit + 1 < index.square.kings and index.tier.base[by_king + orbit + 1] <= entry:
         orbit += 1
@@ -47,7 +47,7 @@ def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int
 
 @inlined
 def place_of(index: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
-    """Return the number of a cell among the attackers' cells that the king and the row soldiers do not occupy.
+    """Return a cell's number among the attackers' cells that the king and the row soldiers do not occupy.
 
     The result is -1 if no attacker may stand on the cell.
     """
@@ -214,7 +214,7 @@ def men_of(
 
 @inlined
 def men_of_board(rules: Tables, board: BoardArray, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
-    """Write the cells of a board's attackers and of its defenders, each in ascending order.
+    """Write the cells of a board's attackers and defenders, each in ascending order.
 
     This takes O(size + men) time.
     """

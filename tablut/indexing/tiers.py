@@ -11,7 +11,7 @@ A tier is the set of all undecided placements with the same material. Its index 
 * The *column soldiers* are the attackers if there are defenders; otherwise there are none. They stand on any
   combination of the remaining cells. These combinations are the *columns*.
 
-An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
+An *entry* is a number that stands for a row and a column. If a row's soldiers are symmetric themselves (the row's
 *residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the
 class. The other entries are *aliases*: `rank` never returns them. All other classes have exactly one entry.
 
@@ -76,7 +76,7 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
 """Image of each cell under one element.
 
-An image is given by two numbers: the number of the image among the row soldiers' cells, and its number among the column
+An image is given by two numbers: its number among the row soldiers' cells, and its number among the column
 soldiers' cells. A number is -1 if the image is not one of these cells.
 """
 

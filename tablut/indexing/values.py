@@ -11,7 +11,7 @@ item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d +
 
 d is the distance in plies to the end of the game under best play. The distance is at least 1 for a win, and 0 for a
 loss because the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
-position is a draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open*
+position is a draw, or *unresolved* if its result depends on the game history (see `unforced`). An item is *open*
 until the solver has found its value. `MISSING` is the value of a position that no table covers.
 
 The functions for codes and items accept numbers or arrays, and do not need numba. `tablut.indexing.tier_tables`

@@ -155,7 +155,7 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist. Therefore the length of the win is not
+            # A win found by the search is proven, but a shorter win may exist. Therefore the win's length is not
             # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
@@ -471,7 +471,7 @@ def known_before(ply: AnalysedPly) -> str:
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return a one-line comment on a move: the value of the position before it, its grade, and better moves."""
+    """Return a one-line comment on a move: the value before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")

@@ -677,7 +677,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern. The last soldier must arrive on a closing cell."""
+        """Return whether black could occupy a pattern's cells. The last soldier must arrive on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False

@@ -205,7 +205,7 @@ def _facts_of(terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) ->
 
 
 # These pydantic models serve three purposes: they are the schema of the rules in a variant file, the frozen value in
-# the program, and the documentation of the fields for readers (`rule_fields`).
+# the program, and the field documentation for readers (`rule_fields`).
 
 
 MOST_PLIES: Final = 1_000_000

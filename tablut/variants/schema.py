@@ -92,7 +92,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
         raise VariantError(_errors(error), subject=origin) from error
-    # Each stage relies on the checks of the stages before it.
+    # Each stage relies on the checks in the stages before it.
     for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
             raise VariantError("; ".join(faults), subject=origin)

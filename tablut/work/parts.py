@@ -1,4 +1,4 @@
-"""Parts, which are the files that the tasks of a long computation write.
+"""Parts, which are the files written by the tasks of a long computation.
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
 compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The
@@ -117,14 +117,14 @@ class PartFile(Generic[Stats]):
         return PartSource(self.path, self.digest)
 
     def section(self, name: str, *, raw: bool = False) -> Section:
-        """Return the description of a section; raise `DamagedError` if there is no section with this name and form."""
+        """Return a section's description; raise `DamagedError` if there is no section with this name and form."""
         found = self.header.sections.get(name)
         if found is None or (raw and (found.packed or len(found.blocks) != 1)):
             raise damaged(self.path, f"it has no section {name!r}")
         return found
 
     def blocks(self, name: str, wanted: NDArray[Any] | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the blocks of a section, or only the ``wanted`` ones, each with the index of its first item."""
+        """Yield a section's blocks, or only the ``wanted`` ones, each with the index of its first item."""
         section = self.section(name)
         codec, dtype = block_codec() if section.packed else None, np.dtype(section.dtype)
         with _reading(self.path), self.path.open("rb") as stream:
@@ -144,7 +144,7 @@ class PartFile(Generic[Stats]):
                 yield at, items.astype(dtype, copy=False)
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return the content of a raw section, after checking its digest."""
+        """Return a raw section's content, after checking its digest."""
         self.section(name, raw=True)
         ((_, items),) = self.blocks(name)
         return items

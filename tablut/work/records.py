@@ -124,7 +124,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
+    """Return the value that a JSON text contains. Raise `TwiceError` if an object has the same field twice.
 
     Python's own reader would silently keep the last value. All JSON from outside the toolkit is read by this function
     or by `read_model`.
@@ -182,7 +182,7 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the contents of the file for a record. Each record has exactly one valid file text."""
+    """Return a record as the text of its file. Each record has exactly one valid file text."""
     body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
     return _sealed(body, group=record.GROUP)
 

@@ -1,4 +1,4 @@
-"""Running the tasks of a long computation, on this machine or on the workers of a Dask cluster.
+"""Running a long computation's tasks on this machine or on the workers of a Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
 can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
@@ -188,7 +188,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Yield a local scheduler, the scheduler of the cluster at an address, or a given open scheduler."""
+    """Yield a local scheduler, a cluster's scheduler at an address, or a given open scheduler."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return

@@ -250,7 +250,7 @@ def tournament_command(players: tuple[str, ...], games: int, options: PairedOpti
 def measure_command(player: str, games: int, options: GameOptions) -> Reply:
     """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
-    The 95 % intervals are based on the spread of the games. The first plies are random, so that the games differ.
+    The 95 % intervals are based on the variation between games. The first plies are random, so that the games differ.
     """
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")

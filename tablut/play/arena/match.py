@@ -285,7 +285,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
 
 
 def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the points of the pairs in order, up to the first incomplete pair."""
+    """Return the pairs' points in order, up to the first incomplete pair."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
         pairs.append((played[number].points, played[number + 1].points))

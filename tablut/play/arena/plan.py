@@ -1,4 +1,4 @@
-"""Plan of a match: the contestants, the openings, and the pairing of the games.
+"""Plan of a match: the contestants, the openings, and the pairing of games.
 
 A contestant is a player with limits and options, written as one word. For example, ``alphabeta@nodes=5000`` is a player
 of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
@@ -330,7 +330,7 @@ class MatchPlan(NamedTuple):
     paired: bool = True
 
     def pairing(self, number: int) -> Pairing:
-        """Return the pair, the colours and the seeds of a game.
+        """Return a game's pair, colours and seeds.
 
         Parameters
         ----------

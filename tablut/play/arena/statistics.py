@@ -148,7 +148,7 @@ def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _error(tally: Tally) -> float | None:
-    """Return the standard error of the share, based on the spread of the pairs, or None if it cannot be computed."""
+    """Return the share's standard error, based on the spread of the pairs, or None if it cannot be computed."""
     pairs = sum(tally.pairs)
     if 2 * pairs != tally.games or pairs < 2:
         return None
@@ -236,7 +236,7 @@ class Sprt(NamedTuple):
         return sum(count * math.log(b / a) for count, a, b in zip(counts, near, far, strict=True))
 
     def state(self, pairs: Sequence[int]) -> SPRT_STATES:
-        """Return the state of the test.
+        """Return the test state.
 
         Parameters
         ----------

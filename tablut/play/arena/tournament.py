@@ -77,7 +77,7 @@ def play_tournament(
     contestants : list of Contestant
         At least two players.
     plan : MatchPlan
-        Plan of each match. Its two players are replaced by the players of the match.
+        Plan of each match. Its two players are replaced in each match.
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
@@ -205,7 +205,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
         information = np.diag(weight.sum(axis=1) + _VIRTUAL * own * (1 - own)) - weight
         step = np.linalg.solve(information, slope)
         strength += step / max(1.0, abs(step).max())
-    # Elo ratings are relative to the mean of the players, so the uncertainty of the mean is removed.
+    # Elo ratings are relative to the players' mean, so the uncertainty of the mean is removed.
     centre = np.eye(players) - 1 / players
     spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
     z = float(norm.ppf(0.975))

@@ -121,7 +121,7 @@ class OtepWords(Words):
         return bare_choice(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
-        """Send the result of the game, which makes OpenTafl forget the clock."""
+        """Send the game result, which makes OpenTafl forget the clock."""
         self._clocked = False
         process.send(f"finish {_FINISH[winner]}\n")
 

@@ -127,7 +127,7 @@ class Words(ABC):
         """Return the move in an answer, with the score and statistics that the program reported."""
 
     def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
-        """Send the result of the game. ``winner`` is None if the result is not known."""
+        """Send the game result. ``winner`` is None if the result is not known."""
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
@@ -478,7 +478,7 @@ class ProgramPlayer(OneCaller):
         return choice
 
     def over(self, winner: str) -> None:
-        """Store the result of the game. `close` sends it to the program."""
+        """Store the game result. `close` sends it to the program."""
         self._winner = winner
 
     def close(self) -> None:

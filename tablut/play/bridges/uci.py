@@ -64,7 +64,7 @@ class UciWords(Words):
         )
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
+        """Process a line from the program. Store names, options and scores. Return an answer's keyword."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text

@@ -298,7 +298,7 @@ class _ClientGame:
                 self._answer(line, began)
 
     def _take(self, text: str) -> Side | None:
-        """Process a state, and return the side to move, or None at the end of the game."""
+        """Process a state, and return the side to move, or None when the game has ended."""
         try:
             state = bologna.read_state(text)
             if state.size != self._variant.size:
@@ -402,7 +402,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 def move_margin(timeout: float) -> float:
-    """Return the margin in seconds: the part of the server's time for a move that the client does not use.
+    """Return the margin in seconds: how much of the server's time for a move the client does not use.
 
     The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
     the network and for other programs running on the machine.

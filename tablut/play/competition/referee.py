@@ -331,7 +331,7 @@ class Referee(OneCaller):
             self._tell_end(match)
 
     def _take(self, match: Match, seats: Seats, side: Side, message: str | FrameError | None) -> None:
-        """Process a message or the disconnection of a player, and send the resulting state."""
+        """Process a message or a player's disconnection, and send the resulting state."""
         to_move, ply = match.to_move, match.board.ply
         if message is None:
             match.lose(side, "disconnected")
@@ -467,7 +467,7 @@ async def _listen_to(
 
 
 # ------------------------------------------------------------------------------------------
-# The referee's state of a game, without sockets: the effect of each message, and the end of the game
+# The referee's state of a game, without sockets: the effect of each message, and how the game ends
 
 
 # An illegal move is an error, and so is a message from the player that is not to move. A player that makes more errors
@@ -528,7 +528,7 @@ class Match:
 
     @property
     def turn(self) -> Turn:
-        """Turn field of the state, which contains the side to move or the result of the game."""
+        """Turn field of the state: the side to move or the game result."""
         if self.verdict is not None:
             return bologna.final_turn(self.verdict.result)
         return "WHITE" if self.to_move == "w" else "BLACK"

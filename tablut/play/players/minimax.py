@@ -116,7 +116,7 @@ class MinimaxState(NamedTuple):
 
 
 def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evaluation:
-    """Return the evaluation of the given kind for a variant."""
+    """Return an evaluation of the given kind for a variant."""
     size = variant.size
     rank, file = np.divmod(np.arange(size * size), size)
     escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
@@ -255,7 +255,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two players, which use only the techniques of the sources
+# -- the two players, which use only the sources' techniques
 
 
 _INFINITY: Final = 1 << 40
@@ -302,7 +302,7 @@ class _AlphaBeta(ReproducedPlayer):
             for depth in range(1 if self.deepens else last, last + 1):
                 search_to_depth(self._engine.tables, self._evaluation, state, depth)
                 stopped = state.budget[STOPPED] != 0
-                # Ignore the result of an interrupted iteration, unless it is the only one.
+                # Ignore an interrupted iteration's result, unless it is the only one.
                 if counters[ROOT_MOVE] >= 0 and not (stopped and completed):
                     best = Move.from_code(int(counters[ROOT_MOVE]), self.variant.size)
                 if stopped:

@@ -52,7 +52,7 @@ ROOT_MOVES: Final = 0
 DEPTH: Final = 1
 """Length of a playout in plies."""
 FROM_LEAF: Final = 2
-"""1 if the length of a playout is counted from the first new state, 0 if it is counted from the root."""
+"""1 if a playout's length is counted from the first new state, 0 if it is counted from the root."""
 LOSSES_COUNT: Final = 3
 """Objective to maximise: 1 for (wins − losses)/total, 0 for wins/total."""
 NEXT_STATES: Final = 4
@@ -165,7 +165,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 @inlined
 def _place_of(tree: Tree, key: np.uint64) -> int:
-    """Return the slot of a state in the table, or the empty slot where the state would be stored."""
+    """Return a state's slot in the table, or the empty slot where the state would be stored."""
     place = I64(key >> U64(1)) & tree.mask
     while tree.keys[place] != U64(0) and tree.keys[place] != key:
         place = (place + 1) & tree.mask
@@ -201,7 +201,7 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 
 @called
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
-    """Return the index of the move chosen by UCT in a stored state, in O(moves).
+    """Return the index of the move that UCT chooses in a stored state, in O(moves).
 
     Moves that lead to states never seen before come first, in random order.
     """
@@ -418,7 +418,7 @@ class MonteCarloPlayer(ReproducedPlayer):
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Run playouts within the limits and return the statistics of the given legal moves."""
+        """Run playouts within the limits and return statistics for the given legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)

@@ -254,7 +254,7 @@ class EvaluationTables(NamedTuple):
     line_score : ndarray of int16, flat
         Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's point of view, in
         units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains the scores of an
-        attacker on each cell, the scores of a white piece on each cell, and the weights of the line terms.
+        attacker on each cell, those of a white piece on each cell, and the weights of the line terms.
     line_score_at : ndarray of uint32, shape (C * 2N,)
         Start of the block to use for each cell of the king and each line.
     way_open : ndarray of uint16, flat
@@ -353,7 +353,7 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
 
 
 def _anonymous(terrain: str) -> str:
-    """Return the letters of a line, with its camps renamed in order of occurrence."""
+    """Return a line's letters, with its camps renamed in order of occurrence."""
     camps = dict.fromkeys(letter for letter in terrain if letter in CAMP_LETTERS)
     names = dict(zip(camps, CAMP_LETTERS, strict=False))
     return "".join(names.get(letter, letter) for letter in terrain.replace("+", "."))

@@ -128,7 +128,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound on the value of a move: either `INFINITE` or the score of a recurrence.
+    """Return an upper bound on a move's value: either `INFINITE` or the score of a recurrence.
 
     The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
     repetition rule. The position is still searched like any other, because the opponent may choose a better move this
@@ -140,7 +140,7 @@ def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
 
 @inlined
 def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return the part of the move array that belongs to a ply."""
+    """Return a ply's part of the move array."""
     return advance(state.moves, I64(ply * 4 * rules.cells))
 
 
@@ -240,7 +240,7 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves that makes zugzwang possible for white, if it has at most `_FEW_SOLDIERS` soldiers.
+"""Largest number of king moves for white to count as possibly in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers.
 
 If zugzwang is possible, a node is not cut off by its estimate or by a null move.
 """

@@ -155,7 +155,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves of a node that earlier stages have already tried, and return the new number of moves."""
+    """Remove a node's moves that earlier stages have already tried, and return the new number of moves."""
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
@@ -236,7 +236,7 @@ _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
 """Stages of a node's moves, in the order they are generated."""
 
 _HISTORY_PLY = 6000
-"""Difference in history score that changes the reduction of a move by one ply. See `reward`."""
+"""Difference in history score that changes a move's reduction by one ply. See `reward`."""
 
 
 @inlined
@@ -264,7 +264,7 @@ def _is_futile(node: SearchNode, searched: int, best: int, alpha: int) -> bool:
 def next_moves(
     rules: Tables, state: SearchState, node: SearchNode, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int, int]:
-    """Write the moves of a stage.
+    """Write a stage's moves.
 
     Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
     the best value so far. This value takes the omitted moves into account.
@@ -309,7 +309,7 @@ def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, i
     The remaining moves begin at ``index`` and belong to the stage before ``stage``.
     """
     moves = moves_at(rules, state, node.ply)
-    # The moves in the stages of the table move and of the killer moves have no ranks.
+    # The table move and the killer moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(state.ranks, I64(node.ply * 4 * rules.cells)), index, count)
     return I64(moves[index])

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
 ALL: Final = at.TRANSPOSITIONS | at.SELECTIVE | at.QUIESCENCE
 
 _RECURRENCE_MARGIN: Final = 50
-"""Largest disadvantage, in centi-logits, for a side still to avoid repetition in variants without a repetition rule.
+"""Largest disadvantage, in centi-logits, at which a side still avoids repetition in variants without a repetition rule.
 
 If there is no move limit either, each ply since the last capture adds one centi-logit to this value, so that games do
 not go on for ever.
@@ -281,7 +281,7 @@ class Searcher(Stoppable):
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
-        """Return the principal variation, extended to the end of the game if its last two plies are missing.
+        """Return the principal variation, extended until the game ends if its last two plies are missing.
 
         These plies are missing if every move loses in two plies, because the search does not try such moves.
         """
@@ -342,7 +342,7 @@ class Searcher(Stoppable):
             Limits on time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
             iterations.
         started : float, optional
-            Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
+            Start of the move time, as a value of `time.perf_counter`. By default, the call time.
 
         Returns
         -------
@@ -365,7 +365,7 @@ class Searcher(Stoppable):
             self._crew.dismiss()
 
     def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Choice:
-        """Run the iterations of the first thread until a limit, a stop or a proof ends them."""
+        """Run the first thread's iterations until a limit, a stop or a proof ends them."""
         first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
         line: list[int] = []
@@ -543,12 +543,12 @@ class Crew:
             worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
-        """Return the sum of a counter over all helpers of the last search."""
+        """Return the sum of a counter over all helpers in the last search."""
         return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:
-    """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
+    """Run a helper's iterations until the stop flag, its node limit or a proof ends them.
 
     Every second helper starts one ply deeper than the others.
     """

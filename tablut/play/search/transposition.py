@@ -67,7 +67,7 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 @inlined
 def _bucket_of(key: np.uint64, mask: int) -> int:
-    """Return the index of the first word of a key's bucket. ``mask`` is the number of words minus 8."""
+    """Return the index of the first word in a key's bucket. ``mask`` is the number of words minus 8."""
     return I64(key << U64(3)) & mask
 
 

@@ -287,7 +287,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 UNLIMITED: Final = 1 << 62
 """Number that is larger than any count of nodes or plies."""
 _WINDOW: Final = 40
-"""Half of the width of the first aspiration window, in centi-logits."""
+"""Half the width of the first aspiration window, in centi-logits."""
 
 
 class Root(NamedTuple):

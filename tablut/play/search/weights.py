@@ -251,7 +251,7 @@ def load_patterns(variant: Variant) -> Patterns | None:
 # applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
 #
 # All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-# numbers. Each man adds one row of weights to it. Weights are rejected if a sum could overflow. An NNUE updates its
+# numbers. Each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
 # sums incrementally. Here, the sums are computed from scratch for each position, because a board has few men, and
 # adding a row takes only one or two instructions.
 
@@ -310,7 +310,7 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
     """Add the rows of the men in a word, starting with the lowest bit.
 
-    For an empty word, ``cttz`` returns 64, which is the number of the row of zeros.
+    For an empty word, ``cttz`` returns 64, which is the index of the row of zeros.
     """
     left_at = cgutils.alloca_once_value(builder, word)
     body, after = (builder.append_basic_block(name) for name in ("men", "done"))
