@@ -95,7 +95,7 @@ class LegalMoves:
 # engine is loaded when moves are first needed. Displaying, parsing and checking a position work without it. Repetition
 # and the move limit depend on the game history and are therefore decided here.
 #
-# A board may hold an impossible position; `status` gives the reasons. If there is no king or
+# A board may contain an impossible position; `status` gives the reasons. If there is no king or
 # more than one, or a piece stands on a forbidden cell, no move can be made and there is no
 # outcome. An impossible position is never regarded as decided by its placement.
 #
@@ -104,7 +104,7 @@ class LegalMoves:
 
 
 class _Ply(NamedTuple):
-    """A move that has been made, with the earlier state that `pop` restores."""
+    """A move that has been made, and the earlier state that `pop` restores."""
 
     move: Move
     undo: Any

@@ -257,7 +257,7 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
 
 
 def fault_of(details: Sequence[Mapping[str, Any]], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for the first error that pydantic found, with its field and the number of further errors."""
+    """Return the message for pydantic's first error, including its field and the number of further errors."""
     first, more = details[0], len(details) - 1
     field = ".".join(str(part) for part in first["loc"])
     named, others = f"field {shown_value(field)}: " if field else "", f" (and {more} more error{'s' * (more > 1)})"

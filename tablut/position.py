@@ -81,7 +81,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return a row as text, with runs of empty cells written as numbers.
+    """Return a row as text, writing runs of empty cells as numbers.
 
     The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
@@ -329,7 +329,7 @@ class Position:
         Returns
         -------
         Position
-            The image, with the same side to move and the same fields.
+            The image. It has the same side to move and the same fields.
 
         Examples
         --------

@@ -31,7 +31,7 @@ from tablut.work.files import excerpt
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
 
-# -- archives, with one game per line --------------------------------------------------
+# -- archives: one game per line --------------------------------------------------
 
 # A file may begin with a line of headings. The fields may be quoted, padded with blanks, written in capitals, and
 # separated by semicolons or tabs. The first number counts the captures by the attackers, the second those by the
@@ -103,14 +103,14 @@ def _fields(line: str) -> list[str] | None:
 
 
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+    """Return a game of an archive as a record. A note states the number of other games in the archive."""
     moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
     notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return a game as an archive line, with the number of captures that its moves name for each side.
+    """Return a game as an archive line. The line includes the number of captures that the moves name for each side.
 
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """

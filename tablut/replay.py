@@ -28,7 +28,7 @@ MOST_PLIES: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record, with its actual captures and the resulting position and outcome."""
+    """One move of a record, its actual captures, and the resulting position and outcome."""
 
     move: MoveText
     position: Position
@@ -116,7 +116,7 @@ class ReplayedGame:
     Attributes
     ----------
     game : ArchivedGame
-        The game as recorded on its line, with ranks counted from the bottom.
+        The game as recorded on its line. Ranks are counted from the bottom.
     plies : int
         Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None

@@ -36,7 +36,7 @@ ExactInt = Annotated[
 
 
 _ROWS_SHOWN = 20
-"""Maximum number of rows of a table that a notebook shows."""
+"""Maximum number of table rows that a notebook shows."""
 
 
 @brief
@@ -105,7 +105,7 @@ class Result(BaseModel):
 
 
 def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("field", "value")) -> str:
-    """Return a table of values as HTML, with long texts truncated."""
+    """Return a table of values as HTML. Long texts are truncated."""
     lines = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         texts = [value if isinstance(value, str) else repr(value) for value in row]

@@ -39,7 +39,7 @@ class Quiet(NamedTuple):
     board : ndarray of uint32, shape (2N + 4,)
         The board array of an undecided position.
     score : int
-        Score of the search in hundredths of a logit, from white's point of view.
+        Search score in hundredths of a logit, from white's point of view.
     judged : bool
         True if no later move of the game was random, so that the game's result reflects the position.
     """

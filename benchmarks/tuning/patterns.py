@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
 
 def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    """Return contents, as numbers in base 3, with the digit of each place moved to the place given in ``places``."""
+    """Return contents (numbers in base 3) after moving the digit of each place to the place given in ``places``."""
     moved = np.zeros_like(contents)
     for place, target in enumerate(places):
         moved += contents // 3**place % 3 * 3**target

@@ -48,7 +48,7 @@ def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.floa
 
 
 def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights in centi-logits that best explain the results, with a penalty for distance from the prior."""
+    """Return the weights in centi-logits that best explain the results, penalising distance from the prior."""
     spread = values.std(axis=0)
     used = spread > 0
     scaled = values[:, used] / spread[used]

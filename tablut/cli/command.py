@@ -35,7 +35,7 @@ MOVED: Final = {
     "tablut replay --repetition": "use `tablut games`",
     "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
-"""Former commands and options, with their replacements."""
+"""Former commands and options, and their replacements."""
 
 
 # -- parameters ----------------------------------------------------------------------------

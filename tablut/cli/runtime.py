@@ -65,7 +65,7 @@ class Reply:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Exception that ends a command after an interrupt or an error, with a reply that contains the results so far.
+    """Exception that ends a command after an interrupt or an error. Its reply contains the results so far.
 
     A command raises it when it catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
     ``interrupted`` set to true, and a line on standard error explains how to continue. The exit code is 130 after an
@@ -223,7 +223,7 @@ def progress(name: str) -> Iterator[Observer]:
     console = PeopleConsole(file=sys.stderr)
 
     class Doing(TextColumn):
-        """Column that shows the current activity, with a note while kernels are being compiled."""
+        """Column that shows the current activity, and a note while kernels are being compiled."""
 
         def render(self, task: Task) -> Text:
             return super().render(task).append(_COMPILES if compiling() else "")

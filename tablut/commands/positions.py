@@ -52,7 +52,7 @@ class _Drawn(_Position):
 
 
 class TierRank(Result):
-    """Rank of a placement within its tier, with the size of the tier and the number of placements in earlier tiers."""
+    """Rank of a placement within its tier, the tier's size, and the number of placements in earlier tiers."""
 
     attackers: int
     defenders: int
@@ -117,7 +117,7 @@ def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
 @command(table=True)
 @board_options
 def moves_command(board: Board) -> Reply:
-    """List the legal moves, with the pieces that they capture and the outcome if they end the game."""
+    """List the legal moves, the pieces that they capture, and the outcome if they end the game."""
     result = moves_result(board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 

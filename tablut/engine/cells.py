@@ -1,6 +1,6 @@
 """Sets of cells for kernels. A set is a pair of 64-bit words: one for the cells below 64 and one for the rest.
 
-A set can hold 128 cells, which is enough for all boards except the wide boards (`tablut.engine.layout`). All functions
+A set can hold 128 cells, which suffices for all boards except the wide boards (`tablut.engine.layout`). All functions
 are inlined and take a few instructions each.
 """
 

@@ -58,7 +58,7 @@ def legal_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> i
 
 @kernel
 def mobility(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves of a side.
+    """Return the number of legal moves for a side.
 
     Notes
     -----
@@ -151,7 +151,7 @@ class BoardEngine:
         return moves[: legal_moves(self.tables, board, moves)]
 
     def count_moves(self, board: BoardArray, side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is that side's turn."""
+        """Return the number of legal moves for a side, whether or not it is that side's turn."""
         return int(mobility(self.tables, board, side))
 
     def make(self, board: BoardArray, move: int) -> tuple[int, int]:

@@ -61,7 +61,7 @@ def line_content(rules: Tables, line: int) -> int:
 
 @inlined
 def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: int) -> int:
-    """Return the number of moves of a side along a line, counted piece by piece.
+    """Return the number of moves for a side along a line, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
     """
@@ -77,7 +77,7 @@ def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: 
 
 @inlined
 def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> int:
-    """Return the number of moves of a side, counted piece by piece.
+    """Return the number of moves for a side, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
     """
@@ -89,7 +89,7 @@ def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> i
 
 @inlined
 def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves of a side without generating them.
+    """Return the number of legal moves for a side without generating them.
 
     Notes
     -----

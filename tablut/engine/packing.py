@@ -218,7 +218,7 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-    """Write the number of legal moves of each position and return their sum.
+    """Write the number of legal moves in each position and return their sum.
 
     Notes
     -----

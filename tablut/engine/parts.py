@@ -64,7 +64,7 @@ tuples, array expressions, and listings of types for human readers.
 
 
 class _Identity(FunctionIdentity):
-    """Identity of a function in numba, with a number that is unique across processes.
+    """Identity of a function in numba. It includes a number that is unique across processes.
 
     The number distinguishes functions with the same name and types.
     """
@@ -99,7 +99,7 @@ _typed: Final[dict[Any, Any]] = {}
 
 
 class _Typing(Context):
-    """Typing context for kernels and parts, with a cache for operators on numbers."""
+    """Typing context for kernels and parts that caches operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
         """Return a call's signature. For operators on numbers, the overloads are searched only once."""

@@ -209,7 +209,7 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record described by a `directory` or by a pointer to one, with arrays replaced by pointers.
+    """Return the record described by a `directory` or by a pointer to one, replacing arrays by pointers.
 
     The caller must keep the memory at the addresses alive.
     """

@@ -110,7 +110,7 @@ class NearTables(DistantTables):
 class Tables(NamedTuple):
     """Rules of a variant as tables for kernels.
 
-    N is the size of the board, C = N² its number of cells, and W the number of words of a position.
+    N is the size of the board, C = N² its number of cells, and W the number of words for a position.
 
     Attributes
     ----------
@@ -351,7 +351,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
         # Where the king must be surrounded on all four sides, terrain counts only beside the castle. Where attackers on
-        # two opposite sides are enough, terrain counts everywhere.
+        # two opposite sides suffice, terrain counts everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain
@@ -373,7 +373,7 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _words(cells: int) -> int:
-    """Return the number of words of a packed position (two bits per cell, the king's cell, and the side to move)."""
+    """Return the number of words in a packed position (two bits per cell, the king's cell, and the side to move)."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
 
 
@@ -386,7 +386,7 @@ def _words(cells: int) -> int:
 #
 # For each kind of mover, a table gives the mask of the places where a slide may end, indexed by place and occupancy.
 # Whether an attacker is in its camp depends only on its place, so attackers in their camps are not a separate
-# kind of mover. A second table gives the number of moves of all soldiers on a line. It is indexed by the line's
+# kind of mover. A second table gives the total number of moves for the soldiers on a line. It is indexed by the line's
 # content, read as a number in base 3.
 #
 # On wide boards (`tablut.engine.layout`), tables indexed by occupancy would be too large. For these boards the tables
@@ -395,7 +395,7 @@ def _words(cells: int) -> int:
 
 
 class LineTables(NamedTuple):
-    """Tables of the slides and of the numbers of moves for all lines of a board. N is the board's size.
+    """Tables of slides and of move counts for all lines of a board. N is the board's size.
 
     Attributes
     ----------
@@ -532,7 +532,7 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return the number of moves of the pieces with a given digit, for each possible line content in base 3."""
+    """Return the number of moves for the pieces with a given digit, for each possible line content in base 3."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)

@@ -33,7 +33,7 @@ _PLANES: Final = len(PLANES)
 
 
 class Games(NamedTuple):
-    """State of G games on boards of N×N cells, with A actions.
+    """State of G games on boards with N×N cells and A actions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Games(NamedTuple):
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
-        Number of keys that ``earlier`` can hold for each game.
+        Number of keys that ``earlier`` has space for in each game.
     actions : int
         A, the number of actions.
     codes : ndarray of int32, shape (A,)
@@ -60,7 +60,7 @@ class Games(NamedTuple):
         A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
         filter rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
-        Number of earlier positions since the last capture, and number of plies of the game.
+        Number of earlier positions since the last capture, and number of plies in the game.
     values : ndarray of int8, shape (G,)
         1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
     going : ndarray of uint8, shape (G,)
@@ -90,7 +90,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position, with the same side to move, has occurred since the last capture.
+    """Return how often a position (with the same side to move) has occurred since the last capture.
 
     ``ply`` is the number of plies since that capture.
     """
@@ -201,7 +201,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 @inlined
 def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
-    """Write the mask of legal actions of a position, without branches that depend on a piece's slides."""
+    """Write the mask of legal actions in a position, without branches that depend on a piece's slides."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
         mask[action] = np.uint8(0)
@@ -223,7 +223,7 @@ def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8
 
 @kernel
 def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
-    """Write the masks of legal actions of all games."""
+    """Write the masks of legal actions in all games."""
     rules, games = flat(tables), flat(arrays)
     for game in range(len(mask)):
         row = advance(pointer(mask), game * games.actions)

@@ -294,7 +294,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """The text of a log, with access by line number."""
+    """The text of a log, accessible by line number."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -534,7 +534,7 @@ class LogWriter:
         self.state(start, "WHITE" if start.side == "w" else "BLACK", "<init>")
 
     def played(self, side: Side, move: Move, captured: Iterable[int], after: Position, turn: Turn) -> None:
-        """Write a move that was made, with its captures and the state after it."""
+        """Write a move that was made, its captures, and the state after it."""
         self._request(side, square_name(move.start, move.size), square_name(move.target, move.size))
         self.say("movePawn", "Movimento pedina")
         for square in captured:

@@ -40,7 +40,7 @@ class GameRecord:
     start : Position or None
         First position of the game, or None for the variant's start position.
     moves : tuple of MoveText
-        The moves, with the captures that the record claims.
+        The moves, including the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
         Claimed result of the game, or None if the record claims no result.
     positions : tuple of Position, or None

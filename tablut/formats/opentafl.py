@@ -387,7 +387,7 @@ def rules_source(text: str) -> str:
 
 @dataclass
 class _Rules:
-    """Keys of a rules string, with defaults filled in, and the rules in it that no field can express."""
+    """Keys of a rules string, including defaults, and the rules in it that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -543,7 +543,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
     match rules.keys["ks"]:
         case "c":
             # A strong king on the throne must be surrounded on four sides. Beside the throne, attackers on the other
-            # three sides are enough.
+            # three sides suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
@@ -602,7 +602,7 @@ def write_rules(variant: Variant) -> str:
 
 
 def begun_at(rules: str, start: Position) -> str:
-    """Return a rules string written by `write_rules`, with its start position replaced."""
+    """Replace the start position in a rules string written by `write_rules`, and return the string."""
     rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
     return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 

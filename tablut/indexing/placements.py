@@ -460,7 +460,7 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, and the number of arrangements."""
         for attackers in group.attackers:
             # On a crowded board, there may be fewer free cells than defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):

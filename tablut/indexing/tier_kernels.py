@@ -119,7 +119,7 @@ def row_of(
     The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
     the row soldiers to the row's representative. The images of the row soldiers under this element are left in
     ``scratch``. The third result is the set of nontrivial elements that fix the representative. Composed with the
-    second result, these elements give all other elements that lead to the representative.
+    second result, these elements yield all other elements that lead to the representative.
     """
     square = index.square
     at = row_at(index, tier, king, row_cells, scratch)
@@ -263,7 +263,7 @@ def rank_boards(
 def unrank_entries(
     tables: Tables, numbering: TierTables, tier: int, entries: NDArray[np.int64], side: int, boards: NDArray[np.uint32]
 ) -> None:
-    """Write the positions of the given entries of a tier to boards."""
+    """Write the positions for the given entries of a tier to boards."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)

@@ -47,7 +47,7 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 @brief
 class Insight(NamedTuple):
-    """Result of analysing a position, from the point of view of the side to move.
+    """Result of analysing a position, from the side to move's point of view.
 
     Attributes
     ----------
@@ -261,7 +261,7 @@ class GameAnalysis(Result):
     variant, start : str
         Rule set and start position.
     players : dict of str to str or None
-        Names of the players in the record, with the keys ``white`` and ``black``.
+        Names of the players in the record, keyed by ``white`` and ``black``.
     result : str or None
         Result claimed by the record.
     outcome : str or None
@@ -483,7 +483,7 @@ def comment(ply: AnalysedPly) -> str:
 
 
 def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
-    """Return a copy of a record with the analysis of each move appended to its comments."""
+    """Return a copy of a record whose comments include the analysis of each move."""
     comments = dict(record.comments)
     for ply in analysis.plies:
         own, added = comments.get(ply.ply, ""), comment(ply)

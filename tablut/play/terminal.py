@@ -88,7 +88,7 @@ class TerminalSettings(NamedTuple):
     Attributes
     ----------
     players : dict of Player or None
-        Players by colour, with None for a person.
+        Players by colour. None stands for a person.
     name : str
         Name displayed for every player that is not a person.
     limits : SearchLimits

@@ -553,7 +553,7 @@ class NaiveGame:
         return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
-        """Return the outcome of a ply. The ways to end the game are checked in the order given by the rules."""
+        """Return the outcome of a ply. The possible endings are checked in the order given by the rules."""
         either = self.rules.no_moves == "either_after_ply"
         white_moved = position.side == "b"
         if king_captured:
@@ -791,7 +791,7 @@ class PlainEngine:
         return array("i", map(self._code, self._game.legal_moves(board[0])))
 
     def count_moves(self, board: list[NaivePosition], side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is that side's turn."""
+        """Return the number of legal moves for a side, whether or not it is that side's turn."""
         return len(self._game.legal_moves(board[0], "wb"[side]))
 
     def make(self, board: list[NaivePosition], code: int) -> tuple[PlainUndo, int]:

@@ -72,4 +72,4 @@ OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     Outcome("exit_fort", "white"),
     Outcome("encirclement", "black"),
 )
-"""Outcome for each code that kernels return, with None for `UNDECIDED`."""
+"""Outcome for each code that kernels return; None for `UNDECIDED`."""

@@ -27,7 +27,7 @@ class Variant:
     title, source : str
         Short description, and the source of the rules.
     terrain, start : tuple of str
-        Diagrams of terrain and start position, top rank first, with the letters of variant files.
+        Diagrams of terrain and start position, top rank first, in the letters of variant files.
     rules : Rules
         One value for each rule field.
 
@@ -392,7 +392,7 @@ class Rules(_Fields):
 
 
 class RuleField(NamedTuple):
-    """Rule field for display, with its dotted name, value and meaning."""
+    """Rule field for display: its dotted name, value and meaning."""
 
     name: str
     value: Any
@@ -545,7 +545,7 @@ class Regions:
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
-        """Return the regions by name, with their cells as square names in index order."""
+        """Return the regions by name. Their cells are listed as square names in index order."""
         sets = {
             "castle": self.castles,
             **{f"camp {camp.letter}": camp.cells for camp in self.camps},

@@ -219,7 +219,7 @@ def _check_pieces(file: _VariantFile) -> None:
     if "b" not in pieces:
         raise _FieldError("start", "has no attacker (b), so black would lose before the first move")
     names = {"b": "an attacker", "w": "a defender", "K": "the king"}
-    # Kinds of cells where each kind of piece may not stand, with their names for messages.
+    # Kinds of cells where each kind of piece may not stand, and their names for messages.
     banned = {
         "b": {"T": "the castle", "X": "a king-only corner"},
         "w": {"T": "the castle", "X": "a king-only corner"} | dict.fromkeys(CAMP_LETTERS, "a camp cell"),

@@ -61,7 +61,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = F
 
 
 def read_text(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> str:
-    """Return the contents of a UTF-8 file from outside, with all line endings converted to line feeds."""
+    """Return the contents of a UTF-8 file from outside, converting all line endings to line feeds."""
     try:
         text = read_bytes(path, what, most, pipes=pipes).decode("utf-8-sig")
     except UnicodeDecodeError as error:

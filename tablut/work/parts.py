@@ -82,7 +82,7 @@ class Section(Part):
 class Header(Part, Generic[Stats]):
     """The header of a part.
 
-    ``stats`` holds counts that depend on the kind of part. ``bytes`` is the total length of the sections.
+    ``stats`` contains counts that depend on the kind of part. ``bytes`` is the total length of the sections.
     """
 
     owner: Owner

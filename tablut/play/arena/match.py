@@ -31,7 +31,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match, with the first player's points.
+    """Game of a match, and the first player's points.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class MatchSummary(Result):
     a, b : str
         First and second player.
     games, a_wins, b_wins, draws : int
-        Number of games, number of wins of each player, and number of draws.
+        Number of games, number of wins for each player, and number of draws.
     score, score_interval, score_wilson : float, list of float
         Mean points of the first player per game, the 95 % interval computed from the pairs, and the 95 % interval
         computed by Wilson's method.
@@ -494,7 +494,7 @@ Winner = Literal["white", "black", "draw"]
 
 
 class Seat(NamedTuple):
-    """Contestant in a game, with its player."""
+    """Contestant in a game, and its player."""
 
     contestant: Contestant
     player: Player
@@ -502,7 +502,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended, with its moves, its result and statistics about both players."""
+    """Game that has ended: its moves, its result and statistics about both players."""
 
     moves: tuple[Move, ...]
     winner: Winner

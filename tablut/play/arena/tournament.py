@@ -26,7 +26,7 @@ from tablut.work.ledger import Kind, refuse_foreign
 
 
 class TournamentRow(Result):
-    """Row of a tournament table, with the results and the rating of one player."""
+    """Row of a tournament table: one player's results and rating."""
 
     player: str
     games: int
@@ -81,7 +81,7 @@ def play_tournament(
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
-        Folder where the games are stored, with a sub-folder for each match.
+        Folder where the games are stored. Each match gets a sub-folder.
     watch : callable, optional
         Function called with each game when it has ended.
     on_interrupt : callable, optional
@@ -229,7 +229,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 class Estimated(Result):
-    """Estimate of a mean, with its 95 % interval."""
+    """Estimate of a mean, and its 95 % interval."""
 
     mean: float
     low: float
@@ -257,7 +257,7 @@ class GameMeasures(Result):
     repeated : Estimated
         Number of plies that lead back to an earlier position of the game with the same side to move.
     white, black, draws : int
-        Number of wins of each side, and number of draws.
+        Number of wins for each side, and number of draws.
     white_score, white_score_interval : float, list of float
         White's mean points per game, with Wilson's 95 % interval.
     white_elo : float or None

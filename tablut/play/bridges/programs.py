@@ -211,7 +211,7 @@ class Process:
             why = f"{error.strerror or error}{way}"
             raise InputError(f"cannot be started: {why}", subject=f"program {excerpt(command)}") from error
         self._answers: queue.Queue[ProgramAnswer | None] = queue.Queue()
-        """Unread answers, with None after the last one."""
+        """Unread answers, followed by None."""
         self._unrequested = 0
         self._writing = threading.Lock()
         self._fault = ""

@@ -231,7 +231,7 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front end for the engine's usual protocol, with positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol that writes positions and moves in TaflZero's notation."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}

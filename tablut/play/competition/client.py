@@ -394,7 +394,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 # -- moves within the server's time, whatever the player does ------------------------------
 
 
-# The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
+# The player runs in a separate thread. Its time limit leaves a margin. If it exceeds the limit, fails, or
 # returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
 # immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a

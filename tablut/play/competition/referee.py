@@ -307,7 +307,7 @@ class Referee(OneCaller):
     # -- the game ----------------------------------------------------------------------
 
     async def _run(self, match: Match, seats: Seats, last: bool) -> None:
-        # The queue holds a single message, so that a player that sends more has to wait.
+        # The queue has space for a single message, so that a player that sends more has to wait.
         inbox: asyncio.Queue[tuple[Side, str | FrameError | None]] = asyncio.Queue(1)
         tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
         async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
@@ -482,7 +482,7 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations that are caused by a player and not defined by the rules, with descriptions for users."""
+"""Terminations that are caused by a player and not defined by the rules, described for users."""
 
 
 class Ruling(NamedTuple):
@@ -578,7 +578,7 @@ class Match:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
     def lose(self, side: Side, termination: str, reason: str = "") -> None:
-        """End the game as a loss for a side, with a termination from `ENDS`."""
+        """End the game as a loss for a side. The termination is one of `ENDS`."""
         if self.verdict is not None:
             return
         self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])

@@ -24,7 +24,7 @@ from tablut.work.one_caller import OneCaller, alone
 
 
 class ReproducedPlayer(OneCaller):
-    """Base class of the players from the literature, with their settings, random numbers and limits."""
+    """Base class of the players from the literature. It handles their settings, random numbers and limits."""
 
     name: ClassVar[str]
     """Name of the player in the registry, which also lists the limits that can end its search."""

@@ -1,4 +1,4 @@
-"""Two minimax players from the literature, with a compiled alpha-beta search and their two evaluations.
+"""Two minimax players from the literature, a compiled alpha-beta search, and their two evaluations.
 
 The players in the two source texts use no move ordering, transposition table or quiescence search, so this search does
 not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. In contrast,

@@ -348,7 +348,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """Statistics of a move, collected from playouts, from the point of view of the side that makes the move."""
+    """Statistics of a move, collected from playouts, for the side that makes the move."""
 
     move: Move
     visits: int

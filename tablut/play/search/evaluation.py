@@ -153,7 +153,7 @@ def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> i
 
 @inlined
 def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardArray, rows: int) -> int:
-    """Return the scaled sum of the pattern scores of the four corners, from white's point of view."""
+    """Return the scaled sum of the four corners' pattern scores, from white's point of view."""
     score = I64(0)
     for corner in range(4):
         first, step = (I64(0), I64(1)) if corner < 2 else (I64(rules.size - 1), I64(-1))
@@ -467,7 +467,7 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the content in base 3 of a corner for each mask of its attackers, with three bits per row."""
+    """Return the content of a corner in base 3 for each mask of its attackers. Masks have three bits per row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 

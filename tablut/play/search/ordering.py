@@ -176,7 +176,7 @@ def rank_moves(
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write the rank of each move of a node. The best move has the highest rank."""
+    """Write the rank of each move in a node. The best move has the highest rank."""
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
@@ -225,7 +225,7 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
     state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
 
 
-# -- stages that generate the moves of a node, with pruning and reduction of late moves
+# -- stages that generate a node's moves, and pruning and reduction of late moves
 
 
 # A stage is generated only when the previous stage is used up (`next_moves`), because most nodes are cut off early. If

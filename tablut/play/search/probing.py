@@ -174,7 +174,7 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return a second directory for the same values, with separate working memory."""
+    """Return a second directory for the same values that has separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 

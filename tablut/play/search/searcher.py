@@ -213,7 +213,7 @@ class Searcher(Stoppable):
         Returns
         -------
         Choice
-            A legal move, with the search results.
+            A legal move, and the search results.
 
         Raises
         ------
@@ -347,7 +347,7 @@ class Searcher(Stoppable):
         Returns
         -------
         Choice
-            One of the root moves, with the search results.
+            One of the root moves, and the search results.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)

@@ -1,4 +1,4 @@
-"""Alpha-beta search, with a quiescence search and a principal-variation search, and `Worker`, the search of one thread.
+"""Alpha-beta search with quiescence search and principal-variation search, and `Worker`, the search of one thread.
 
 `_quiesce` and `_negamax` are recursive and fail-soft. They prune moves, reduce depths and trust estimates, but a score
 that they return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven
@@ -322,7 +322,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """Search state of one thread, with methods that run its iterations."""
+    """Search state of one thread, and methods that run its iterations."""
 
     def __init__(
         self,

@@ -139,7 +139,7 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 
-# -- patterns: a learnt score for every possible content of a line and of a corner ---------
+# -- patterns: a learnt score for every possible content of a line or corner ---------
 
 
 # Terms are features that a person would choose. A pattern is a score, learnt from games, for a particular arrangement
