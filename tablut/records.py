@@ -73,7 +73,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games in an archive, and the error messages for unreadable lines, keyed by line number."""
+    """Return the games in an archive and the error messages for unreadable lines, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -103,7 +103,7 @@ def _fields(line: str) -> list[str] | None:
 
 
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record. A note states the number of other games in the archive."""
+    """Return a game from an archive as a record. A note states the number of other games in the archive."""
     moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
     notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)

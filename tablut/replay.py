@@ -111,7 +111,7 @@ class IllegalPly(NamedTuple):
 @brief
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """A game of an archive, replayed under a rule set.
+    """A game from an archive, replayed under a rule set.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class ReplayedGame:
     plies : int
         Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None
-        The first illegal move. A move after the end of the game counts as illegal.
+        The first illegal move. A move after the game has ended counts as illegal.
     differing : tuple of int
         The plies whose captures differ from those recorded on the line.
     captures : tuple of int
@@ -156,7 +156,7 @@ class ReplayedGame:
 def replay_archive(
     variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
 ) -> tuple[list[ReplayedGame], Ranks]:
-    """Replay all games of an archive under a rule set.
+    """Replay all games in an archive under a rule set.
 
     Some archives count ranks from the bottom, others from the top. The direction that makes more games legal is used
     and returned.
@@ -269,7 +269,7 @@ class IllegalPlyResult(Result):
 
 
 class ArchivedGameResult(Result):
-    """A replayed game of an archive as part of a result; see `ReplayedGame`."""
+    """A replayed game from an archive as part of a result; see `ReplayedGame`."""
 
     number: int
     plies: int
@@ -296,14 +296,14 @@ class ArchiveSummary(Result):
 
 
 class UnreadLine(Result):
-    """A line of an archive that cannot be read."""
+    """An archive line that cannot be read."""
 
     line: int
     why: str
 
 
 class ArchiveResult(Result):
-    """The result of checking all games of an archive against the rules."""
+    """The result of checking all games in an archive against the rules."""
 
     variant: str
     ranks: Ranks

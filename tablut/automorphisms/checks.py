@@ -2,8 +2,9 @@
 
 A symmetry g of the rules should map every position p to a position g·p where the game can continue in the same way:
 the moves, captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near
-the start, on positions from random play and on random placements. `verify` accepts any group, so it can also detect a
-wrong group. For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
+the start, on positions from random play and on random placements. `verify` accepts any group and can therefore also
+detect a wrong one. For a symmetry of the square that does not preserve the rules, `breaks` searches for a
+counterexample.
 """
 
 from __future__ import annotations

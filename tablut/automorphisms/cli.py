@@ -163,7 +163,7 @@ def _told(check: CheckResult) -> Text:
 
 
 class ImageResult(Result):
-    """The image of a position under one symmetry."""
+    """A position's image under one symmetry."""
 
     symmetry: str
     position: str

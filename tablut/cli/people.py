@@ -40,7 +40,7 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return a text without markup, replacing control characters by escapes."""
+    r"""Return a text without markup, with escapes in place of control characters."""
     if isinstance(content, str):
         return Text(printable(content))
     plain = printable(content.plain)

@@ -108,7 +108,7 @@ _HELP = "Explain a command: `tablut help COMMAND`."
 
 
 def command_specs() -> dict[str, CommandSpec]:
-    """Return all commands of the installed packages, keyed by name, in the order of ``tablut --help``."""
+    """Return all commands in the installed packages, keyed by name, in the order of ``tablut --help``."""
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
     groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
@@ -231,7 +231,7 @@ def run(args: Sequence[str], program: click.Command = program, name: str = "tabl
 
 
 def _reported(error: Exception) -> TablutError:
-    """Convert any exception to an error of the toolkit."""
+    """Convert any exception to one of the toolkit's errors."""
     match error:
         case TablutError():
             return error

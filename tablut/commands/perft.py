@@ -151,7 +151,7 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
 
 
 class _Entry(NamedTuple):
-    """A position of a corpus with its known counts, as pairs of depth and number of sequences."""
+    """A position in a corpus and its known counts, as pairs of depth and number of sequences."""
 
     id: str
     position: Position

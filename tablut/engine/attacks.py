@@ -156,7 +156,7 @@ def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
 
 @inlined
 def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
-    """Return the places of a line that are next to a piece of the given side, on this line or a parallel one."""
+    """Return the places on a line that are next to a piece of the given side, on this line or a parallel one."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # Rows are numbered before columns. The first and last row and the first and last column have only one neighbouring

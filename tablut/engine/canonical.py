@@ -1,8 +1,8 @@
 """The canonical form of a position: the image with the least packing under a symmetry group.
 
-Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
-first. For each possible cell of the king, a table lists the images that remain to be compared. For most positions, only
-one image remains. Otherwise the defenders are compared next, and then the attackers.
+Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits and is therefore
+compared first. For each possible cell of the king, a table lists the images that remain to be compared. For most
+positions, only one image remains. Otherwise the defenders are compared next, and then the attackers.
 
 A table stores, for each possible row content, the row's images under all group elements side by side. All images of a
 board can therefore be computed together with a few wide loads.
@@ -127,7 +127,7 @@ def least_image(
     left: int,
     scratch: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Write the least image of a position on a wide board, computing images cell by cell.
+    """Write a position's least image on a wide board, computing images cell by cell.
 
     ``left`` is a mask of the elements to try. The function returns the index of the first element that
     produces the least image, and the number of elements that produce it.

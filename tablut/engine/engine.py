@@ -489,7 +489,7 @@ class Engine(BoardEngine):
 
 @lru_cache(maxsize=64)
 def engine_for(variant: Variant) -> Engine:
-    """Return the shared engine of a variant. Equal variants get the same object.
+    """Return the shared engine for a variant. Equal variants get the same object.
 
     Parameters
     ----------

@@ -9,9 +9,9 @@ do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
 updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once, using `pointer` or, for a whole record,
-`tablut.engine.records.flat`. All functions that it calls work on pointers. A pointer does not keep its array alive, so
-at its end the kernel calls `keep` on each array that it has allocated.
+calls converts its arrays to bare pointers once, using `pointer` or, for a whole record, `tablut.engine.records.flat`.
+All functions that it calls work on pointers. A pointer does not keep its array alive. At its end, the kernel therefore
+calls `keep` on each array that it has allocated.
 
 A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
 therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with

@@ -323,7 +323,7 @@ def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> i
 
     ``row`` and ``column`` are the masks of the escapes within the king's reach
     (`tablut.engine.attacks.escape_targets`). Under ``either_after_ply``, an escape loses if it leaves white without a
-    move, so each escaping move is made on the board to find its outcome.
+    move. Each escaping move is therefore made on the board to find its outcome.
     """
     size = rules.size
     king = king_of(rules, board)

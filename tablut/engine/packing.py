@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return ``length`` bits of a packed position, starting at bit ``start``, as a number."""
+    """Return ``length`` bits from a packed position, starting at bit ``start``, as a number."""
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -56,7 +56,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return ``cells`` bits of a position, starting at bit ``start``, as two words: the low 64 bits and the rest."""
+    """Return ``cells`` bits from a position, starting at bit ``start``, as two words: the low 64 bits and the rest."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:

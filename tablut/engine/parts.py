@@ -124,7 +124,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """Code generator of a part, which does not set numba's environments, because a part has no machine code yet."""
+    """Code generator for a part, which does not set numba's environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -264,7 +264,7 @@ class _ChooseLibrary(LoweringPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _SetEnvironments(LoweringPass):
-    """Pass that sets the environments of the parts within a kernel. numba stores constants in these environments."""
+    """Pass that sets the environments for the parts within a kernel. numba stores constants in these environments."""
 
     _name = "tablut_set_environments"
 

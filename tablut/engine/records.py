@@ -113,7 +113,7 @@ class RecordType(types.NamedTuple):
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """Components of this type in mangled function names."""
+        """Components that represent this type in mangled function names."""
         return self.name, ()
 
 
@@ -209,7 +209,7 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record described by a `directory` or by a pointer to one, replacing arrays by pointers.
+    """Return the record described by a `directory` or by a pointer to one, with pointers in place of arrays.
 
     The caller must keep the memory at the addresses alive.
     """

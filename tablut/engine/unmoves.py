@@ -1,6 +1,6 @@
 """Compiled generation of un-moves. An un-move is a ply that could have led to a position, together with its captures.
 
-An un-move is represented by the undo record of the ply (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
+An un-move is represented by the ply's undo record (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
 therefore takes the ply back: the piece slides back, and captured soldiers are restored. `unmoves` lists the un-moves
 that lead to a *counted* placement (`tablut.indexing`), where every piece stands on a cell allowed for its kind and
 no side has more soldiers than at the start.

@@ -99,7 +99,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
 
 
 class GameEnvironment(OrderEnforcingWrapper):  # type: ignore[misc]
-    """Outermost wrapper of the environment. Copies continue the game independently."""
+    """Outermost wrapper around the environment. Copies continue the game independently."""
 
     __copy__ = deepcopy
 

@@ -319,7 +319,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record states the number of further games."""
+    r"""Return the first game in a log. A note in the record states the number of further games."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -327,7 +327,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games of a log.
+    """Return all games in a log.
 
     A log may contain several games, because a server that keeps running also writes later games into earlier logs.
     """
@@ -483,7 +483,7 @@ def looks_like_system_log(text: str) -> bool:
 
 
 def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
-    """Return the first game of a system log.
+    """Return the first game in a system log.
 
     The log does not contain the first position of a game, and does not show which of the moves were rejected.
     """

@@ -79,7 +79,7 @@ class GameRecord:
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
-    """Return the first position of a game, or None if it is the start position of the rules.
+    """Return the first position of a game, or None if it is the rules' start position.
 
     Raise `InputError` if the position and the rules have boards of different sizes.
     """

@@ -277,7 +277,7 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 def write_record(record: GameRecord) -> str:
     """Return a record as text in the toolkit's native format.
 
-    The format cannot represent notes or the positions after each move, so these are left out.
+    Notes and the positions after each move are left out, because the format cannot represent them.
 
     Parameters
     ----------

@@ -143,7 +143,7 @@ def read_move(text: str, size: int) -> MoveText:
 def as_position(value: PositionLike, variant: Variant) -> Position:
     """Convert a position, a board or a text to a position.
 
-    Every function of the toolkit that takes a position uses this function.
+    Every function in the toolkit that takes a position uses this one.
     """
     if isinstance(value, str):
         return read_position(value, variant.size)

@@ -1,7 +1,7 @@
 """Compiled conversion between positions and entries of a tier.
 
 `tablut.indexing.tiers` is the plain Python version, and defines tiers, entries, rows and columns. Kernels represent a
-position of a tier by the king's cell and two short lists of cells (attackers and defenders), in any order.
+position in a tier by the king's cell and two short lists of cells (attackers and defenders), in any order.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scr
 def row_of(
     index: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Return the first entry of the row for a king's cell and row soldiers, and the elements that lead to the row.
+    """Return the first entry in the row for a king's cell and row soldiers, and the elements that lead to the row.
 
     The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
     the row soldiers to the row's representative. The images of the row soldiers under this element are left in
@@ -287,7 +287,7 @@ def set_board(
     side: int,
     board: BoardArray,
 ) -> None:
-    """Write a position of a tier to a board."""
+    """Write a position in a tier to a board."""
     for line in range(2 * rules.size):
         board[line] = np.uint32(0)
     half = half_of(board)

@@ -192,7 +192,7 @@ class TierIndex:
     def entry(self, cells: str) -> int | None:
         """Return the entry of a placement with this material, or None if the placement is not undecided.
 
-        Tables of images are built once for each cell where the king may stand. The number of a row is found by
+        Tables of images are built once for each cell where the king may stand. A row's number is found by
         counting bits, using the counts stored for each 64-bit word.
         """
         king = cells.find("K")

@@ -1,4 +1,7 @@
-"""Analysis of games by search, tablebases and proof search. It grades moves and adds comments and diagrams."""
+"""Analysis of games by search, tablebases and proof search.
+
+The analysis grades moves and adds comments and diagrams.
+"""
 
 from __future__ import annotations
 
@@ -189,7 +192,7 @@ It equals the smallest loss that makes a move a blunder.
 
 
 class AnalysedPly(Result):
-    """Analysed move of a game.
+    """Analysed move in a game.
 
     Attributes
     ----------
@@ -243,7 +246,7 @@ class DecisiveError(Result):
 
 
 class SideReport(Result):
-    """Summary of the moves of one side."""
+    """Summary of one side's moves."""
 
     moves: int
     accuracy: float | None

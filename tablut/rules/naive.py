@@ -7,7 +7,7 @@ implements each rule once, close to its wording.
 Cells are ``(file, rank)`` pairs, and ``(0, 0)`` is a1. Pieces are ``b`` (attacker), ``w`` (defender) and ``K`` (king);
 sides are ``b`` and ``w``.
 
-There are two limitations. Positions have no history, so there is neither repetition nor a move limit. The
+There are two limitations. Positions have no history: there is neither repetition nor a move limit. The
 module recognises a ply that ends the game, but not a position where the game is already over.
 """
 
@@ -265,7 +265,7 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return the sorted legal moves of a side.
+        """Return a side's legal moves, sorted.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Iterate over the legal moves of a side, piece by piece.
+        """Iterate over a side's legal moves, piece by piece.
 
         Parameters
         ----------

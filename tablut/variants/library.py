@@ -180,7 +180,7 @@ def load_variant(name: str) -> Variant:
 def as_variant(value: VariantLike) -> Variant:
     """Return the variant for a `Variant`, a shipped name or the path to a file.
 
-    Every function of the toolkit that takes a rule set accepts these kinds of values.
+    Every function in the toolkit that takes a rule set accepts these kinds of values.
 
     Parameters
     ----------

@@ -614,7 +614,7 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
 
 
 class _Ways(NamedTuple):
-    """Possible moves of a king that is alone on the board."""
+    """Possible moves for a king that is alone on the board."""
 
     size: int
     terrain: str

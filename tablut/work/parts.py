@@ -12,8 +12,8 @@ everything that the content depends on. A part that was damaged, truncated, swap
 therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
 file.
 
-A part is written under a temporary name and then renamed, so a file that has its final name is complete. A block is
-written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
+A part is written under a temporary name and then renamed. A file that has its final name is therefore complete. A block
+is written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
 bypass the system's cache (`tablut.work.direct`).
 """
 
@@ -283,7 +283,7 @@ class PartWriter:
             self._pack(section, section.held - section.held % BLOCK)
 
     def _pack(self, section: _Growing, count: int) -> None:
-        """Write the first ``count`` buffered items of a section, block by block."""
+        """Write the first ``count`` buffered items in a section, block by block."""
         codec, held = block_codec(), section.rest[0] if len(section.rest) == 1 else np.concatenate(section.rest)
         for at in range(0, count, BLOCK):
             items = held[at : min(at + BLOCK, count)]

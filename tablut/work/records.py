@@ -35,7 +35,7 @@ class StoreError(InputError):
 
 
 class DamagedError(StoreError):
-    """Raised if a file of a store is missing or has changed since it was written.
+    """Raised if a file in a store is missing or has changed since it was written.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ def read_model(model: type[Read], text: str | bytes) -> Read:
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content or of a model in hexadecimal; the order of keys does not matter."""
+    """Return the SHA-256 of JSON content or a model in hexadecimal; key order does not matter."""
     text = json.dumps(plain_of(content), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -159,7 +159,7 @@ class Part(BaseModel):
 class Record(Part):
     """Base class of records.
 
-    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, so its folder is a Zarr group.
+    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
     """
 
     FORMAT: ClassVar[str]

@@ -7,8 +7,7 @@ again.
 Dask is needed only for clusters, and is installed by the extra ``cluster``.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
-path.
+unpickled here. Tasks exchange data as files in the store, which must therefore have the same path for all workers.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match, and the first player's points.
+    """Game of a match together with the first player's points.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ def play_match(
     folder : Path, optional
         Folder where each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that can end the match early. It takes the pairs in order, so the point where it ends does
+        Sequential test that can end the match early. Because it takes the pairs in order, the point where it ends does
         not depend on the number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
@@ -260,7 +260,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
 
 
 def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
-    """Return a game of a match. If it is not in the folder yet, play it and store it."""
+    """Return a game from a match. If it is not in the folder yet, play it and store it."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
@@ -428,7 +428,7 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return a list of the faults in the game records of a match folder or a tournament folder.
+    """Return a list of the faults in the game records in a match or tournament folder.
 
     The function does not check whether the records belong to a given plan. That check takes place when the match is
     continued.
@@ -494,7 +494,7 @@ Winner = Literal["white", "black", "draw"]
 
 
 class Seat(NamedTuple):
-    """Contestant in a game, and its player."""
+    """Contestant in a game together with its player."""
 
     contestant: Contestant
     player: Player

@@ -34,7 +34,7 @@ _SETTING = "option."
 
 
 class Contestant(NamedTuple):
-    """Player in a match, and its limits and options.
+    """Player in a match, together with its limits and options.
 
     Attributes
     ----------

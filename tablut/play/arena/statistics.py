@@ -1,8 +1,8 @@
 """Statistics of a match: score, Elo with its interval, likelihood of superiority, and sequential test.
 
-The two games of a pair begin from the same opening, so they are not independent. Different pairs are independent. The
-statistics are therefore based on the five possible results of a pair for the first player (0, ½,
-1, 1½ and 2 points), as is usual in the testing of chess programs.
+The two games of a pair are not independent, because they begin from the same opening. Different pairs are independent.
+The statistics are therefore based on the five possible results of a pair for the first player (0, ½, 1, 1½ and 2
+points), as is usual in testing chess programs.
 
 References
 ----------

@@ -1,4 +1,4 @@
-"""Tournaments (a match between every pair of players), ratings of the players, and measures of a game."""
+"""Tournaments (a match between every pair of players), ratings for the players, and measures of a game."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 class Estimated(Result):
-    """Estimate of a mean, and its 95 % interval."""
+    """Estimate of a mean with its 95 % interval."""
 
     mean: float
     low: float

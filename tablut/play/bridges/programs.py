@@ -1,8 +1,8 @@
 """External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
-A program's protocol is a subclass of `Words`. The output of a process is not trusted, so the length of lines is
-limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits
-longer than the time limit passed to it.
+A program's protocol is a subclass of `Words`. The output of a process is not trusted: lines are limited in length, and
+only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits longer than
+the time limit passed to it.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class Front(LineProtocol):
         """Translate a line from the engine and write it. The search thread may call this method."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
-        """Start a search of the current board.
+        """Start a search from the current board.
 
         If the front end was created with limits, the search uses them. Otherwise the limits are derived from the
         seconds left on the clock (``left``) and the increment per move (``more``).
@@ -231,7 +231,7 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front end for the engine's usual protocol that writes positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol that uses TaflZero's notation for positions and moves."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}

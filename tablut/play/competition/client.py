@@ -49,7 +49,7 @@ class ClientSettings(NamedTuple):
     timeout : float
         Server's time limit for a move, in seconds.
     port : int or None
-        Port of the server. By default, the port that the competition uses for the role.
+        Server port. By default, the port that the competition uses for the role.
     name : str
         Name of the player on the server.
     wait : float
@@ -261,7 +261,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _ClientGame:
-    """State of a game in the client."""
+    """A game's state in the client."""
 
     def __init__(
         self,
@@ -394,7 +394,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 # -- moves within the server's time, whatever the player does ------------------------------
 
 
-# The player runs in a separate thread. Its time limit leaves a margin. If it exceeds the limit, fails, or
+# The player runs in a separate thread, and its time limit leaves a margin. If the player exceeds the limit, fails, or
 # returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
 # immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a

@@ -68,7 +68,7 @@ _INFINITE: Final = 1 << 50
 
 
 class Evaluation(NamedTuple):
-    """Evaluation of a minimax player. C is the number of cells.
+    """Evaluation for a minimax player. C is the number of cells.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
 
 
 def new_minimax(size: int, past: int) -> MinimaxState:
-    """Return new working memory for a search, with space for ``past`` earlier positions of the game."""
+    """Return new working memory for a search, including space for ``past`` earlier game positions."""
     cells = size * size
     return MinimaxState(
         board=new_board(size),

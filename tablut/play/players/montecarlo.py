@@ -83,7 +83,7 @@ _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Working memory of a Monte Carlo player.
+    """Working memory for a Monte Carlo player.
 
     N is the size of the board, C is its number of cells, and M is a power of two.
 
@@ -174,7 +174,7 @@ def _place_of(tree: Tree, key: np.uint64) -> int:
 
 @inlined
 def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
-    """Return the key of the state after a move. The key is never 0, because 0 marks an empty slot."""
+    """Return the state's key after a move. The key is never 0, because 0 marks an empty slot."""
     side = side_of(t, board)
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
@@ -316,7 +316,7 @@ def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> No
 
 @kernel
 def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
-    """Write the numbers of visits, wins and losses of each root move into ``statistics``."""
+    """Write the numbers of visits, wins and losses for each root move into ``statistics``."""
     t, s = flat(tables), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -468,10 +468,10 @@ class ExpandedPlayer(MonteCarloPlayer):
 
     According to the paper, when playing black, this player treats the ability to kill the king as a win "before
     actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
-    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
-    does lose these games, so this interpretation is the default here. With ``turn=aware``, a victory path counts only
-    if white is to move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the
-    definitions only when the player is white, as in table V.
+    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), which is
+    the default here, the player does lose these games. With ``turn=aware``, a victory path counts only if white is to
+    move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the definitions only when
+    the player is white, as in table V.
     """
 
     name = "mcts-expanded"

@@ -354,7 +354,7 @@ def player_names() -> tuple[str, ...]:
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Check that at least one of the limits can end the player's search, and return the limits."""
+    """Check that at least one limit can end the player's search, and return the limits."""
     return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 

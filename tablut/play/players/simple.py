@@ -396,7 +396,7 @@ class MoveScores:
         return [int(score) for score in scores]
 
     def best(self, board: Board, moves: Sequence[Move], margin: int = 0) -> list[Move]:
-        """Return the moves whose scores are within a margin of the best score."""
+        """Return the moves that score within a margin of the best."""
         scores = self.of(board, moves)
         least = max(scores) - margin
         return [move for move, score in zip(moves, scores, strict=True) if score >= least]

@@ -247,7 +247,7 @@ If zugzwang is possible, a node is not cut off by its estimate or by a null move
 
 
 class SearchNode(NamedTuple):
-    """Data of a node before its moves are tried. Kernels create it and never change it."""
+    """Data about a node before its moves are tried. Kernels create it and never change it."""
 
     depth: int
     alpha: int
@@ -437,7 +437,7 @@ def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
 
 @inlined
 def depth_after_pass(node: SearchNode) -> int:
-    """Return the depth in plies of the search after a null move."""
+    """Return the search depth in plies after a null move."""
     return node.depth - 3 - node.depth // 4 - min((node.stand - node.beta) // _NULL_MARGIN, 3)
 
 

@@ -143,7 +143,7 @@ class _Probed(NamedTuple):
 class Directory(NamedTuple):
     """Addresses that kernels use to find the tablebase values of tiers.
 
-    A directory includes working memory, so it can be used by only one search at a time.
+    Only one search at a time can use a directory, because it includes working memory.
     """
 
     items: NDArray[np.int64]

@@ -160,7 +160,7 @@ class Searcher(Stoppable):
 
     @property
     def _state(self) -> at.SearchState:
-        """Search state of the first thread."""
+        """The first thread's search state."""
         return self._first.state
 
     def _warm_up(self) -> None:
@@ -213,7 +213,7 @@ class Searcher(Stoppable):
         Returns
         -------
         Choice
-            A legal move, and the search results.
+            A legal move together with the search results.
 
         Raises
         ------
@@ -347,7 +347,7 @@ class Searcher(Stoppable):
         Returns
         -------
         Choice
-            One of the root moves, and the search results.
+            One of the root moves together with the search results.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)

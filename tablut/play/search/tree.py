@@ -312,7 +312,7 @@ class Root(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """Settings of a search that are the same for every worker."""
+    """Search settings that are the same for every worker."""
 
     flags: int
     generation: int
@@ -322,7 +322,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """Search state of one thread, and methods that run its iterations."""
+    """Search state of one thread, and the methods that run its iterations."""
 
     def __init__(
         self,

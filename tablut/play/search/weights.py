@@ -196,7 +196,7 @@ def corner_rows(family: str, size: int) -> int:
 
 
 def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
-    """Return the cells that the patterns cover in each corner, in the order of the digits."""
+    """Return the cells that the patterns cover in each corner, in digit order."""
     near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
     for upper, right in product((False, True), repeat=2):
