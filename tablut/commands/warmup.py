@@ -106,7 +106,7 @@ def ship() -> None:
 
 
 def run_cases() -> None:
-    """Run all cases, with progress shown on a terminal."""
+    """Run all cases, and show the progress on a terminal."""
     with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as observer:
         observer.begin("", len(_CASES))
         for case in _CASES:
