@@ -49,14 +49,13 @@ def census(
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are stored. The default is a temporary folder of at most ``resources.memory``
-        bytes.
+        Folder for the positions. The default is a temporary folder of at most ``resources.memory`` bytes.
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional
-        Parquet file for the edges of the state graph of a complete census.
+        Parquet file to which a complete census writes the edges of its state graph.
     resources : Resources, optional
-        Memory, disk, passes and workers of the census. The results do not depend on these resources.
+        Memory, disk, passes and workers for the census. The results do not depend on these resources.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
@@ -143,7 +142,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a `MemoryError` into a `MachineError`, so that it is reported as a one-line message."""
+    """Turn a `MemoryError` into a `MachineError`, which is reported as a one-line message."""
     try:
         yield
     except MemoryError as error:
@@ -154,7 +153,7 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit on the disk, before any position is computed.
 
-    The complete censuses so far have reached 69 to 98 % of the counted space, so a tenth of this space is a safe
+    The complete censuses so far have reached 69 to 98 % of the counted space. A tenth of this space is therefore a safe
     minimum.
     """
     tools = toolbox(variant, False)
@@ -214,7 +213,7 @@ class MaterialPair(Result):
 
 
 class FullCheck(Result):
-    """The numbers of the same census repeated without symmetry, and whether the two censuses agree."""
+    """The numbers from the same census repeated without symmetry, and whether the two censuses agree."""
 
     plies: list[dict[str, int]]
     agrees: bool
@@ -273,21 +272,21 @@ class CensusReport(Result):
         Whether all positions were counted. In this case, the last ply has no new undecided position or reaches the move
         limit.
     move_limit : int or None
-        The number of plies after which the rules end a game.
+        The number of plies after which a game ends by rule.
     stopped_by_limit : bool
         Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
         One entry for each pair (attackers, defenders) that was reached or lies within the bound.
     bound, tightened, ratio
-        The sums of ``bound`` and ``tightened`` over these pairs, and the share of ``bound`` that was reached.
+        The sums of ``bound`` and ``tightened`` over these pairs, and the reached share of ``bound``.
     outside, outside_classes : int
         Undecided positions outside the counted space. Any number other than zero refutes the bound.
     stored_bytes : int
-        Disk space taken by the positions of all plies, in bytes.
+        Disk space used by the positions of all plies, in bytes.
     children, cpu_seconds, children_per_cpu_second
-        The number of children, the processor time and the rate, including earlier runs of a resumed census.
+        The number of children, the processor time and the rate. Earlier runs of a resumed census are included.
     passes : int
-        The largest number of passes in which a ply was made in this run.
+        The largest number of passes that any ply needed in this run.
     counted : CountedPly or None
         The last ply, if it was counted but not stored.
     """
@@ -343,7 +342,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""A mapping from the name of each total over plies to the name of the counter that is summed."""
+"""A mapping from the name of each total over plies to the counter that it sums."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:

@@ -1,4 +1,4 @@
-"""The tables for the kernels of a census, its start position, and the survey of new positions."""
+"""The kernel tables for a census, its start position, and the survey of new positions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """The tables that the kernels of a census need, for one variant and one symmetry group.
+    """The tables that census kernels need, for one variant and one symmetry group.
 
-    ``row_bytes`` is the size of a position in the permanent files, in bytes.
+    ``row_bytes`` is the size of a stored position in bytes.
     """
 
     expander: Expander
@@ -80,7 +80,7 @@ _CODED_WORDS: Final = 4
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant. If ``full`` is set, the group contains only the identity."""
+    """Return a variant's tables. If ``full`` is set, the group contains only the identity."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -124,7 +124,7 @@ COUNTERS: Final = (
 
 
 class Membership(NamedTuple):
-    """Masks and limits that define the space of undecided placements.
+    """Masks and limits that define the undecided placements.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
-"""Certificates of samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
+"""Certificates for samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
 
-The first line is a header with the game, the range of samples and the totals. Each other line describes one sample, in
+The first line is a header with the game, the sample range and the totals. Each other line describes one sample, in
 order. A file is compressed if its name ends in ``.gz``. A file is read line by line, with limits on its size. Its
 contents are not trusted: `counting.reachable.checker` checks them.
 """
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
 
 
 class Header(_Strict):
-    """The first line of a file of certificates."""
+    """The first line of a certificate file."""
 
     format: Literal["tablut-reachability"] = FORMAT
     version: int
@@ -90,7 +90,7 @@ def _line(model: BaseModel) -> str:
 
 
 def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
-    """Return the SHA-256 of the lines of certificates."""
+    """Return the SHA-256 of the certificate lines."""
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
@@ -112,7 +112,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
     lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
-        # Write no time stamp, so that the same samples always give the same bytes.
+        # Write no time stamp, so that the same samples always produce the same bytes.
         content = gzip.compress(content, mtime=0)
     write_bytes(path, content, "choose another name with `certificates`")
     return len(content)
