@@ -1,6 +1,6 @@
-"""Solving a puzzle move by move, with the correct moves, the replies of the defence and refutations of wrong moves.
+"""Solving a puzzle move by move, with the correct moves, the defence's replies and refutations of wrong moves.
 
-A move of the winner is correct if it attains the shortest win from the position. The defence replies with a move that
+A move by the winner is correct if it attains the shortest win from the position. The defence replies with a move that
 delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
 were left. All of these results are proved. A result is None if the limits were reached before it was proved.
 """
@@ -78,7 +78,7 @@ class PuzzleGame:
             return JudgedMove(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
 
     def right_moves(self) -> Iterator[Move]:
-        """Yield the winner's moves that attain the distance, in the order in which they are generated."""
+        """Yield the winner's moves that attain the distance, in the order of generation."""
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
@@ -101,7 +101,7 @@ class PuzzleGame:
         return self._search.within(self._array(), plies)
 
     def _array(self) -> NDArray[np.uint32]:
-        """Return the array of the current position."""
+        """Return the current position's array."""
         position = self.board.position
         return self._engine.board(position.cells, position.side)
 
@@ -156,7 +156,7 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
 
 
 def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
-    """Solve the position of a puzzle, ignoring the puzzle's claims."""
+    """Solve a puzzle's position, ignoring the puzzle's claims."""
     variant = rules_of(puzzle)
     solution = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if solution.wdl is None or (solution.winner is not None and solution.dtm is None):
@@ -174,7 +174,7 @@ MOST_NODES: Final = 2_000
 
 
 class TreeMove(SparseResult):
-    """A move of the winner and the reply to it. ``to`` is the number of the node after both moves."""
+    """A move by the winner and the reply to it. ``to`` is the number of the node after both moves."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
@@ -214,7 +214,7 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle. All judgements in the tree are proved."""
+    """Return a puzzle's tree. All judgements in the tree are proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()
