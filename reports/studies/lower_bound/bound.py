@@ -54,17 +54,17 @@ class RegionCount(Result):
 
 
 class ProvedBound(LowerBound, extra="forbid"):
-    """A proved lower bound, with the counts from which it follows."""
+    """A proved lower bound, and the counts from which it follows."""
 
     regions: list[RegionCount]
     materials: list[MaterialCount]
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region whose closures raise the bound most within the budget.
+    """Return the materials of an outer region for which closures raise the bound most within the budget.
 
     The materials are chosen in descending order of the following ratio: the number of counted placements with the
-    material in the upper region, divided by the number of placements of the region that must be examined.
+    material in the upper region, divided by the number of placements in the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
@@ -94,7 +94,7 @@ def _positions_with(material: RegionMaterial) -> int:
 
 
 def _tables_digest() -> str:
-    """Return a digest of all tables on which a closure depends."""
+    """Return a digest of all tables that a closure depends on."""
     digest = hashlib.sha256(b"closure 1")
     for table in region_tables():
         digest.update(np.asarray(table).tobytes())

@@ -65,7 +65,7 @@ class Ply(NamedTuple):
 
 
 def parked(material: RegionMaterial) -> Region:
-    """Return the placement in which an outer region's material is parked."""
+    """Return the placement that parks an outer region's material."""
     black = sum(1 << place_of(cell) for cell in BLACK_SLOTS[: material.attackers])
     soldiers = sum(1 << place_of(cell) for cell in WHITE_SLOTS[material.king][: material.defenders])
     return Region(black, soldiers, place_of(KING_SLOT) if material.king else -1)
@@ -97,7 +97,7 @@ def rays_of(place: int) -> list[list[int]]:
 
 
 def is_safe(region: Region) -> bool:
-    """Return whether an attacker that arrives on the tip of the camp captures nothing in the region."""
+    """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
     return not any(region.white >> first & 1 and region.black >> second & 1 for first, second in _traps())
 
 
