@@ -1,8 +1,9 @@
 """Page on reachability: the share of the counted positions that can occur in a game.
 
-Each estimate takes minutes. The page is therefore rendered from the stored output of ``tablut reachable estimate
---json`` in ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the complete estimates for the
-small boards. The results of the studies `lower_bound` and `explained` are read from the studies' data folders.
+Each estimate takes minutes. The page is therefore rendered from the stored output of
+``tablut reachable estimate --json`` in ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the
+complete estimates for the small boards. The results of the studies `lower_bound` and `explained` are read from the
+studies' data folders.
 """
 
 from __future__ import annotations

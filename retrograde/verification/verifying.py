@@ -331,8 +331,8 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
 
 # -- published tables --------------------------------------------------------------------------
 # For each game's digest, ``published.json`` contains the game's name and a digest of each tier's decoded values. Any
-# tables can be compared with the published ones by means of this file. The file is written by `python -m
-# reports.studies.sources`.
+# tables can be compared with the published ones by means of this file. The file is written by
+# `python -m reports.studies.sources`.
 
 
 @cache
