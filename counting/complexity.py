@@ -256,7 +256,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
 
 
 def corrected_counts(variant: Variant) -> SpaceCounts:
-    """Return the sizes of the corrected bound without computing the rest of a report."""
+    """Return the corrected bound's sizes without computing the rest of a report."""
     sizes = {id_: space.value() for id_, space in spaces(variant).items()}
     return _sum(sizes, sizes["king_captured"])
 
@@ -406,7 +406,7 @@ def _percent(part: int, whole: int) -> str:
 def placements_by_men(report: BoundsReport) -> list[int]:
     """Return the number of labelled states for each number of men.
 
-    The first entry counts the states in which the king is the only piece.
+    The first entry counts the states where the king is the only piece.
     """
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:

@@ -31,7 +31,7 @@ Evidence = dict[str, str | int | list[str]]
 
 
 class Finding(Result):
-    """One point in which the paper is wrong, incomplete or outdated."""
+    """One point where the paper is wrong, incomplete or outdated."""
 
     id: str
     kind: Literal["misprint", "omission", "overcount", "refuted", "scope", "outdated"]
@@ -267,7 +267,7 @@ def published_games() -> tuple[ComparedGame, ...]:
 
 
 class PublishedEstimate(Result):
-    """A published estimate of the size of a state space, and the variants to which it applies."""
+    """A published estimate of the size of a state space, and the variants that it applies to."""
 
     variants: tuple[str, ...]
     figure: str

@@ -275,7 +275,7 @@ class PaperEquations:
         )
 
     def _escaped(self) -> tuple[Subspace, ...]:
-        """Return the subspaces of the placements with the king on an escape cell and at least one empty path to it.
+        """Return the subspaces with the king on an escape cell and at least one empty path to it.
 
         Inclusion–exclusion over the paths produces positive and negative multiplicities.
         """
@@ -320,7 +320,7 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the subspaces of the placements with a captured king, counted pattern by pattern as in the paper.
+        """Return the subspaces with a captured king, counted pattern by pattern as in the paper.
 
         A placement that matches two patterns is therefore counted twice.
         """

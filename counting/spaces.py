@@ -362,7 +362,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements without attackers in which the escaping move cannot have captured the last attacker.
+    """Return the placements without attackers where the escaping move cannot have captured the last attacker.
 
     These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
     for rules with shieldwalls.

@@ -1,4 +1,4 @@
-"""The contents of the report, its default folder, and its two smallest pages (on symmetry and on the rule sets)."""
+"""The report's contents, its default folder, and its two smallest pages (on symmetry and on the rule sets)."""
 
 from __future__ import annotations
 

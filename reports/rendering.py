@@ -1,8 +1,8 @@
 """Shared code that reads stored results and renders files for all pages of the report.
 
-**Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
-fields are validated with the model for the command's result, and its consistency is checked (sums, names, lines of
-play). A damaged file is reported by name and never rendered.
+**Stored results.** Each file is a command's ``--json`` output. When a file is read, its size is checked, its fields are
+validated with the model for the command's result, and its consistency is checked (sums, names, lines of play). A
+damaged file is reported by name and never rendered.
 
 **Files.** Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a
 drawing library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code

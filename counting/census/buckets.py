@@ -2,16 +2,16 @@
 
 A row is a packed position of W words. Every row has a 64-bit hash, and the top bits of the hash are the number of the
 row's *leaf*. All files are sorted by leaf. Equal rows belong to the same leaf, so leaves can be processed one by one.
-The next bits of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache. Rows are
-compared word by word; a hash only determines where a row is stored.
+The next hash bits distribute a leaf's rows over a hash table that fits into the processor's cache. Rows are compared
+word by word; a hash only determines where a row is stored.
 
 The checksum of a leaf is the sum of the hashes of its rows. The checksum changes if a row is changed, missing or
 duplicated. Two bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
 A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the other
 side's pieces stay where they are unless they are captured. The *family* of a position is determined by the pieces of
-the side to move, because the last move was made by the other side. These are the attackers if black is to move, and the
-king and the defenders if white is to move. The family is the orbit of these pieces under the group. All children that a
+the side to move, because the other side made the last move. These are the attackers if black is to move, and the king
+and the defenders if white is to move. The family is the orbit of these pieces under the group. All children that a
 parent reaches without a capture therefore belong to one family, which is known before any child is generated. Equal
 positions belong to the same family. So a ply can be counted family by family, and each parent is expanded only once.
 This is structured duplicate detection [1]_. The pieces of the side that did not move provide the structure.
@@ -65,7 +65,7 @@ CACHED_ROWS: Final = 8192
 
 @inlined
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row.
+    """Return a row's hash.
 
     Each word is mixed in by a bijection, which prevents words from systematically cancelling each other out.
     """
@@ -160,7 +160,7 @@ def scatter(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy each leaf's rows to the position of the leaf's cursor, and advance the cursor.
+    """Copy each leaf's rows to the position of its cursor, and advance the cursor.
 
     The rows must be sorted by leaf.
     """
@@ -216,7 +216,7 @@ class LeafTables(NamedTuple):
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to the front of the leaf, and fill the hash tables.
+    """Move each leaf's distinct rows to the front of the leaf, and fill the hash tables.
 
     Return the number of distinct rows. This takes O(n) steps for n rows if the hashes are evenly distributed. A leaf
     that does not fit into the cache is split first.
@@ -371,7 +371,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Combine the words of the given cells with the current value of each image by exclusive or."""
+    """Combine the given cells' words with each image's current value by exclusive or."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)

@@ -2,12 +2,12 @@
 
 Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
 rules. Every placement of one king and a bounded number of soldiers has a code for each of three labels (undecided,
-white has won, black has won). The positions of a ply are stored as codes. With 16 attackers and 8 defenders on a 9x9
-board, a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
+white has won, black has won). A ply's positions are stored as codes. With 16 attackers and 8 defenders on a 9x9 board,
+a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
 Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
 than the king's cell, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
-whose material comes before (a, d) in the order of the codes. Then the code is
+whose material comes before (a, d) in the code order. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
@@ -184,7 +184,7 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry of an ascending table that is at most a given 128-bit number.
+    """Return the index of the last entry in an ascending table that is at most a given 128-bit number.
 
     The search starts at a guess. The first entry must be 0, and the last entry must be greater than the number.
     """

@@ -161,7 +161,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return ranges
 
     def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths whose bins have all been counted."""
+        """Return the tallies for the hundredths whose bins have all been counted."""
         files, bins = self._counted()
         done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
         return [file for file in files if hundredth_of(bins_of(file)) in done]
@@ -256,7 +256,7 @@ class _CountedPly(Making[tuple[int, int]]):
     ) -> list[tuple[int, TallyTask]]:
         """Return the counting tasks and their loads.
 
-        The bins of a task lie within one hundredth, and their children fit into memory.
+        A task's bins lie within one hundredth, and their children fit into memory.
         """
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:

@@ -1,11 +1,11 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
 A kernel computes the images of a parent's attackers and defenders under the whole group only once. A ply changes only a
-few cells. The images of a child are therefore derived from those of the parent: the move's origin and the captured
-soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
-pieces that did not move. Only the remaining candidates are compared, eight images in parallel
-(`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
-stabiliser, and thus determines the size of its orbit without further work. Children are never unpacked.
+few cells. A child's images are therefore derived from its parent's images: the move's origin and the captured soldiers
+are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the pieces
+that did not move. Only the remaining candidates are compared, eight images in parallel (`tablut.engine.packing`). The
+number of group elements that attain the least image is the order of the child's stabiliser, and thus determines the
+size of its orbit without further work. Children are never unpacked.
 
 Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
 escape. On boards larger than 11×11, a simpler kernel makes every move on the board (`expand_wide`).
@@ -59,7 +59,7 @@ class Expander(NamedTuple):
 class Work(NamedTuple):
     """Scratch memory for an expansion, as pointers. Only kernels create instances of this class.
 
-    N is the size of the board, and C is its number of cells.
+    N is the board size, and C is the number of cells.
 
     Attributes
     ----------
@@ -195,7 +195,7 @@ def store_position(
 
 @inlined
 def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
-    """Copy the images of an entry to another entry, and remove one cell."""
+    """Copy an entry's images to another entry, and remove one cell."""
     for lane in range(16):
         table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
 
@@ -332,7 +332,7 @@ def _write_child(
 
 @inlined
 def _marks(fixing: int, outcome: int) -> np.uint64:
-    """Return the bits of a child's last word that are not part of the position."""
+    """Return the bits in a child's last word that are not part of the position."""
     flags = U64(trailing_zeros(fixing)) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
@@ -446,7 +446,7 @@ def expand_canonical(
     """Write the canonical form of every child of the undecided positions.
 
     Return the number of rows that were processed and the number of children that were written. The kernel stops early
-    if the children of the next row might not fit into ``children``.
+    if the next row's children might not fit into ``children``.
     """
     return _expand_rows(game, words, children, counters, ChildFilter(True, True))
 

@@ -142,7 +142,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges of a state graph to a Parquet file.
+    """Write a state graph's edges to a Parquet file.
 
     The columns are ``source``, ``target`` and ``moves``, followed by the ply, winner and position of both ends.
     """

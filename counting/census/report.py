@@ -231,7 +231,7 @@ class NextPly(Result):
 class Estimate(Result):
     """An estimate of one number for a whole ply, with a 95 % confidence interval.
 
-    The estimate is based on the parts of the ply (hundredths) that were counted.
+    The estimate is based on the parts (hundredths) of the ply that were counted.
     """
 
     name: str
@@ -407,7 +407,7 @@ def census_report(
     graph: GraphNumbers | None = None,
     counted: Counted | None = None,
 ) -> CensusReport:
-    """Return the report of a census."""
+    """Return the report on a census."""
     variant = census.variant
     records: list[SealedPly] = list(plies)
     if counted is not None and counted.record.whole:
@@ -456,7 +456,7 @@ def census_report(
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return the report of a counted ply. ``before`` is the record of the previous ply."""
+    """Return the report on a counted ply. ``before`` is the previous ply's record."""
     record = counted.record
     names = ("new", "new_classes", "decided", "decided_classes")
     return CountedPly(

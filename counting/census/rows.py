@@ -5,16 +5,16 @@ their hash sum (``sums``), and the number of legal moves of the undecided rows (
 index. There are four kinds of row files:
 
 - A *part* of a ply is permanent. If a position takes two to four words and its code (`counting.census.codes`) fits into
-  128 bits, the rows of a part are stored as codes, which take at most half the space. An additional section,
-  ``digests``, contains the SHA-256 of each leaf that has rows.
+  128 bits, a part's rows are stored as codes, which take at most half the space. An additional section, ``digests``,
+  contains the SHA-256 of each leaf that has rows.
 - A file of children is temporary, and stores its rows as words (uint64).
 - A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. A file
   of sorted parents has a second set of sections for the children that are reached by a capture.
 - A *tally* contains the index of the counted rows, but not the rows themselves.
 
-The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. This digest is
-checked against the ply's record whenever a file is opened. Hash sums are computed from the rows as words, and are
-checked whenever rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
+A part's digest covers the index and the leaves' digests, and thus indirectly the rows. This digest is checked against
+the ply's record whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever rows
+are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Files of children are not guaranteed to be flushed.
 If a power failure damages one of these files, its digest or hash sums reveal the damage.
@@ -75,7 +75,7 @@ MaterialCounts = Annotated[
 class RowStats(Part):
     """The statistics that every row file contains.
 
-    These are the number of words in a row, the arguments of the codes (or None), and the number of children.
+    These are the number of words in a row, the code arguments (or None), and the number of children.
     """
 
     words: Annotated[int, Field(ge=1, le=12)]
@@ -90,7 +90,7 @@ class ExpansionStats(RowStats):
 
 
 class PartStats(RowStats):
-    """The statistics of a part of a ply.
+    """The statistics of one part of a ply.
 
     These are the number of children that were merged into the part, the counters and the material from `survey`, and
     the number of children of the part's own positions.
@@ -167,14 +167,14 @@ def open_rows(path: Path, digest: str = "", *, which: str = "") -> RowFile:
 
 @lru_cache(maxsize=256)
 def _indexed(part: PartFile[Any], which: str) -> RowFile:
-    """Read the index of a row file. The indexes of the most recently opened files are cached."""
+    """Read a row file's index. Indexes of the most recently opened files are cached."""
     return RowFile(part, which)
 
 
 def read_rows(
     file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
 ) -> NDArray[np.uint64]:
-    """Return the rows of the leaves from ``first`` up to, but not including, ``last``."""
+    """Return the rows in the leaves from ``first`` up to, but not including, ``last``."""
     width, codes, before = file.stats.words, file.stats.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
     place, buffer = each * before, Buffer() if into is None else into

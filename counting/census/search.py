@@ -8,9 +8,9 @@ method reads and writes sequentially and needs memory for only one range of leav
 is made by `counting.census.counted`.
 
 One pass suffices if all children fit on the disk. If there are several passes, each of them expands all parents again
-and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the ply's
-digest. All ranges are fixed before the first pass. A finished part is therefore recognised even if its source files
-have been removed. A census that was killed therefore resumes with the interrupted pass.
+and keeps only the children in its leaves. The number of passes changes the part boundaries, but not the ply's digest.
+All ranges are fixed before the first pass. A finished part is therefore recognised even if its source files have been
+removed. A census that was killed therefore resumes with the interrupted pass.
 
 References
 ----------

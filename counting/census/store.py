@@ -1,9 +1,9 @@
-"""The folder of a census: its layout, its records, and the classes that read and write it.
+"""A census folder: its layout, its records, and the classes that read and write it.
 
 ``census.json`` identifies the game. ``ply-004.json`` is the record of ply 4. This file is written last and marks the
-ply as complete. The positions of the ply are in the row files in ``ply-004/``. ``count-007.json`` is the record of a
-ply that was counted but not stored; the tallies of this ply are in ``count-007/``. ``work/`` contains the files of
-children while a ply is being made, and is removed when the ply is complete.
+ply as complete. The ply's positions are in the row files in ``ply-004/``. ``count-007.json`` is the record of a ply
+that was counted but not stored; its tallies are in ``count-007/``. ``work/`` contains the files of children while a ply
+is being made, and is removed when the ply is complete.
 
 Each record contains the digests of the previous record and of its own ply's files. Every file therefore belongs to
 exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). A record's ``digest``
@@ -125,7 +125,7 @@ class SealedPly(Record):
 
 
 class PlyRecord(SealedPly):
-    """``ply-004.json``: the record of a complete ply; see `SealedPly`."""
+    """``ply-004.json``: a complete ply's record; see `SealedPly`."""
 
     FORMAT = "tablut census ply"
     APART: ClassVar[set[str]] = SealedPly.APART | {"plan", "parts"}
@@ -294,14 +294,14 @@ class StoredCensus:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies in order. Check that each record follows from the one before it."""
+        """Yield the complete plies' records in order. Check that each record follows from the one before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record
             before = record
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
-        """Return the record of a ply, or None if it does not exist."""
+        """Return a ply's record, or None if it does not exist."""
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
@@ -325,7 +325,7 @@ class StoredCensus:
         return record
 
     def parts(self, record: PlyRecord) -> tuple[PartSource, ...]:
-        """Return the parts of a complete ply with their expected digests."""
+        """Return a complete ply's parts with their expected digests."""
         folder = self._inside(f"ply-{record.ply:03}")
         return tuple(
             PartSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
@@ -417,7 +417,7 @@ class CensusStore(StoredCensus):
         return self._place(f"ply-{ply:03}", f"part-{number:05}.rows")
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return the path of an intermediate file for a ply."""
+        """Return the path of a ply's intermediate file."""
         return self._place("work", f"ply-{ply:03}", f"{name}-{number:05}.rows")
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
@@ -429,7 +429,7 @@ class CensusStore(StoredCensus):
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
     def _place(self, *names: str) -> Path:
-        """Return the path of a file after creating its folders, which must not be links."""
+        """Return a file's path after creating its folders, which must not be links."""
         folder = self.root
         for name in names[:-1]:
             folder = child(folder, name, "census folder")

@@ -36,7 +36,7 @@ from tablut.variants import Variant
 class Toolbox(NamedTuple):
     """The tables that census kernels need, for one variant and one symmetry group.
 
-    ``row_bytes`` is the size of a stored position in bytes.
+    ``row_bytes`` is the number of bytes in a stored position.
     """
 
     expander: Expander
@@ -59,7 +59,7 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of the children of the given rows.
+        """Write the canonical forms of the given rows' children.
 
         Return the number of rows that were processed and the number of children that were written.
         """

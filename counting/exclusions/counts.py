@@ -3,10 +3,10 @@
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
 shipped rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
-Given a family of forbidden sets, `Transfer` counts the fillings of a board that contain none of them, by material.
-A *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a
-*set* prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets
-is a signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets. In
+Given a family of forbidden sets, `Transfer` counts the board fillings that contain none of them, by material. A
+*variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a *set*
+prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets is a
+signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets. In
 these fillings, the subfamily's variables are *forced* and all others are free. Only the numbers of forced variables
 matter.
 
@@ -86,7 +86,7 @@ class ExclusionRecord(Record):
         return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: does not match the sets"
 
     def of(self, id_: str) -> Survivors:
-        """Return the counts of a space."""
+        """Return the counts for a space."""
         return next(survivors for survivors in self.survivors if survivors.id == id_)
 
 
@@ -286,7 +286,7 @@ class _Subfamily(NamedTuple):
 
 
 class _Join(NamedTuple):
-    """The effect of an option on all states with the same forced contents on the option's variables."""
+    """An option's effect on all states with the same forced contents on the option's variables."""
 
     defenders: int
     value: int
@@ -482,7 +482,7 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings of a state by an option, and add the results to ``target``.
+        """Extend a state's fillings by an option, and add the results to ``target``.
 
         The option can place soldiers on seats. The king can no longer take these seats.
         """

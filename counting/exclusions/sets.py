@@ -41,7 +41,7 @@ _AWAY: Cell = (-9, -9)
 
 
 def side_of(piece: str) -> str:
-    """Return the side to which a piece belongs."""
+    """Return the side that owns a piece."""
     return "b" if piece == "b" else "w"
 
 
@@ -172,8 +172,8 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
     """Return the rules' symmetries that map a family of sets to itself.
 
-    These include the symmetries of the starting position. Further symmetries are possible, because a family depends on
-    only part of the starting position.
+    These include the starting position's symmetries. Further symmetries are possible, because a family depends on only
+    part of the starting position.
     """
     family = frozenset(sets)
     return tuple(

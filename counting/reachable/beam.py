@@ -362,7 +362,7 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the amount by which the cost decreases because an un-move frees a home.
+    """Return the decrease in cost because an un-move frees a home.
 
     The moved soldier or another soldier away from home can use the home. The larger saving counts.
     """

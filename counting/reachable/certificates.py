@@ -76,7 +76,7 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of the claims. A valid certificate makes exactly one claim."""
+        """Return the claim names. A valid certificate makes exactly one claim."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
@@ -149,7 +149,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
 
 
 def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
-    """Yield the lines of a file. Raise `InputError` if a line is damaged, too long or cut short."""
+    """Yield a file's lines. Raise `InputError` if a line is damaged, too long or cut short."""
     number = 1
     try:
         while line := stream.readline(_MOST_LINE + 1):

@@ -261,7 +261,7 @@ _CLOSE = 1e-9
 
 
 class CheckedSamples(NamedTuple):
-    """The results of a check: the number of certificates, and a message for each failure."""
+    """The result of a check: the number of certificates, and a message for each failure."""
 
     checked: int
     failures: list[str]

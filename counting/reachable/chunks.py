@@ -215,7 +215,7 @@ class ChunkPlan:
         )
 
     def place(self, chunk: Chunk) -> tuple[Owner, Path]:
-        """Return the owner and the path of a chunk's file.
+        """Return the owner and path of a chunk's file.
 
         The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
         lemmas, its last chunk therefore gets a different owner.

@@ -4,10 +4,9 @@ A *position number* is ``2 * rank + side``. The rank is computed by `tablut.inde
 white is to move and 1 if black is to move. Every sample has a separate random stream, and can therefore be drawn again
 without the others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key
 ``s`` and the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of
-the largest position number. The sample is the first number in the stream that is less than the size of the space. All
-numbers are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
-implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
-same numbers.
+the largest position number. The sample is the first number in the stream below the size of the space. All numbers are
+therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's implementation
+of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the same numbers.
 
 Numbers and sets of 128 bits are stored as two words (uint64), the low one first. See `tablut.engine.jit` for the types.
 
@@ -48,7 +47,7 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, which is determined by the word's length and its five leading bits.
+    """Return a word's bucket, which is determined by the word's length and its five leading bits.
 
     The bucket number increases with the word.
     """

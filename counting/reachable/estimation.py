@@ -96,7 +96,7 @@ class GameStage(Result):
 
 
 class Positions(Result):
-    """The range of the number of reachable positions, computed from the 99 % interval."""
+    """A range for the number of reachable positions, computed from the 99 % interval."""
 
     low: ExactInt
     high: ExactInt
@@ -154,7 +154,7 @@ def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum of a value over all results. ``place`` selects one entry if the value is a list."""
+    """Add up a value over all results. ``place`` selects one entry if the value is a list."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 

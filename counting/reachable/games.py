@@ -67,7 +67,7 @@ from tablut.variants.model import king_patterns
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return the union of the backward trees of several positions, including these positions.
+    """Return the union of several positions' backward trees, including these positions.
 
     Return None if the tree contains the start or has more than ``most`` positions.
     """
@@ -270,7 +270,7 @@ def _tally_lemmas(
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the results of the lemmas for the samples to ``counts``, and return a checksum of the results.
+    """Add the samples' lemma results to ``counts``, and return a checksum of the results.
 
     The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
     that the lemma of locked pieces excludes and that contain a set in the family.
@@ -366,7 +366,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
     """Return the number of positions that are reachable with the other side to move.
 
-    Also return the number of positions for which this is unknown.
+    Also return the number of positions where this is unknown.
     """
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1

@@ -409,7 +409,7 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the union of four sets, without the cells whose neighbour is occupied.
 
-    Each set is named after the direction of the neighbour that matters.
+    Each set is named after the relevant neighbour's direction.
     """
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))

@@ -182,7 +182,7 @@ class _Commands:
         return await self._queue.work(http, seconds, jobs.bestmove, request, limits, self._settings)
 
     def _limits(self, request: BestMoveRequest) -> SearchLimits:
-        """Return the limits of a search, which never exceed the server's own limits.
+        """Return a search's limits, which never exceed the server's own limits.
 
         Refuse requested values above the server's limits, and add a time limit if none was requested.
         """
@@ -476,7 +476,7 @@ def _streamed(job: Job) -> StreamingResponse:
 
 
 async def events_of(job: Job) -> AsyncIterator[bytes]:
-    """Yield the messages of a job as server-sent events; the last one is ``done`` or ``failed``.
+    """Yield a job's messages as server-sent events; the last one is ``done`` or ``failed``.
 
     The job is stopped if the visitor disconnects.
     """

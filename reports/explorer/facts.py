@@ -1,7 +1,7 @@
 """The facts about positions and tablebases that the pages show.
 
-The earliest ply at which a position can occur comes from a small census that is computed on demand. This census is
-complete for a small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
+A position's earliest possible ply comes from a small census that is computed on demand. This census is complete for a
+small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
 """
 
 from __future__ import annotations

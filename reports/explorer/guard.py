@@ -105,7 +105,7 @@ def failure(message: str, status: int, headers: dict[str, str] | None = None, **
 
 
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
-    """Return the description of an error for a visitor.
+    """Return an error description for a visitor.
 
     Unexpected errors are logged with their traceback for the explorer's operator. The visitor sees only a general
     message.
@@ -204,7 +204,7 @@ class Guard:
             scope = {**scope, "method": "GET"}
 
         async def complete(message: Message) -> None:
-            """Send a message. Add the headers at the start of a response, and drop the body when responding to HEAD."""
+            """Send a message. Add the headers when a response starts, and drop the body when responding to HEAD."""
             if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":

@@ -35,7 +35,7 @@ _LONGEST_MOVE: Final = 80
 
 @lru_cache(maxsize=32)
 def rules_of_text(text: str) -> Variant:
-    """Parse a rule set from the text of a variant file."""
+    """Parse a rule set from a variant file's text."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         raise VariantError(f"have {size:,} bytes, but at most {FILE_BYTES:,} are allowed", subject="your rules")

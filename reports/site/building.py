@@ -108,7 +108,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Build the documentation with Sphinx, and return the contents of the files, keyed by path."""
+    """Build the documentation with Sphinx, and return the files' contents, keyed by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site can only be built in a checkout with the documentation",

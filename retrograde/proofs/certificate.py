@@ -1,10 +1,10 @@
 """Saved proofs: the winner's strategy, which has one move for every position that the winner may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
-all legal moves. Many positions occur in the tree repeatedly, directly or as images under the rules' symmetries.
-Therefore only the strategy is saved. For each position in the tree with the winner to move, up to symmetry, the
-strategy contains the move and the number of plies within which the winner wins. Most of these positions have a move
-that wins immediately, and are left out. The rest of the tree follows from the rules, and the checker
+A proof that a side wins within n plies is a tree where the winner has one move in each position and the loser has all
+legal moves. Many positions occur in the tree repeatedly, directly or as images under the rules' symmetries. Therefore
+only the strategy is saved. For each position in the tree with the winner to move, up to symmetry, the strategy contains
+the move and the number of plies within which the winner wins. Most of these positions have a move that wins
+immediately, and are left out. The rest of the tree follows from the rules, and the checker
 (`retrograde.proofs.checker`) regenerates it.
 
 A proof that a side never loses is saved in the same way. It has a move for each position with that side to move. The
@@ -112,7 +112,7 @@ class ProofCertificate(_Claim):
     strategy: Any = Field(exclude=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy, without line endings."""
+        """Yield the strategy's lines, without line endings."""
         if not isinstance(self.strategy, dict):
             return iter(self.strategy.lines())
         entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
@@ -241,7 +241,7 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of a block of lines. ``number`` is the number of the first line.
+    """Yield the entries in a block of lines. ``number`` is the first line's number.
 
     In a proof of a win, ``falls`` is true and the numbers of plies must be positive. In any other proof, all numbers of
     plies must be 0.

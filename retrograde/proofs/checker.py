@@ -19,8 +19,8 @@ follows the strategy may therefore go on forever. The rules on repetition then m
 
 The check shows *within* how many plies the side wins. The upper bounds in the header and the lines may be far too
 large, because a search records the number of plies that is known when it finds a move. While the checker reads the
-lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
-first. The lengths of the games from all positions that the loser can reach are therefore already known.
+lines, it therefore computes the length of the longest game under the strategy. Lines with fewer plies come first. The
+lengths of the games from all positions that the loser can reach are therefore already known.
 
 A strategy cannot show that there is no shorter win. To find a lower bound on the length, the checker tries an
 exhaustive search, also in plain Python and limited to a maximum number of moves.
@@ -442,7 +442,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, result: dict[str, Any]) -> None:
-        """Add a block's contained and needed positions to the shares, and update the lengths of the longest games."""
+        """Add a block's contained and needed positions to the shares, and update the longest games' lengths."""
         self.failures += result["failures"]
         self.positions += result["positions"]
         for which, name in enumerate(("has", "needs")):

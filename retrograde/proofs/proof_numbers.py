@@ -516,7 +516,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move proved for each position and the length of the win, in shape (n, 2).
+    """Write the quickest winning move proved for each position and the win's length, in shape (n, 2).
 
     The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
     scratch memory.
@@ -661,7 +661,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent loses after making a given move. The opponent is to move.
+    """Return how many plies it takes the opponent to lose after making a given move. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (1 or 2).
     """
@@ -680,7 +680,7 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent loses. The opponent is to move.
+    """Return how many plies it takes the opponent to lose. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (0 to 2). ``scratch`` has space for 8C moves. ``killer`` is the
     move that most recently prevented a loss; it is tried first. ``counters[0]`` counts the moves made.

@@ -99,7 +99,7 @@ class Proving(Result):
     it is not known.
 
     ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
-    relies on the search and the contents of the store. The same applies to the status of each first move.
+    relies on the search and the store's contents. The same applies to the status of each first move.
 
     The result for a draw has two ``halves``, and each has its own certificate. One half proves that white does not win,
     and the other half proves that black does not win.

@@ -1,8 +1,8 @@
 """The strategies behind proofs: one move for every position that a side may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
-all legal moves. After the search, `strategy_of` reads the winner's moves from the search table, and `needed` selects
-the positions that play can reach.
+A proof that a side wins within n plies is a tree where the winner has one move in each position and the loser has all
+legal moves. After the search, `strategy_of` reads the winner's moves from the search table, and `needed` selects the
+positions that play can reach.
 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of
 plies. Such a proof is a set of positions where that side, the *holder*, is to move. Each position has a move after
@@ -88,7 +88,7 @@ class PackedStrategy(NamedTuple):
         return _StrategyIndex(position_keys(self.words), self.plies)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a proof file. Lines with the fewest plies come first."""
+        """Yield a proof file's lines. Lines with the fewest plies come first."""
         size = self.engine.variant.size
         order = np.argsort(self.plies, kind="stable")
         for start in range(0, len(self), _LINES):
@@ -101,7 +101,7 @@ class PackedStrategy(NamedTuple):
 
 
 def text_of(engine: Engine, board: NDArray[Any]) -> str:
-    """Return the position of a board array as one line of text."""
+    """Return a board array's position as one line of text."""
     cells, side = engine.cells(board)
     return str(Position(cells, side))  # type: ignore[arg-type]
 
@@ -237,7 +237,7 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: Indices, beyond: Indi
 def needed(
     strategy: PackedStrategy, prover: int, board: NDArray[Any], prober: Prober | None = None
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
-    """Return the part of a strategy that play from a position can reach.
+    """Return the part of a strategy that is reachable from a position.
 
     Also return the materials of the tablebase tables where such play ends.
     """

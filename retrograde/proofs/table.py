@@ -98,7 +98,7 @@ def holds(words: Words, others: Words, width: int) -> bool:
 
 @inlined
 def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
-    """Prefetch the bucket of a position that will be read soon."""
+    """Prefetch the bucket for a position that will be read soon."""
     size = WAYS * (width + 2)
     bucket = advance(table, bucket_of(words, width, buckets) * size)
     for word in range(0, size, 8):

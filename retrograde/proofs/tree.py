@@ -87,7 +87,7 @@ class Node:
         return self.proof == 0 or self.disproof == 0
 
     def ways(self, *, easy: bool) -> Iterator[Node]:
-        """Return the open children in the order in which they should be searched.
+        """Return the open children in search order.
 
         The best child for the side to move comes first. With ``easy``, the child that is easiest to prove comes first.
         """
@@ -197,10 +197,10 @@ class ProofTree:
                     waiting += node.parents
 
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return the nodes and leaves on which the proofs of the given nodes depend.
+        """Return the nodes and leaves that the proofs of the given nodes depend on.
 
-        With ``holds``, return the nodes and leaves on which the disproofs depend. By default, start from the root. The
-        result is a list of the nodes in which a move is chosen, each with the chosen child, and a list of leaves.
+        With ``holds``, return the nodes and leaves that the disproofs depend on. By default, start from the root. The
+        result is a list of the nodes where a move is chosen, each with the chosen child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -254,7 +254,7 @@ class AnswerStats(Part):
 
 
 class TreeStore:
-    """The folder of a proof search. The caller must have claimed the folder."""
+    """A proof search's folder. The caller must have claimed the folder."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
         self._root, self._kind, self._plan, self._count = root, kind, digest_of(head), 0

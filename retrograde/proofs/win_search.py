@@ -46,7 +46,7 @@ _SLICE = 500_000
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """Limits on the work of a solver.
+    """Limits on a solver's work.
 
     Attributes
     ----------

@@ -134,7 +134,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move within a context. Yield the name of the winner, ``draw``, or None if the game continues."""
+    """Make a move within a context. Yield the winner's name, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -144,7 +144,7 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Prove the win of a puzzle, and return a game that can be played from its position."""
+    """Prove a puzzle's win, and return a game that can be played from its position."""
     solution = solve_puzzle(puzzle, limits)
     if solution.winner is None or solution.dtm is None:
         raise InputError(

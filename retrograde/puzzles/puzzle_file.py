@@ -261,7 +261,7 @@ COLLECTION: Final = "collection"
 
 
 def collection_names() -> list[str]:
-    """Return the names of the built-in puzzle files."""
+    """Return the names of all built-in puzzle files."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -280,7 +280,7 @@ def _lines() -> dict[str, str]:
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the built-in puzzles."""
+    """Return the ids of all built-in puzzles."""
     return tuple(_lines())
 
 

@@ -1,9 +1,9 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
 First, all of the game's tiers are solved. Then the reachable positions are marked, from the highest tier downwards.
-Captures therefore lead only to tiers that are processed later. Classes are formed under the symmetries of the start,
-not those of the board. Either all positions in an orbit are then reachable or none are. The sizes of the reachable
-orbits therefore add up to the number of reachable positions without symmetry.
+Captures therefore lead only to tiers that are processed later. Classes are formed under the start's symmetries, not the
+board's. Either all positions in an orbit are then reachable or none are. The sizes of the reachable orbits therefore
+add up to the number of reachable positions without symmetry.
 
 A move limit is applied only when values are read. Every position is valued as if the game began with this position. A
 win or loss that takes more plies than the limit is therefore not forced. The reachable positions are those that a game
@@ -341,9 +341,9 @@ def solve_game(
 
 
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
-    """Return the items of stored tiers in the order of a solver's index.
+    """Return the stored tiers' items in the order of a solver's index.
 
-    A store indexes its tiers under all symmetries of the rules. The solver may use only the symmetries of the start.
+    A store indexes its tiers under all of the rules' symmetries. The solver may use only those of the start.
     """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver that keeps the items of a variant's tiers in memory. Lower tiers must be solved first."""
+    """Solver that keeps the items for a variant's tiers in memory. Lower tiers must be solved first."""
 
     def __init__(
         self,

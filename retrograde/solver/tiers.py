@@ -33,7 +33,7 @@ the side that the piece came from."""
 def tier_graph(
     variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
 ) -> nx.DiGraph[Material]:
-    """Return the graph of tiers, with an edge from each tier to every tier to which a capture can lead.
+    """Return the graph of tiers, with an edge from each tier to every tier that a capture can lead to.
 
     The graph contains the tiers with up to ``men`` men, the tiers in ``materials``, and all tiers below these. If
     neither argument is given, the graph contains all tiers.

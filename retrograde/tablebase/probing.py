@@ -1,4 +1,4 @@
-"""Probing a tablebase for the value of a position, of every legal move on a board, or of an array of positions.
+"""Probing a tablebase for a position, for every legal move on a board, or for an array of positions.
 
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant

@@ -1,4 +1,4 @@
-"""The files of a tablebase, which form a Zarr v3 hierarchy and are verified whenever they are read.
+"""A tablebase's files, which form a Zarr v3 hierarchy and are verified whenever they are read.
 
 ::
 
@@ -13,10 +13,10 @@ grouped into shards, and each shard is written once, by one writer. A tier is wr
 renamed. A tier folder is therefore always complete. The same input always produces the same bytes. The files are
 written by `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect the integrity of a store.
-A tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change
-to the record itself. Digests of decoded values serve another purpose: they allow a table to be compared with the
-published one, no matter how its files were compressed.
+Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect a store's integrity. A
+tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change to
+the record itself. Digests of decoded values serve another purpose: they allow a table to be compared with the published
+one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
 derived from the tier's length, never from a directory listing. Before a file is read, the program checks that the file
@@ -286,7 +286,7 @@ class Store:
             men += 1
 
     def missing(self) -> list[str]:
-        """Return the names of the planned tiers that are not stored."""
+        """Return the names of planned tiers that are not stored."""
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
     def check_complete(self) -> None:
@@ -405,7 +405,7 @@ class StoredTier:
                 yield error
 
     def values(self) -> dict[TierPart, str]:
-        """Compute the digests of the decoded values from the files, and compare them with `TierRecord.values`."""
+        """Compute digests of the decoded values from the files, and compare them with `TierRecord.values`."""
         digests: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()

@@ -274,13 +274,13 @@ _SYMMETRIC: Final = -3
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
+    """Return a position's entry. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and record it for a change, in O(cells * men) time."""
+    """Look up the row for the current king and row soldiers, and record it for a change, in O(cells * men) time."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -296,7 +296,7 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the position formed by the current men, or -1 if it has none.
+    """Return the entry for the position of the current men, or -1 if it has none.
 
     ``change`` is the change of the current row that leads to this position's row.
     """
@@ -360,7 +360,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list with another cell, and return the index of the replaced cell."""
+    """Replace a cell in a list, and return the index of the replacement."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1

@@ -343,7 +343,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published digest. Return ``unknown`` if there is none."""
+    """Compare the digest of a tier's values with the published one. Return ``unknown`` if there is none."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
@@ -511,7 +511,7 @@ class ForwardCheck:
     ) -> tuple[list[str], str | None, int]:
         """Play at most ``most`` best moves. With ``unforced``, stop once a side can force a win.
 
-        Return the moves, the winner if the game ends, and the rating of the last move for the side that made it.
+        Return the moves, the winner if the game ends, and the last move's rating for the side that made it.
         """
         line: list[str] = []
         merit = 0
@@ -531,7 +531,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return the rating of a successor for the side that moved last. Quick wins and slow losses have high ratings."""
+    """Return a successor's rating for the side that moved last. Quick wins and slow losses have high ratings."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0

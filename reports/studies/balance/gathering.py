@@ -164,8 +164,8 @@ def first_move_matters(played: Played) -> float:
 def compared(first: str, second: str) -> tuple[int, int, float]:
     """Compare two cells game by game.
 
-    Return the number of games in which white did better in the second cell, the number in which white did worse, and
-    the p-value of the sign test.
+    Return the number of games where white did better in the second cell, the number where white did worse, and the
+    p-value of the sign test.
     """
     pairs = [_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)]
     better, worse = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)

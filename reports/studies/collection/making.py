@@ -74,7 +74,7 @@ class Making:
         return len(self.puzzles) == self.wanted.number
 
     def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
-        """Return the solution of a position if it is a puzzle of the requested kind.
+        """Return a position's solution if it is a puzzle of the requested kind.
 
         If a search is given, it serves as a quick filter: it must find the win first.
         """
@@ -230,7 +230,7 @@ def _has_theme(variant: Variant, solution: Solution, theme: Theme | None) -> boo
 
 
 def stem(variant: Variant) -> str:
-    """Return the prefix of a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
+    """Return the prefix for a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
 
 

@@ -53,7 +53,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """The marks on the classes of a variant's counted positions."""
+    """Marks on the classes of a variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)
@@ -65,7 +65,7 @@ class ClassMarks:
         self.entries = self._marked.size
 
     def mark(self, boards: NDArray[np.uint32]) -> int:
-        """Mark the classes of the given positions, and return the number of new marks."""
+        """Mark the given positions' classes, and return the number of new marks."""
         tiers, entries = self._rank(boards)
         if (entries < 0).any():
             raise ArithmeticError(f"{self.variant.name}: a position is not in the counted space")

@@ -173,7 +173,7 @@ class _Game:
             self.arrange(camp, held ^ others[-1] | TIP)
 
     def sortie(self, camp: int, lower: int) -> None:
-        """Bring an attacker from a camp to the park of an outer region, across an empty middle."""
+        """Bring an attacker from a camp to an outer region's park, across an empty middle."""
         self.fill_tip(camp)
         tip = CAMPS[camp][-1]
         if camp in _CAMP_OF:
@@ -206,7 +206,7 @@ class _Game:
 
 
 def _on_board(place: int, lower: int) -> int:
-    """Return the cell of a place in an outer region."""
+    """Return the cell at a place in an outer region."""
     return mirrored(UPPER[place]) if lower else UPPER[place]
 
 

@@ -31,7 +31,7 @@ HOSTILE: Final = 1 << PLACES
 
 
 def cell_of(name: str) -> int:
-    """Return the index of a square."""
+    """Return a square's index."""
     file, rank = parse_square(name, SIZE) % SIZE, parse_square(name, SIZE) // SIZE
     return rank * SIZE + file
 
@@ -80,7 +80,7 @@ def place_of(cell: int) -> int:
 
 
 class RegionTables(NamedTuple):
-    """Tables for an outer region, considered without the rest of the board.
+    """Tables for an outer region, without regard to the rest of the board.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ def region_tables() -> RegionTables:
 
 
 def _line(cell: int, right: int, up: int) -> list[int]:
-    """Return the cells in one direction from a cell, up to the edge of the board."""
+    """Return the cells in one direction from a cell, up to the board's edge."""
     file, rank = cell % SIZE + right, cell // SIZE + up
     line = []
     while 0 <= file < SIZE and 0 <= rank < SIZE:

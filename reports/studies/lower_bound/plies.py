@@ -107,7 +107,7 @@ def _traps() -> list[list[int]]:
 
 
 def _slides(region: Region, start: int) -> Iterator[int]:
-    """Yield the places other than doors to which a piece can slide."""
+    """Yield the places other than doors that a piece can slide to."""
     t = region_tables()
     taken = region.black | region.white
     for ray in rays_of(start):

@@ -1,9 +1,8 @@
 """Outline of a proof: the winner's moves in long wins. From them, a search can reproduce the rest in minutes.
 
 Only a few per cent of a certificate's lines are needed. Their positions are not stored, because the moves lead to them
-ply by ply from the root of the proof. The outline of an unfinished search begins at the positions proved so far. An
-outline is not a proof: everything derived from it is searched and extracted as usual, and checked under the plain
-rules.
+ply by ply from the proof's root. The outline of an unfinished search begins at the positions proved so far. An outline
+is not a proof: everything derived from it is searched and extracted as usual, and checked under the plain rules.
 """
 
 from __future__ import annotations
@@ -49,8 +48,8 @@ class OutlineRecord(Record):
     The compressed data are in ``NAME.outline-1.xz`` and, if needed, ``NAME.outline-2.xz``. They begin with one byte for
     each of the ``positions`` where the win takes more than three plies, in the order in which the moves reach them. The
     byte is the number, from 1, of the winner's move among all moves in ascending order, or 0 if the outline has no move
-    for the position. The ``lines`` are the positions with a move. For each of them, the remaining plies minus the
-    length of the win is stored after these bytes: first the low bytes of all lines, then the high bytes.
+    for the position. The ``lines`` are the positions with a move. For each of them, the remaining plies minus the win's
+    length is stored after these bytes: first the low bytes of all lines, then the high bytes.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"

@@ -343,22 +343,22 @@ _LARGE: Final = 10**6
 
 
 def constant(_: Material) -> tuple[float, ...]:
-    """Return the terms of a rate that is the same for all tiers."""
+    """Return the terms for a rate that is the same for all tiers."""
     return (1.0,)
 
 
 def by_men(material: Material) -> tuple[float, ...]:
-    """Return the terms of a power law in the number of men, including the king."""
+    """Return the terms for a power law in the number of men, including the king."""
     return (1.0, log(1 + sum(material)))
 
 
 def power(material: Material) -> tuple[float, ...]:
-    """Return the terms of a product of powers of the numbers of attackers and defenders."""
+    """Return the terms for a product of powers of the numbers of attackers and defenders."""
     return (1.0, log(material[0]), log(material[1]))
 
 
 def exponential(material: Material) -> tuple[float, ...]:
-    """Return the terms of a rate that grows by a constant factor with each attacker and with each defender."""
+    """Return the terms for a rate that grows by a constant factor with each attacker and each defender."""
     return (1.0, float(material[0]), float(material[1]))
 
 

@@ -244,7 +244,7 @@ def _draw_check(runs: list[dict[str, Any]]) -> Figure:
 def _draw_time(curves: list[dict[str, Any]]) -> Figure:
     """Draw the hours by the number of workers, and a band that contains 90 % of the draws.
 
-    Dashed lines show the effect of the two proposed changes to the program.
+    Dashed lines show the effect of the two proposed program changes.
     """
     from matplotlib.figure import Figure
 

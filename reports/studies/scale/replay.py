@@ -1,8 +1,8 @@
 """Prediction of how long a build takes with other numbers of workers, from one worker's trace.
 
 The tasks and their order are those of the trace. A tier in slices is planned first and then built in steps. Each step
-begins when the slices of the previous step are done, and the leading process writes a checkpoint in between. A tier
-that is built whole is a single task. Whole tiers with the same number of men are built side by side.
+begins when the previous step's slices are done, and the leading process writes a checkpoint in between. A tier that is
+built whole is a single task. Whole tiers with the same number of men are built side by side.
 
 A task's duration is fitted to the trace. It consists of the task's own processor time, a time per byte that it moves,
 and an overhead that is the same for all tasks. The model uses only one worker's trace and the slowdown caused by busy
@@ -153,7 +153,7 @@ _NOTHING: Final = 1e-12
 
 
 class Schedule(NamedTuple):
-    """The result of a simulation: the total time, and the start and end of each task."""
+    """The result of a simulation: the total time, and each task's start and end."""
 
     seconds: float
     spans: dict[int, tuple[float, float]]

@@ -1,7 +1,7 @@
 """Measurement of each task in a build, by a scheduler and an observer that the build uses.
 
-A task is the building of a whole tier, a pass over a slice, or work that the leading process does for a tier in slices.
-Such work is planning before the first pass, or packing at the end.
+A task is building a whole tier, a pass over a slice, or the leading process's work for a tier in slices. This work is
+planning before the first pass, or packing at the end.
 
 Times from different processes are comparable only if their machines' clocks agree.
 """
@@ -94,18 +94,18 @@ class Tracer(Scheduler, Observer):
     # -- work of the leading process -----------------------------------------------------
 
     def begin(self, step: str, total: int | None = None) -> None:  # noqa: ARG002
-        """Start the measurement of a tier's planning."""
+        """Start measuring a tier's planning."""
         self._sliced, self._after_tier = False, Meter(whole=True)
 
     def note(self, text: str) -> None:  # noqa: ARG002
-        """Start a timer for the packing of a tier.
+        """Start a timer for packing a tier.
 
         A later note restarts the timer. Only the time after the tier's last note is therefore recorded.
         """
         self._after_note = Meter(whole=True)
 
     def advance(self, count: int = 1) -> None:
-        """Record the packing of a tier that was built in slices, and start the measurement of the next tier."""
+        """Record the packing of a tier that was built in slices, and start measuring the next tier."""
         if self._sliced:
             self._add(self._found[-1]["tier"], STORE, self._after_note.read())
         self.begin("", count)

@@ -1,7 +1,7 @@
 """The solver's compiled passes. The passes work only on arrays and tables, not on files or names.
 
 A *tier* is the set of all undecided positions with given numbers of attackers and defenders. `tablut.indexing.tiers`
-numbers the positions of a tier up to symmetry. The following terms are used in all modules of this package:
+numbers a tier's positions up to symmetry. The following terms are used in all modules of this package:
 
 - *entry*: the number of a position within its tier, for one side to move.
 - *row*: the entries with the same king and the same *row soldiers* (the defenders, or the attackers if there are no

@@ -11,7 +11,7 @@ Several threads can safely work on one tier, because all wins in a round have th
 atomically, and wins and losses are propagated in separate rounds.
 
 In a tier that is solved in slices, white's moves may lead to other slices. A pass then writes messages instead of
-changing items, and `receive` applies the messages to the items of the receiving slice.
+changing items, and `receive` applies the messages to the receiving slice's items.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
 
 @called
 def _longest_capture(context: Context, task: Pass, parent: int) -> int:
-    """Return the number of plies in which the slowest capture loses. All of the position's moves must lose."""
+    """Return the distance of the slowest capture, in plies. All of the position's moves must lose."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
     board, worst = context.spare.board, I64(0)

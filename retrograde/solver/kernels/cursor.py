@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry of the position after a quiet move by an attacker, or -1 if it has none, in O(men) time."""
+    """Return the position's entry after a quiet move by an attacker, or -1 if it has none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry of the position after a quiet move by a defender or the king, or -1 if it has none.
+    """Return the position's entry after a quiet move by a defender or the king, or -1 if it has none.
 
     The function takes O(men²) time.
     """
@@ -347,7 +347,7 @@ def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
 
 @inlined
 def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the position after a man of a side moves to a cell, or -1 if that position has no entry."""
+    """Return the position's entry after a side's man moves to a cell, or -1 if that position has no entry."""
     if side == 1:
         return _attacker_entry(context, tier, man, target)
     return _white_entry(context, tier, man, target)
@@ -410,7 +410,7 @@ def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
 
 @inlined
 def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return the cell of a man in the current position, and the offsets of its slides."""
+    """Return a man's cell in the current position, and the offsets of its slides."""
     rules = context.rules
     if side == 1:
         return I64(context.here.black[man]), rules.attacker_slides
@@ -421,7 +421,7 @@ def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDAr
 
 @inlined
 def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]:
-    """Return the cell of a man in the current position, and the targets of its moves as a cross."""
+    """Return a man's cell in the current position, and the targets of its moves as a cross."""
     start, slides = piece_of(context, side, man, men)
     along_rank, along_file = slides_from(context.rules, context.here.board, slides, start)
     return start, cross_of(along_rank, along_file)
@@ -448,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item of the position after a capture, or -1 if it has no entry. The position is in a lower tier."""
+    """Return the position's item after a capture, or -1 if it has no entry. The position is in a lower tier."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 

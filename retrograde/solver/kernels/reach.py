@@ -146,7 +146,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy the entries of the given runs that lie in one part of an array, in O(copied + runs) time.
+    """Copy the given runs' entries that lie in one part of an array, in O(copied + runs) time.
 
     The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """

@@ -4,8 +4,8 @@ Suppose that one column soldier is taken off the board. The cells of the remaini
 *choice*. For each choice, masks of the board's lines contain the cells where the missing soldier would make an open
 position (one where white is to move but is not known to win), and the cells where it would capture. `LineSources`
 contains the cells from which a soldier can move to any of these cells, for a whole line at a time. The result is a few
-bits, the *marks*, for each choice and cell. The marks of all column soldiers together decide the value of a position.
-Most positions are lost, and never have to be put on a board.
+bits, the *marks*, for each choice and cell. Together, all column soldiers' marks decide the value of a position. Most
+positions are lost, and never have to be put on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
 removed, the remaining choices are consecutive as well. Marks are stored in that order, which allows the marks of a run
@@ -303,7 +303,7 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
-    """Return the index of a cell among all cells on which attackers may stand.
+    """Return a cell's index among all cells that are open to attackers.
 
     ``number`` is the cell's index when the king's cell is left out.
     """
@@ -341,7 +341,7 @@ def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], ever
 
 @called
 def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows, given the items of all choices of cells, and count the new items.
+    """Write the items of a king's rows, given the items for all choices of cells, and count the new items.
 
     The function takes O(choices) time.
     """

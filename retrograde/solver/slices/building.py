@@ -4,9 +4,9 @@ A build that was killed resumes from the last checkpoint. The intact files of th
 or lost files are written again. If nothing can be recovered, the tier is solved again from the first step. The values
 are the same in every case.
 
-The files of the last two checkpoints are kept. If one of the newest checkpoint's files is damaged or lost, the missing
-part of its step is run again from the previous checkpoint. The program computes all file names, and never reads them
-from a file.
+The last two checkpoints' files are kept. If one of the newest checkpoint's files is damaged or lost, the missing part
+of its step is run again from the previous checkpoint. The program computes all file names, and never reads them from a
+file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The division of a tier into slices, and the data that each slice needs.
+"""How a tier is divided into slices, and the data that each slice needs.
 
 A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice can be
 solved without other slices. White's moves lead to *near* rows, where the king or one defender is on another cell.
@@ -78,7 +78,7 @@ class SlicedTier:
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return the window of the slice that begins at row ``first`` and ends before row ``last``.
+        """Return the window for the slice that begins at row ``first`` and ends before row ``last``.
 
         Windows are cached, since every pass uses them.
         """
@@ -162,7 +162,7 @@ class SlicedTier:
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
     """Divide a tier into slices that are small enough for ``workers`` of them to fit into memory at the same time.
 
-    Return the boundaries of the slices, as row numbers. The number of slices is increased until the slices fit.
+    Return the slice boundaries, as row numbers. The number of slices is increased until the slices fit.
     """
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
@@ -232,7 +232,7 @@ def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of a window, that is, the given tables reduced to the given rows of each tier."""
+    """Return a window's tables, that is, the given tables reduced to the given rows in each tier."""
     kings, tiers = index.square.kings, len(index.tier.size)
     number = np.full_like(index.row.number, -1)
     counts = np.zeros_like(index.tier.row_count)
@@ -318,7 +318,7 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return a view of a longer array in which ``items`` begins at index ``shift``.
+    """Return a view of a longer array that contains ``items`` from index ``shift``.
 
     Only this part of the longer array exists. No other element may be accessed.
     """
