@@ -186,8 +186,8 @@ class Space:
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
     """Return the number of placements in a space that a symmetry preserves, by material."""
     regions = space.variant.regions
-    # The polynomial for the cells outside a neighbourhood depends only on their cycle type. The king cells are
-    # therefore first grouped by cycle type.
+    # The polynomial for the cells outside a neighbourhood depends only on their cycle type. So the king cells are first
+    # grouped by cycle type.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
         if symmetry.table[placement.king] != placement.king:
@@ -241,7 +241,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
     defenders = range(variant.defenders + 1)
     undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
 
-    # An unarmed king captures nothing, and therefore cannot capture the last attacker with its escaping move.
+    # An unarmed king captures nothing, so its escaping move cannot capture the last attacker.
     armed_escapes = _escaped(variant) if rules.king.armed else ()
     listed = {
         "no_end": (undecided, any_number, defenders),

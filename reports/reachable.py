@@ -1,9 +1,8 @@
 """Page on reachability: the share of the counted positions that can occur in a game.
 
-Each estimate takes minutes. The page is therefore rendered from the stored output of
-``tablut reachable estimate --json`` in ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the
-complete estimates for the small boards. The results of the studies `lower_bound` and `explained` are read from the
-studies' data folders.
+Each estimate takes minutes, so the page is rendered from the stored output of ``tablut reachable estimate --json`` in
+``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the complete estimates for the small
+boards. The results of the studies `lower_bound` and `explained` are read from the studies' data folders.
 """
 
 from __future__ import annotations
@@ -285,7 +284,7 @@ def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, A
     """Return an interval for the number of reachable labelled states.
 
     Labelled states are undecided positions with the side to move, and final placements. Each of the two intervals has
-    99 % confidence, and the joint confidence is therefore at least 98 %.
+    99 % confidence, so their joint confidence is at least 98 %.
     """
     ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
     return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}

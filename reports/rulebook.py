@@ -52,7 +52,7 @@ class Point(Result):
             return ""
         if not self.values:
             return self.texts[0].format(value=value)
-        # Lists contain squares, which differ between boards. All non-empty lists therefore have the same text.
+        # Lists contain squares, which differ between boards, so all non-empty lists have the same text.
         number = bool(value) if isinstance(value, (list, tuple)) else self.values.index(value)
         return self.texts[number].format(value=", ".join(value) if isinstance(value, (list, tuple)) else value)
 

@@ -18,8 +18,8 @@ This is structured duplicate detection [1]_. The pieces of the side that did not
 
 The *bin* of a position is the number formed by the top 12 bits of its family's hash. To compute this hash, a random
 word is assigned to each cell, separately for the two sides. For each image under the group, the words of its cells are
-combined by exclusive or, and the result is mixed. The hash is the sum of these results, and is therefore the same for
-all images. Two families may share a bin; this affects only how evenly the bins are filled.
+combined by exclusive or, and the result is mixed. The hash is the sum of these results, which makes it the same for all
+images. Two families may share a bin; this affects only how evenly the bins are filled.
 
 Bins are not guaranteed to be filled equally. In the first plies, a few families contain most of the positions.
 

@@ -153,7 +153,7 @@ def _enough_memory() -> Iterator[None]:
 def _refuse_hopeless(variant: Variant, folder: Path, limits: CensusLimits) -> None:
     """Refuse a complete census that cannot fit on the disk, before any position is computed.
 
-    The complete censuses so far have reached 69 to 98 % of the counted space. A tenth of this space is therefore a safe
+    The complete censuses so far have reached 69 to 98 % of the counted space, so a tenth of this space is a safe
     minimum.
     """
     tools = toolbox(variant, False)

@@ -9,8 +9,8 @@ is made by `counting.census.counted`.
 
 One pass suffices if all children fit on the disk. If there are several passes, each of them expands all parents again
 and keeps only the children in its leaves. The number of passes changes the part boundaries, but not the ply's digest.
-All ranges are fixed before the first pass. A finished part is therefore recognised even if its source files have been
-removed. A census that was killed therefore resumes with the interrupted pass.
+All ranges are fixed before the first pass, so a finished part is recognised even if its source files have been removed.
+A census that was killed therefore resumes with the interrupted pass.
 
 References
 ----------
@@ -161,7 +161,7 @@ class CensusSearch:
         self.passes = 1
         self.records: list[PlyRecord] = []
         self.mending = Mending(observer.say)
-        # The number of plies made by earlier runs. Their files may have been changed since then and can therefore cause
+        # The number of plies made by earlier runs. Their files may have been changed since then and may be the cause of
         # a contradiction.
         self._found = 0
         self.resume()
@@ -290,7 +290,7 @@ class CensusSearch:
         """Return the number of bytes needed for the next ply's children, and an estimate for its positions.
 
         The number of children is exact. The share of new positions among them is assumed to be the same as in the last
-        ply. The estimate is therefore too high when the growth slows down.
+        ply. When the growth slows down, the estimate is too high.
         """
         last = self.records[-1] if last is None else last
         ratio = last.classes / last.children if last.children else 1.0

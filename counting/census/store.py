@@ -8,7 +8,7 @@ is being made, and is removed when the ply is complete.
 Each record contains the digests of the previous record and of its own ply's files. Every file therefore belongs to
 exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). A record's ``digest``
 covers only the results: the game, the ply, the previous ply's digest, the counts, and the rows in leaf order. The
-digest does not depend on memory, the number of threads or interruptions, and can therefore be published.
+digest does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations

@@ -332,7 +332,7 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     # The cost of pieces away from home is part of the score of every predecessor of this position. It differs between
-    # the positions in a ply, and must therefore be included in the scores.
+    # the positions in a ply, so the scores must include it.
     black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
     white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
     base = MISSING * (

@@ -1,10 +1,10 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
 A *position number* is ``2 * rank + side``. The rank is computed by `tablut.indexing.PlacementIndex`. The side is 0 if
-white is to move and 1 if black is to move. Every sample has a separate random stream, and can therefore be drawn again
-without the others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key
-``s`` and the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of
-the largest position number. The sample is the first number in the stream below the size of the space. All numbers are
+white is to move and 1 if black is to move. Every sample has a separate random stream and can be drawn again without the
+others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and
+the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of the
+largest position number. The sample is the first number in the stream below the size of the space. All numbers are
 therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's implementation
 of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the same numbers.
 

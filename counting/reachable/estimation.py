@@ -1,12 +1,12 @@
 """Estimation of the reachable share of the counted positions, in two stages with exact intervals.
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its complete backward tree does
-not contain the start. The lemmas take about a microsecond per sample, and can therefore be applied to many more samples
-than the search for games. The share is then a product of two factors, and its interval accounts for the uncertainty in
+not contain the start. The lemmas take about a microsecond per sample, so they can be applied to many more samples than
+the search for games can. The share is then a product of two factors, and its interval accounts for the uncertainty in
 both.
 
-Samples are divided into chunks. A chunk's result depends only on the seed and the sample range. A stopped run can
-therefore be resumed, and the number of threads does not affect the result.
+Samples are divided into chunks. A chunk's result depends only on the seed and the sample range. So a stopped run can be
+resumed, and the number of threads does not affect the result.
 """
 
 from __future__ import annotations

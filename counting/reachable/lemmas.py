@@ -9,10 +9,10 @@ locked, unless the starting position contains all of them.
 
 `placement_lemma` and `board_lemma` return the same number, but they work on sets of cells, in *rounds*. A round removes
 all pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
-could have arrived last in a set could also have arrived last in any subset that contains the piece. The order of
-removal therefore does not matter, and a round removes only pieces that `lemma` would remove too. If it is not clear in
-a round whether a piece can be removed, the piece is kept. The exact test is then applied to the few pieces that remain
-at the end, one by one. The unit tests check that both methods agree.
+could have arrived last in a set could also have arrived last in any subset that contains the piece. So the order of
+removal does not matter, and a round removes only pieces that `lemma` would remove too. If it is not clear in a round
+whether a piece can be removed, the piece is kept. The exact test is then applied to the few pieces that remain at the
+end, one by one. The unit tests check that both methods agree.
 """
 
 from __future__ import annotations

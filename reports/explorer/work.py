@@ -6,10 +6,10 @@ job, and ends when the process that started it ends. If a job exceeds its time l
 seconds of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system
 kills it. Other jobs are not affected.
 
-The pools in ``concurrent.futures`` and pebble choose the process for a job themselves. A job could therefore neither
-send messages nor receive a request to stop. They also start the time limit when a process accepts the job, and a
-suspended process would block them forever. Only the names of this package's functions and plain values are sent to a
-worker, through pipes that no other process can access.
+The pools in ``concurrent.futures`` and pebble choose the process for a job themselves. A job could then neither send
+messages nor receive a request to stop. They also start the time limit when a process accepts the job, and a suspended
+process would block them forever. Only the names of this package's functions and plain values are sent to a worker,
+through pipes that no other process can access.
 """
 
 from __future__ import annotations

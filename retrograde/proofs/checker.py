@@ -3,10 +3,10 @@
 The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
 that leads to a win against every reply by the loser. After the reply, either the winner has a move that wins
 immediately, or the strategy contains the position (or an image of it under the rules' symmetries) with no more plies
-than are left. Since the number of plies falls with every ply, every game ends and none repeats a position. Rules on
-repetition therefore do not matter. The number in the header is at most the number of plies left in the game, so the
-move limit does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the
-exact definition.
+than are left. Since the number of plies falls with every ply, every game ends and none repeats a position. So rules on
+repetition do not matter. The number in the header is at most the number of plies left in the game, so the move limit
+does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the exact
+definition.
 
 A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
 shares are then processed one after the other. Every position that is needed in a share must also be contained in that
@@ -19,8 +19,8 @@ follows the strategy may therefore go on forever. The rules on repetition then m
 
 The check shows *within* how many plies the side wins. The upper bounds in the header and the lines may be far too
 large, because a search records the number of plies that is known when it finds a move. While the checker reads the
-lines, it therefore computes the length of the longest game under the strategy. Lines with fewer plies come first. The
-lengths of the games from all positions that the loser can reach are therefore already known.
+lines, it therefore computes the length of the longest game under the strategy. Lines with fewer plies come first, so
+the lengths of the games from all positions that the loser can reach are already known.
 
 A strategy cannot show that there is no shorter win. To find a lower bound on the length, the checker tries an
 exhaustive search, also in plain Python and limited to a maximum number of moves.

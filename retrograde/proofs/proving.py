@@ -175,8 +175,8 @@ def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
     board = engine.boards(own)[0]
     if task.plies:
-        # The leaf was proved before, and the proof can therefore be found again. Set no limit, because the search may
-        # take longer than before if the table has other contents.
+        # The leaf was proved before, so the proof can be found again. Set no limit, because the search may take longer
+        # than before if the table has other contents.
         search.budget = ProofBudget(ProofLimits(nodes=1 << 60))
         found = strategy_of(search, board, task.plies, _MOST, known)
         return _entries(own, found, (0, INFINITE, task.plies, 0))

@@ -13,7 +13,7 @@ one for every other open child. Sums would count the same leaf many times, becau
 positions.
 
 A settled node's result depends only on settled children, and a win takes more plies than the wins on which it depends.
-Neither transpositions nor cycles can therefore make a result wrong.
+So neither transpositions nor cycles can make a result wrong.
 
 The store contains the results of tasks, called answers, as rows in parts (`tablut.work.parts`). Adding all answers in
 order rebuilds the tree.

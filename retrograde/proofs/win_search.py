@@ -246,8 +246,8 @@ class WinSearch:
 
 # -- the values of all positions reachable from a given one ------------------------------
 # The closure of a position under legal moves is listed, and values are propagated backwards through it, one distance at
-# a time. The values are exact for every position in the closure, and therefore also prove draws. The method is
-# practical only for small boards and few pieces. A limit therefore ends any listing that grows too long.
+# a time. The values are exact for every position in the closure, so they also prove draws. The method is practical only
+# for small boards and few pieces. A limit ends any listing that grows too long.
 
 
 _BATCH = 1 << 15

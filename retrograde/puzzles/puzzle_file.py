@@ -104,7 +104,7 @@ class Puzzle:
     game: str = ""
 
     def __str__(self) -> str:
-        # A path is meaningless on other machines. A line therefore never contains a path.
+        # A path is meaningless on other machines, so a line never contains one.
         parts = {"id": self.id} | ({"game": self.game} if self.game else {"variant": self.variant})
         if self.stipulation is not None:
             parts["stipulation"] = str(self.stipulation)

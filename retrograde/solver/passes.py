@@ -101,8 +101,8 @@ class TierPasses:
     """A tier, or a slice of a tier, while it is being solved.
 
     Both sides' items (``sides``), the addresses of all lower tiers' items (``lower``) and the range of rows to solve
-    are stored without being copied. Each `Context` serves one thread. Kernels receive only addresses. The contexts are
-    therefore stored here to keep their arrays alive.
+    are stored without being copied. Each `Context` serves one thread. Kernels receive only addresses, so the contexts
+    are stored here to keep their arrays alive.
     """
 
     def __init__(
@@ -192,7 +192,7 @@ class TierPasses:
         parents, lost, distance = self.found[1 - side], is_loss(item), plies_of(item)
         forward = self.size - int(parents.sum())
         if lost:
-            # Slower wins may turn out to be quicker. The positions with such wins are therefore examined too.
+            # Slower wins may turn out to be quicker, so the positions with such wins are examined too.
             forward += int(parents[2 * distance + 4 : ALIAS : 2].sum())
         limit = distance - lost
         # With a lower limit, a forward pass would again count as open some moves that have already been subtracted.

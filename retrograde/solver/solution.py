@@ -1,13 +1,13 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
-First, all of the game's tiers are solved. Then the reachable positions are marked, from the highest tier downwards.
-Captures therefore lead only to tiers that are processed later. Classes are formed under the start's symmetries, not the
+First, all of the game's tiers are solved. Then the reachable positions are marked, from the highest tier downwards, so
+that captures lead only to tiers that are processed later. Classes are formed under the start's symmetries, not the
 board's. Either all positions in an orbit are then reachable or none are. The sizes of the reachable orbits therefore
 add up to the number of reachable positions without symmetry.
 
-A move limit is applied only when values are read. Every position is valued as if the game began with this position. A
-win or loss that takes more plies than the limit is therefore not forced. The reachable positions are those that a game
-can reach within the limit.
+A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
+a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
+reach within the limit.
 """
 
 from __future__ import annotations
@@ -328,7 +328,7 @@ def solve_game(
             seconds,
         )
     if store is not None:
-        # The whole solution will be in memory. No tier therefore needs to be built in slices.
+        # The whole solution will be in memory, so no tier needs to be built in slices.
         built = build_tablebase(store, variant, None, threads=threads, memory=sys.maxsize, observer=watcher)
         solver.items = _stored(built, solver)
     else:

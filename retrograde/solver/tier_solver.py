@@ -1,11 +1,11 @@
 """A solver that keeps a game's tiers in memory. Each tier is solved after the tiers that captures lead to.
 
 A game is solved under its own rules, or under simpler rules that leave the value of every position unchanged. Under
-``either_after_ply``, a ply ends the game if it leaves either side without a legal move. Both sides must therefore be
-checked after each move. If every slide can be reversed, however, the side that has just moved always has a legal move:
-it can move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side
-without a legal move. Under ``side_to_move_loses``, the side without a legal move also loses, and in the same number of
-plies. The two rules therefore produce the same values.
+``either_after_ply``, a ply ends the game if it leaves either side without a legal move, so both sides must be checked
+after each move. If every slide can be reversed, however, the side that has just moved always has a legal move: it can
+move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without
+a legal move. Under ``side_to_move_loses``, the side without a legal move also loses, and in the same number of plies.
+The two rules therefore produce the same values.
 """
 
 from __future__ import annotations

@@ -61,7 +61,7 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
     if most < 2:
         why = "must be 2 or more, because an undecided position has a king and an attacker"
         raise InputError(why, parameter="men", value=most)
-    # Captures lead strictly downwards, and the graph therefore has no cycles.
+    # Captures lead strictly downwards, so the graph has no cycles.
     graph: nx.DiGraph[Material] = nx.DiGraph()
     sizes = PlacementIndex(variant).tiers
     for material, tier in sizes.items():

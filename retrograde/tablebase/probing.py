@@ -15,8 +15,8 @@ Values are exact, and ignore history: each position is valued as if a game began
 nor lost is a draw, or is unresolved if the rules make a player who repeats a position lose. A win or loss that takes
 more plies than a move limit leaves also counts as a draw or as unresolved. A `Board` records the number of plies made.
 A `Position`, and every position in an array, counts as the first position of a game, with all plies left. Only a board
-records earlier positions, and therefore only a board shows repetitions. The tables themselves store distances without
-the move limit, and this module applies the limit.
+records earlier positions, so only a board shows repetitions. The tables themselves store distances without the move
+limit, and this module applies the limit.
 
 A position is lost in 0 plies if the side to move has no legal move. Under ``no_moves = either_after_ply``, a position
 where the other side has no legal move also counts as undecided, here and in the index. The side to move still makes a

@@ -1,8 +1,8 @@
 """Queries that find tablebase positions by value, distance, material, side to move and mutual zugzwang.
 
-A tablebase's records contain the number of classes with each value. The matches for most queries can therefore be
-counted without reading a table. Only tiers with positions to be listed are read, range by range. To find mutual
-zugzwangs, all entries are examined one by one. Each listed position also represents its symmetric images.
+A tablebase's records contain the number of classes with each value. So the matches for most queries can be counted
+without reading a table. Only tiers with positions to be listed are read, range by range. To find mutual zugzwangs, all
+entries are examined one by one. Each listed position also represents its symmetric images.
 """
 
 from __future__ import annotations

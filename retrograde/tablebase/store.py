@@ -10,8 +10,8 @@
 
 Arrays are cut into chunks. Each chunk is compressed with Zstandard and protected by a CRC-32C checksum. Chunks are
 grouped into shards, and each shard is written once, by one writer. A tier is written under a temporary name and then
-renamed. A tier folder is therefore always complete. The same input always produces the same bytes. The files are
-written by `retrograde.tablebase.writer`.
+renamed, so a tier folder is always complete. The same input always produces the same bytes. The files are written by
+`retrograde.tablebase.writer`.
 
 Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect a store's integrity. A
 tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change to

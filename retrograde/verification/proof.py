@@ -1,9 +1,9 @@
 """Proof that a tier's index is correct, and that its values follow from the successors' values.
 
-`retrograde.verification` lists the code that the proof shares with the solver. The index is part of this code, and is
-therefore proved as well. The proof uses an independent decoding to enumerate the placements from the stored
-representatives. Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits
-must add up to the number of placements. No placement can then be missing.
+`retrograde.verification` lists the code that the proof shares with the solver. The index is part of this code, so it is
+proved as well. The proof uses an independent decoding to enumerate the placements from the stored representatives.
+Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits must add up to the
+number of placements. No placement can then be missing.
 
 The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t is the rules,
 x the tier index, d all of a thread's data, and w its working arrays.

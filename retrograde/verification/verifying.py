@@ -196,7 +196,7 @@ def verify(
             scratch = Path(folder) if unpacked > memory else None
             prove = partial(_prove_tier, threads=threads, report=report, observer=observer or Observer())
             _prove_tiers(store, sound, scratch, verified, report, prove)
-    # With a wrong table, the search could take far too long. Positions are therefore played out only if the tables are
+    # With a wrong table, the search could take far too long, so positions are played out only if the tables are
     # correct.
     if sample and not report.failures:
         play_out(store, sample, seed, report)
@@ -352,9 +352,9 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
 
 
 # -- the record of verified tiers ----------------------------------------------------------------
-# A tier is added to the record once all of its values have been proved. An interrupted verification can therefore
-# resume. The proof depends on the values of the tier and of the tiers that captures lead to, and on the program. The
-# record therefore stores a digest of all three. If any of them changes, the tier is verified again.
+# A tier is added to the record once all of its values have been proved, so an interrupted verification can resume. The
+# proof depends on the values of the tier and of the tiers that captures lead to, and on the program. The record
+# therefore stores a digest of all three. If any of them changes, the tier is verified again.
 
 
 class _ProvedTier(Part):
@@ -405,10 +405,10 @@ class VerifiedTiers:
 # -- playing out positions ---------------------------------------------------------------------
 # Positions are played out with the plain rules, independently of the compiled rules. A short win or loss is verified by
 # a search: it must exist, and there must be no shorter win or loss. The stored values only decide which moves are tried
-# first. A wrong value therefore costs time, but cannot make a wrong result pass. For a longer win or loss, the best
-# moves of both sides are played: the winner must be the side that the stored value names, after exactly the stored
-# number of plies. If neither side can force a win, a search must find neither a short win nor a short loss. After that,
-# moves that keep the position unforced are played.
+# first, so a wrong value costs time but cannot make a wrong result pass. For a longer win or loss, the best moves of
+# both sides are played: the winner must be the side that the stored value names, after exactly the stored number of
+# plies. If neither side can force a win, a search must find neither a short win nor a short loss. After that, moves
+# that keep the position unforced are played.
 
 
 _Kind: TypeAlias = tuple[StoredTier, SideName, int]

@@ -2,8 +2,8 @@
 
 The module `mining` finds puzzles in tablebases instead. A puzzle is a position where the side to move can win and
 exactly one first move leads to the shortest win. No symmetry maps the position to itself, and it is possible according
-to `tablut.status`. All randomness comes from one seed, and limits count nodes rather than time. The same call therefore
-always creates the same puzzles.
+to `tablut.status`. All randomness comes from one seed, and limits count nodes rather than time, so the same call always
+creates the same puzzles.
 """
 
 from __future__ import annotations

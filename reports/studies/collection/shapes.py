@@ -66,7 +66,7 @@ def _custodial(variant: Variant) -> Variant:
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
     """Yield random positions with a shape that lacks one or two pieces, and with other men.
 
-    Impossible and decided positions are discarded, and fewer than `number` positions may therefore be yielded.
+    Impossible and decided positions are discarded, so fewer than `number` positions may be yielded.
     """
     rules = variant.rules
     has = {"exit fort": rules.fort != "none", "encirclement": rules.encirclement != "none"}

@@ -2,8 +2,8 @@
 
 A placement in the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
 free way to a lane. Pieces on rank 6, c5 and g5 leave upward; pieces on rank 4, d5 and f5 leave downward. A piece on
-rank 5 needs a free cell on its way. Removing one piece never prevents the removal of another. The order therefore does
-not matter.
+rank 5 needs a free cell on its way. Removing one piece never prevents the removal of another, so the order does not
+matter.
 """
 
 from __future__ import annotations

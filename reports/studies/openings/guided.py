@@ -2,7 +2,7 @@
 
 A proof search normally pursues all white moves that look nearly as good as the best move. Here the engine chooses a
 move, and the search continues after this move; the other moves are tried only if it fails. Whatever a task proves is
-extracted immediately. It is thus kept, and is entered in all other tasks' tables with all its symmetric images. All of
+extracted immediately. This keeps it and enters it in all other tasks' tables, with all its symmetric images. All of
 black's replies must be proved to lose. The easy replies are searched first, because their results help with the others.
 """
 

@@ -1,7 +1,7 @@
 """Page on the McGill paper's players: the paper's tables next to our own matches, and tests of its claims.
 
-The matches take minutes. The page is therefore rendered from the stored output of ``tablut match --json`` in
-``data/players``. A test plays some of the games again.
+The matches take minutes, so the page is rendered from the stored output of ``tablut match --json`` in ``data/players``.
+A test plays some of the games again.
 
 References
 ----------

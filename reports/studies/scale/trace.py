@@ -100,7 +100,7 @@ class Tracer(Scheduler, Observer):
     def note(self, text: str) -> None:  # noqa: ARG002
         """Start a timer for packing a tier.
 
-        A later note restarts the timer. Only the time after the tier's last note is therefore recorded.
+        A later note restarts the timer, so only the time after the tier's last note is recorded.
         """
         self._after_note = Meter(whole=True)
 

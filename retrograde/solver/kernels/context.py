@@ -3,8 +3,8 @@
 The kernels do not check bounds. `row_array_sizes` computes array lengths that suffice to evaluate any whole row of a
 tier. `new_context` allocates these arrays and all others, and its docstring explains why the types are wide enough.
 
-On a wide board (`tablut.engine.layout`), rows are not evaluated as a whole. Masks of places therefore have at most 11
-bits. Wide boards are arrays of uint64, and their cells are stored as uint16.
+On a wide board (`tablut.engine.layout`), rows are not evaluated as a whole, so masks of places have at most 11 bits.
+Wide boards are arrays of uint64, and their cells are stored as uint16.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
     """Return the array lengths for evaluating whole rows of a tier, or `NO_ROW_ARRAYS` if the tier does not allow this.
 
     The lengths are computed as if all cells on which attackers may stand were free. In a row, fewer of these cells are
-    free, and every rank is therefore within bounds.
+    free, so every rank is within bounds.
     """
     attackers, defenders = material
     if attackers > _MOST_MEN or variant.size > NARROW:
@@ -392,9 +392,9 @@ def new_context(
     number of men are at most C. The value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A
     position has at most 4C moves, and at most 4C moves lead to it, because at most four slides can end on an empty
     cell. `Context.seen` has space for 4C positions, and the counter in an item can count 4C moves. Moves to the same
-    class lead to different positions in the same orbit. There are at most eight such positions, and a message can
-    therefore store the number of moves in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and
-    entries fit into their types.
+    class lead to different positions in the same orbit. There are at most eight such positions, so a message can store
+    the number of moves in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their
+    types.
     """
     size, cells, cell = variant.size, variant.size**2, cells_dtype(variant.size)
     assert cells <= np.iinfo(cell).max

@@ -268,7 +268,7 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
 
 _MISSING, _GENERIC = -1, -2
 """Values that replace a row's first entry. The first means that there is no such row. The second means that the row can
-have aliases, and that the position must therefore be ranked from its cells."""
+have aliases, so the position must be ranked from its cells."""
 
 
 @inlined

@@ -124,8 +124,8 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
 @called
 def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
     """Mark as lost the columns in the current row where no column soldier can move, and return their number."""
-    # Each of the other column soldiers blocks at most one direction. A soldier with `men` or more free directions can
-    # therefore always move.
+    # Each of the other column soldiers blocks at most one direction, so a soldier with `men` or more free directions
+    # can always move.
     rules, here = context.rules, context.here
     free = context.traits
     for cell in range(context.tiers.square.cells):
