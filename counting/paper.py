@@ -298,7 +298,7 @@ class PaperEquations:
 
         For a king next to a camp or a hostile corner, the patterns that use that terrain are in the class
         ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. These patterns are in
-        the class ``past_terrain``, which no equation of the paper counts.
+        the class ``past_terrain``, which no equation in the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {

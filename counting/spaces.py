@@ -165,7 +165,7 @@ class KingPlacement:
 @brief
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A set of placements of one variant."""
+    """A set of placements in one variant."""
 
     id: str
     description: str

@@ -1,4 +1,4 @@
-"""The pages on the complexity bounds of all variants and on the tafl family."""
+"""The pages on all variants' complexity bounds and on the tafl family."""
 
 from __future__ import annotations
 

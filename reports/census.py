@@ -149,7 +149,7 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the reachable share of the bound for each board."""
+    """Draw the reachable share of each board's bound."""
     bars = [(share["variant"], int(share["total"]) / int(share["bound"])) for share in shares]
     return draw_shares(bars, "reachable undecided positions, percent of the bound", "#e6ddc9")
 

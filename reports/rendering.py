@@ -162,7 +162,7 @@ _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file of the report, rendered on demand."""
+    """A report file, rendered on demand."""
 
     path: str
     render: Callable[[], bytes]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TierResult(Result):
-    """Counts, longest win and size of a tier of a tablebase.
+    """Counts, longest win and size of one tier in a tablebase.
 
     ``positions`` counts every placement once for each side to move. The numbers of wins, draws, unresolved positions
     and losses are numbers of symmetry classes, and their sum is ``classes``.

@@ -261,7 +261,7 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
 
 
 def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) -> int:
-    """Return the number of orbits of a group, computed by Burnside's lemma.
+    """Return a group's number of orbits, computed by Burnside's lemma.
 
     The number of orbits is the mean number of fixed points of the group's elements.
 

@@ -5,7 +5,7 @@ rules. Every placement of one king and a bounded number of soldiers has a code f
 white has won, black has won). A ply's positions are stored as codes. With 16 attackers and 8 defenders on a 9x9 board,
 a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
-Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
+Let *a* be the number of attackers and *d* the number of defenders in a position. Let n be the number of cells other
 than the king's cell, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
 whose material comes before (a, d) in the code order. Then the code is
 
@@ -70,7 +70,7 @@ class CodeTables(NamedTuple):
 
 
 class PositionCodes:
-    """The codes of positions with bounded numbers of attackers and defenders."""
+    """Codes for positions with bounded numbers of attackers and defenders."""
 
     def __init__(self, cells: int, attackers: int, defenders: int) -> None:
         self.cells, self.attackers, self.defenders = cells, attackers, defenders
@@ -131,7 +131,7 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
 
 @inlined
 def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return the difference of two 128-bit numbers."""
+    """Return the difference between two 128-bit numbers."""
     borrow = U64(1) if low < other_low else U64(0)
     return low - other_low, high - other_high - borrow
 

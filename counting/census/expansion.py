@@ -102,7 +102,7 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The table entries of a child's soldiers. For each colour, the images are the union of two entries."""
+    """The table entries for a child's soldiers. For each colour, the images are the union of two entries."""
 
     white: int
     white_too: int
@@ -226,7 +226,7 @@ They count positions, not classes: each parent is weighted with the size of its 
 
 @inlined
 def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
-    """Unpack a position onto the board, and write the images of its soldiers to their table entries."""
+    """Unpack a position onto the board, and write its soldiers' images to their table entries."""
     unpack(rules, word, work.board)
     side, home, attackers = side_of(rules, work.board), king_of(rules, work.board), count_of(rules, work.board, 1)
     white, black = rules.cells + WHITE, rules.cells + BLACK
@@ -286,7 +286,7 @@ def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, 
 
 @inlined
 def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
-    """Return the table entries of a child's soldiers. After a capture, first compute the opponent's entry."""
+    """Return the table entries for a child's soldiers. After a capture, first compute the opponent's entry."""
     empty = rules.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (rules.cells + MOVER, target)
     foe = parent.foe

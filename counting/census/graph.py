@@ -38,7 +38,7 @@ _STEP: Final = 1 << 14
 
 
 class StateGraph(NamedTuple):
-    """The nodes and edges of a state graph as arrays.
+    """A state graph's nodes and edges as arrays.
 
     Attributes
     ----------
@@ -62,7 +62,7 @@ class StateGraph(NamedTuple):
     words: NDArray[np.uint64]
 
     def positions(self, variant: Variant) -> list[str]:
-        """Return the representative of each node as text."""
+        """Return each node's representative as text."""
         engine = engine_for(variant)
         found: list[str] = []
         for start in range(0, len(self.words), _STEP):

@@ -327,7 +327,7 @@ class CensusReport(Result):
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare the numbers in a census of classes with the numbers in a census without symmetry."""
+    """Compare the numbers in a census of classes with those in a census without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
@@ -477,7 +477,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return a ratio estimate of one number for a whole ply, given the exact number of children of the ply."""
+    """Return a ratio estimate of one number for a whole ply, given the ply's exact number of children."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

@@ -305,7 +305,7 @@ class _LeafHasher:
 
 
 def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) -> NDArray[np.int64]:
-    """Return the number of rows of each leaf (or bin), summed over the files."""
+    """Return the number of rows in each leaf (or bin), summed over the files."""
     total = np.zeros(last - first, dtype=np.int64)
     for file in files:
         total += file.counts[first:last]

@@ -223,7 +223,7 @@ def _hundredth(number: int, files: Sequence[RowFile]) -> Hundredth:
 
 
 def edge(number: int) -> int:
-    """Return the first bin of a hundredth."""
+    """Return the first bin in a hundredth."""
     return BINS * number // HUNDREDTHS
 
 
@@ -234,7 +234,7 @@ def hundredth_of(bins: tuple[int, int]) -> int | None:
 
 
 def bins_of(file: RowFile) -> tuple[int, int]:
-    """Return the range of bins of a tally."""
+    """Return a tally's range of bins."""
     return _stats(file, TallyStats).bins
 
 
@@ -288,7 +288,7 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
 
 
 class StoredCensus:
-    """The folder of one census, opened for reading."""
+    """One census's folder, opened for reading."""
 
     def __init__(self, root: Path, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
@@ -392,7 +392,7 @@ def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
 
 
 class CensusStore(StoredCensus):
-    """The folder of one census, locked for writing by this process."""
+    """One census's folder, locked for writing by this process."""
 
     def __init__(self, root: Path, variant: Variant, *, full: bool) -> None:
         super().__init__(root.resolve(), variant.digest, full=full)

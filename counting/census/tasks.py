@@ -192,7 +192,7 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(RowTask):
-    """A task that expands the undecided rows in a range of leaves of a part.
+    """A task that expands the undecided rows in a range of a part's leaves.
 
     It writes the children that belong to a given range of leaves.
     """
@@ -233,7 +233,7 @@ def _stats(tools: Toolbox, children: int, counters: NDArray[np.int64]) -> Expans
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
-    """A task that merges the children in a range of leaves, dropping duplicates and positions of earlier plies."""
+    """A task that merges the children in a range of leaves, dropping duplicates and positions from earlier plies."""
 
     children: tuple[PartSource, ...]
     known: tuple[PartSource, ...]
@@ -278,7 +278,7 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """A task that sorts the rows in a range of leaves of a part by bin.
+    """A task that sorts the rows in a range of a part's leaves by bin.
 
     If ``known`` is set, the rows are sorted by their own bins. Otherwise they are parents, and are sorted by the bin of
     those children that are reached without a capture. In this case, the children reached by a capture are sorted by

@@ -144,7 +144,7 @@ class Membership(NamedTuple):
 
 
 def membership(variant: Variant) -> Membership:
-    """Return the masks and limits of the undecided placements, which are the space ``no_end`` of `counting.spaces`."""
+    """Return the masks and limits for the undecided placements, which are the space ``no_end`` in `counting.spaces`."""
     space, regions = spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:

@@ -1,10 +1,10 @@
 """Verification of a stored census from its files, for the command ``tablut census verify``.
 
 Records, parts and rows are checked against their digests. Then the rows are examined by code that is independent of the
-census. This code computes orbits from the images of each position, computes material and terrain from unpacked bits,
-and generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
+census. This code computes orbits from each position's images, computes material and terrain from unpacked bits, and
+generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
-a position of the previous ply.
+a position in the previous ply.
 
 Completeness is not guaranteed without ``parents``: a store that is consistent but incomplete then passes the
 verification unless its digests are published.
@@ -509,7 +509,7 @@ def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class RowTable:
-    """The rows in a range of leaves of several files, sorted by their hashes so that rows can be looked up."""
+    """The rows in a range of several files' leaves, sorted by hash so that rows can be looked up."""
 
     bytes_beside: Final = 33
     """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""

@@ -1,4 +1,4 @@
-"""Definition of locked sets in terms of the naive rules, and a search for the minimal locked sets of a rule set.
+"""Definition of locked sets in terms of the naive rules, and a search for a rule set's minimal locked sets.
 
 A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
 starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
@@ -51,7 +51,7 @@ def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
 
 
 class Arrivals:
-    """A test of whether a piece of a set could have been the last to arrive, under one rule set."""
+    """A test of whether a piece in a set could have been the last to arrive, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size
@@ -94,7 +94,7 @@ class Arrivals:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece of a set could have arrived last, without capturing another piece of the set.
+        """Return whether a piece in a set could have arrived last without capturing another piece in the set.
 
         If the depth is greater than 1, the set before the arrival must not be locked either. This is tested with
         ``depth - 1``.

@@ -2,7 +2,7 @@
 
 The *homes* of a side are the cells on which its pieces stand at the start. An *un-move* takes back a ply
 (`tablut.engine.unmoves`). The search begins at the target and takes back plies. Positions that a lemma excludes are
-dropped. Of the other positions of each ply, the search keeps the best ones: those whose pieces are nearest to their
+dropped. Of the other positions in each ply, the search keeps the best ones: those whose pieces are nearest to their
 homes. No position is visited twice, so the game that is found does not repeat a position. No position in this game is
 decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
 ignored. If a search ends without ever dropping a position for lack of space, it has visited the target's whole backward
@@ -327,7 +327,7 @@ class PricedPosition(NamedTuple):
 
 @inlined
 def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
-    """Write the costs of soldiers on each cell in a position, and return the position with its total cost."""
+    """Write the soldiers' costs on each cell in a position, and return the position with its total cost."""
     rules, tables = beam.lemmas.rules, beam.homes
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
@@ -495,7 +495,7 @@ def _add_child(
 
 @inlined
 def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
-    """Write the plies that lead from a node of the tree to the target."""
+    """Write the plies that lead from a node in the tree to the target."""
     for number in range(plies):
         game[number] = memory.records[node]
         node = I64(memory.parents[node])

@@ -64,7 +64,7 @@ class Header(_Strict):
 
 
 class PositionCertificate(_Strict):
-    """The certificate of one sample: its index, its position number, and one claim."""
+    """The certificate for one sample: its index, its position number, and one claim."""
 
     i: Annotated[int, Field(ge=0)]
     n: str = Field(max_length=60, pattern="^[0-9]+$")
@@ -80,7 +80,7 @@ class PositionCertificate(_Strict):
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
-        """Return the certificate as a line of a file."""
+        """Return the certificate as a line for a file."""
         return _line(self)
 
 
@@ -108,7 +108,7 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
-    """Write a file of certificates, and return its size in bytes."""
+    """Write a certificate file, and return its size in bytes."""
     lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
@@ -119,7 +119,7 @@ def write_file(path: Path, header: Header, certificates: Iterable[PositionCertif
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read a file of certificates. Return its header, and an iterator over line numbers and certificates."""
+    """Read a certificate file. Return its header, and an iterator over line numbers and certificates."""
     subject = f"certificate file {excerpt(str(path))}"
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)

@@ -426,7 +426,7 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Check that the backward tree of a position does not contain the start.
+        """Check that a position's backward tree does not contain the start.
 
         The tree must be complete, with at most ``size`` positions.
         """

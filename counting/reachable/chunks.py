@@ -65,7 +65,7 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 
 
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
-    """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
+    """Return the confidence interval for the reachable share at the level ``1 - alpha`` or better.
 
     Unknown samples count as unreachable for the lower end and as reachable for the upper end. If more samples were used
     for the lemmas than for the search for games, the share is a product of two factors. These are the share of samples

@@ -359,7 +359,7 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
 
 
 class Drawer:
-    """A generator of samples of one variant's counted positions."""
+    """A generator of samples from one variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant

@@ -400,7 +400,7 @@ def estimate(
 
 
 class _Run:
-    """A run of an estimate. It decides the chunks without a stored result, and collects results and certificates."""
+    """One run of an estimate. It decides the chunks without a stored result, and collects results and certificates."""
 
     def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
         self.plan, self.target, self.checks, self.observer = plan, target, checks, observer

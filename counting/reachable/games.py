@@ -244,7 +244,7 @@ def family_tables(variant: Variant) -> FamilyTables:
 
 @inlined
 def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement contains a set of the family. This takes O(sets) steps."""
+    """Return whether a placement contains a set in the family. This takes O(sets) steps."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
         missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))

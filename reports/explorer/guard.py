@@ -1,4 +1,4 @@
-"""Middleware for all requests: access checks, limits on the size and number of requests, and error responses.
+"""Middleware for all requests: access checks, limits on request size and number, and error responses.
 
 On the loopback interface, pages from other sites must not be able to use the explorer. The ``Host`` header contains the
 host name that the browser requested, which must be one of this machine's own names. If ``Origin`` and
@@ -91,7 +91,7 @@ _HTTP_MESSAGES: Final = {
 
 
 def status_of(error: TablutError) -> int:
-    """Return the HTTP status for an error of the toolkit."""
+    """Return the HTTP status for a toolkit error."""
     if isinstance(error, BusyError):
         return error.status
     if isinstance(error, (MissingTableError, NotFoundError)):

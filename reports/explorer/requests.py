@@ -104,7 +104,7 @@ class GameRequest(ApiRequest):
 
 
 class PositionRequest(GameRequest):
-    """A request about a position of a game."""
+    """A request about a position in a game."""
 
     position: Annotated[
         str | None,
@@ -228,7 +228,7 @@ class TryRequest(ApiRequest):
 
 
 class RecordRequest(GameRequest):
-    """A request about a game record in this toolkit's or OpenTafl's format, or a log of the Bologna server."""
+    """A request about a game record in this toolkit's or OpenTafl's format, or a log from the Bologna server."""
 
     variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
     record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None

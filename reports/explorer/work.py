@@ -84,7 +84,7 @@ class Channel:
 
 
 def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
-    """Run the jobs that arrive through a pipe, one after another. This is the main function of a worker."""
+    """Run the jobs that arrive through a pipe, one after another. This is a worker's main function."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and this process ends with it
     if hasattr(os, "nice"):
         with suppress(OSError):

@@ -202,7 +202,7 @@ class _BlockCheck:
         """
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
-        """Check a position of the strategy, and all replies to its move."""
+        """Check a position in the strategy, and all replies to its move."""
         self.positions += 1
         try:
             position = self.game.read(name)

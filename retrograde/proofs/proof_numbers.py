@@ -16,8 +16,8 @@ searched once for each of them. An alternative is to let all bounds share the nu
 neither proved nor disproved, in one entry for each position. The graph then has cycles. A position that is already on
 the path counts as if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries for
 *settled* positions still contain proved facts and their numbers of plies, and each fact follows from facts with fewer
-plies. The initial numbers of a position are multiplied by a factor that depends on its evaluation. With shared numbers,
-a proof is still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
+plies. A position's initial numbers are multiplied by a factor that depends on its evaluation. With shared numbers, a
+proof is still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
 
 Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. When positions have
 material that a tablebase covers, the search pauses to look up many of them together.
@@ -459,7 +459,7 @@ def prove(
     node_limit: int,
     result: Numbers,
 ) -> None:
-    """Search for a win of the prover within ``bound`` plies. If ``shared`` is 1, all bounds share the open numbers."""
+    """Search for a win for the prover within ``bound`` plies. If ``shared`` is 1, all bounds share the open numbers."""
     t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
     p = record_at(directory, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
@@ -588,7 +588,7 @@ def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
 
 @called
 def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
-    """Return whether a legal move of the side to move wins immediately."""
+    """Return whether a legal move by the side to move wins immediately."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
     unmake(t, board, undo)

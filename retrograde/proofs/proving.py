@@ -93,7 +93,7 @@ class FirstMove(Result):
 
 
 class Proving(Result):
-    """Result of the search for a proof of a claim.
+    """Result of a search for a proof of a claim.
 
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
@@ -384,7 +384,7 @@ class ProofRun:
         return bool(fits and (below["kind"] == kind + 1).all())
 
     def _apply(self, rows: NDArray[Any]) -> None:
-        """Add answers to the tree and to the strategies of leaves."""
+        """Add answers to the tree and to the leaves' strategies."""
         for answer in _answers_in(rows):
             if answer["kind"][0] == TASK:
                 self.tree.take(answer)
@@ -444,7 +444,7 @@ class ProofRun:
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the number of plies of the win if a search excludes every shorter win, and otherwise None."""
+        """Return the number of plies to the win if a search excludes every shorter win, and otherwise None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None

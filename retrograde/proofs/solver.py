@@ -145,7 +145,7 @@ class Solution:
 
 
 class _Side:
-    """State of the search for a win of one side."""
+    """State of the search for a win for one side."""
 
     def __init__(self, search: WinSearch, next_bound: int, cap: int) -> None:
         self.search = search
@@ -166,7 +166,7 @@ class _Side:
 
 
 class Solver(Stoppable):
-    """Solver that proves the values of positions of one variant, one position at a time.
+    """Solver that proves the values of positions in one variant, one position at a time.
 
     A solver serves one caller at a time. While it solves a position, a second call raises `UseError`; other threads may
     only call `stop` and `so_far`. A solver cannot be copied or pickled.

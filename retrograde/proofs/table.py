@@ -1,7 +1,7 @@
-"""The transposition table of the proof search: proved facts and estimates, each stored with the exact position.
+"""The proof search's transposition table: proved facts and estimates, each stored with the exact position.
 
-Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
-position itself, so two positions are never confused, whatever their hashes.
+Entries are grouped in buckets of four. The packed position's hash selects the bucket. Each entry contains the position
+itself, so two positions are never confused, whatever their hashes.
 
 Several threads read and write a table without locks, as in the game-tree search
 (`tablut.play.search.transposition`): the position's words are combined, by exclusive or, with a hash of the other

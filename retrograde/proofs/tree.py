@@ -187,7 +187,7 @@ class ProofTree:
             self.rise(node.parents)
 
     def rise(self, nodes: Iterable[Node]) -> None:
-        """Recompute the numbers of nodes. If this settles a node, also recompute the numbers of all its parents."""
+        """Recompute the numbers of nodes. If this settles a node, also recompute its parents' numbers."""
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class JudgedMove(NamedTuple):
-    """A judged move of the winner: whether it is correct, the reply to it, and whether the move ends the game."""
+    """A judged move by the winner: whether it is correct, the reply to it, and whether the move ends the game."""
 
     move: Move
     right: bool | None
@@ -68,7 +68,7 @@ class PuzzleGame:
         return self.plies == 0
 
     def judge(self, move: Move) -> JudgedMove:
-        """Judge a move of the winner, without playing it."""
+        """Judge a move by the winner, without playing it."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return JudgedMove(move, outcome == self.winner and self.plies == 1, None, True)
@@ -93,7 +93,7 @@ class PuzzleGame:
             self.defend(judged.reply)
 
     def defend(self, move: Move) -> None:
-        """Make a move of the loser that delays the end as long as possible."""
+        """Make a move for the loser that delays the end as long as possible."""
         self.board.push(move)
         self.plies -= 1
 
@@ -106,7 +106,7 @@ class PuzzleGame:
         return self._engine.board(position.cells, position.side)
 
     def _longest(self, plies: int) -> Move | None:
-        """Return a move of the loser after which the winner still needs all the remaining plies, or None if unknown."""
+        """Return a move by the loser after which the winner still needs all the remaining plies, or None if unknown."""
         for move in list(self.board.legal_moves):
             lasts = self._attains(move, plies)
             if lasts is not False:

@@ -54,7 +54,7 @@ class TierSolver:
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier for one side to move."""
+        """Return the number of entries in a tier for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
 
     def new_context(self, defenders: int) -> Context:
@@ -76,12 +76,12 @@ class TierSolver:
         return 1 if self._simpler.either_after_ply else 2
 
     def rows(self, tier: int) -> int:
-        """Return the number of rows of the tier with a given number."""
+        """Return the number of rows in the tier with a given number."""
         kings = self.index.square.kings
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain Python index of a tier."""
+        """Return a tier's plain Python index."""
         return tier_index(self.variant, *material, self.group)
 
     def solve(

@@ -85,7 +85,7 @@ def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
 
 
 def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int]:
-    """Return a lower bound on the number of classes of each tier under a symmetry group of the given order."""
+    """Return a lower bound on the number of classes in each tier under a symmetry group of the given order."""
     return {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
 
 

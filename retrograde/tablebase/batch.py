@@ -1,6 +1,6 @@
 """Probing arrays of positions.
 
-If only a few positions of a tier are probed, they are looked up in single chunks, in plain Python. If many positions
+If only a few positions in a tier are probed, they are looked up in single chunks, in plain Python. If many positions
 are probed, kernels look them up in the unpacked tier.
 """
 
@@ -42,7 +42,7 @@ Material = tuple[int, int]
 class BatchProber:
     """Prober for arrays of positions that are packed as words.
 
-    As long as only a few positions of a tier have been probed, the tier is read chunk by chunk. After that, the tier's
+    As long as only a few positions in a tier have been probed, the tier is read chunk by chunk. After that, the tier's
     index is built and its codes are unpacked, and both stay in memory.
     """
 

@@ -311,7 +311,7 @@ class Tablebase:
         return value
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
-        """Return the stored code of a placement, or None if the placement is not an undecided position."""
+        """Return a placement's stored code, or None if the placement is not an undecided position."""
         tier = self.store.tier(*material)
         entry = tier.index.entry(cells)
         if entry is None:
@@ -371,7 +371,7 @@ class Tablebase:
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions.
 
-        Once many positions of a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
+        Once many positions in a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
         where it takes about one byte per entry. For other tiers, only the required chunks are read.
 
         Parameters

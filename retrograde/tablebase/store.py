@@ -134,7 +134,7 @@ class SideRecord(Part):
 
 
 class TierRecord(Record):
-    """The record of one tier."""
+    """One tier's record."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase-tier"
     VERSION: ClassVar[int] = _VERSION
@@ -420,7 +420,7 @@ class StoredTier:
 
     @property
     def entries(self) -> int:
-        """Length of the arrays of codes."""
+        """Length of the code arrays."""
         return self.record.entries
 
     def chunk(self, part: TierPart, number: int) -> NDArray[Any]:

@@ -338,7 +338,7 @@ _FAR: Final = 1 << 20
 
 @called
 def _made_code(d: ProofData, side: int, move: int) -> int:
-    """Make a move, take it back, and return the stored code of its successor.
+    """Make a move, take it back, and return its successor's stored code.
 
     The result can also be `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`.
     """
@@ -370,7 +370,7 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 @inlined
 def _free_men(d: ProofData, side: int, king: int) -> int:
-    """Return the number of men of a side that can slide along both their rank and their file."""
+    """Return the number of a side's men that can slide along both their rank and their file."""
     t, w, tier = d.tables, d.memory, d.tiers.tier
     men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
     if side == 1:

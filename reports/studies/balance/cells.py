@@ -37,7 +37,7 @@ _MOST_PLIES: Final = 500
 
 
 class Cell(NamedTuple):
-    """A rule set of the atlas: a shipped game, or a game with one rule changed."""
+    """A rule set in the atlas: a shipped game, or a game with one rule changed."""
 
     game: str
     change: str

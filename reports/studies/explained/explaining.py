@@ -1,4 +1,4 @@
-"""The explanation of every counted position of a small board: whether games reach it, and if not, why not.
+"""The explanation of every counted position on a small board: whether games reach it, and if not, why not.
 
 Two counts must match. The first is a complete census. It lists the reached positions, and no lemma may exclude any of
 them. The second concerns all other classes: each must be excluded by a lemma or belong to a set that no game enters

@@ -43,7 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """The number of assembled placements of an outer region that contains the given numbers of pieces."""
+    """The number of assembled placements in an outer region that contains the given numbers of pieces."""
 
     attackers: int
     defenders: int
@@ -73,7 +73,7 @@ def closures_within(budget: int) -> list[RegionMaterial]:
 
 
 def _placements(material: RegionMaterial) -> int:
-    """Return the number of placements of an outer region with the given material."""
+    """Return the number of placements in an outer region with the given material."""
     attackers, defenders, king = material
     room, kings = PLACES - king, len(region_tables().kings) if king else 1
     return kings * comb(room, attackers) * comb(room - attackers, defenders)
@@ -137,10 +137,10 @@ def prove_lower_bound(
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
 ) -> ProvedBound:
-    """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step of the proof fails.
+    """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step in the proof fails.
 
-    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The counts
-    of closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
+    ``budget`` is the number of placements to examine in an outer region, at about a microsecond each. The counts of
+    closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
     ``tick`` receives its progress.
     """
     variant = load_variant("ashton")

@@ -123,7 +123,7 @@ class _Game:
         self.follow(lower, parked(_material(self.parts().regions[lower])))
 
     def leave(self, lower: int, piece: str, place: int) -> None:
-        """Bring a parked piece to a place of the lane."""
+        """Bring a parked piece to a place in the lane."""
         attackers, defenders, king = _material(self.parts().regions[lower])
         rest = RegionMaterial(attackers - (piece == "b"), defenders - (piece == "w"), king - (piece == "K"))
         self.free = place

@@ -81,13 +81,13 @@ class Closures:
         return self._known[material]
 
     def __contains__(self, region: Region) -> bool:
-        """Return whether a placement of an outer region can be assembled."""
+        """Return whether a placement in an outer region can be assembled."""
         material = RegionMaterial(region.black.bit_count(), region.soldiers.bit_count(), int(region.king >= 0))
         return self.admitted(material) and bool(self.of(material).seen[placement_number(*region)])
 
 
 def goes_up(cell: int) -> bool:
-    """Return whether a piece on a given cell of the middle leaves the middle upward."""
+    """Return whether a piece on a given cell in the middle leaves it upward."""
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 

@@ -106,7 +106,7 @@ def _comes_apart(
 def comes_apart(
     black: int, white: int, victims: NDArray[np.int64], anvils: NDArray[np.int64], ways: NDArray[np.int64]
 ) -> bool:
-    """Return whether a placement of the middle can be taken apart."""
+    """Return whether a placement in the middle can be taken apart."""
     return _comes_apart(I64(black), I64(white), victims, anvils, ways)
 
 

@@ -36,7 +36,7 @@ class GaveUpError(Exception):
 
 
 class Region(NamedTuple):
-    """A placement of an outer region."""
+    """A placement in an outer region."""
 
     black: int
     soldiers: int
@@ -74,7 +74,7 @@ def parked(material: RegionMaterial) -> Region:
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
     """Return whether the piece on a place would have captured nothing if it had arrived there last.
 
-    ``free`` is a place of the lane whose neighbour in the middle is known to be empty, or -1 if there is no such place.
+    ``free`` is a place in the lane whose neighbour in the middle is known to be empty, or -1 if there is no such place.
     A piece on this place cannot be captured from above.
     """
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)

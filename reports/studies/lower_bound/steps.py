@@ -48,7 +48,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
 
 
 def with_piece(region: Region, piece: str, place: int) -> Region:
-    """Return a placement of a region with one additional piece."""
+    """Return a placement in a region with one additional piece."""
     if piece == "K":
         return region._replace(king=place)
     if piece == "b":

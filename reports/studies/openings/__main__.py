@@ -351,7 +351,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win by white."""
+    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win for white."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))

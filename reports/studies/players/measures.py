@@ -1,8 +1,7 @@
 """Page on the size of the games as played in practice, and on which side they favour.
 
 It is rendered from the stored output of ``tablut measure --json`` in ``data/measures``. The players are a random
-player, the heuristic player of the McGill paper, and this toolkit's search. A test repeats the measurement for small
-games.
+player, the McGill paper's heuristic player, and this toolkit's search. A test repeats the measurement for small games.
 
 References
 ----------

@@ -133,7 +133,7 @@ _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
 class PublishedGames(NamedTuple):
-    """A cell of a published table: the first player's results, and the mean number of moves in decided games."""
+    """A cell in a published table: the first player's results, and the mean number of moves in decided games."""
 
     wins: int
     losses: int
@@ -181,7 +181,7 @@ CLOCK: Final = PAIRINGS[2]._replace(
 
 
 class ComparedCell(NamedTuple):
-    """A cell of a published table, and our results for the same pairing."""
+    """A cell in a published table, and our results for the same pairing."""
 
     pairing: PublishedPair
     side: str

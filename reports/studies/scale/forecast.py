@@ -162,7 +162,7 @@ class ScaleModel:
     def _passes(
         self, material: Material, plan: SlicedPlan, drawn: dict[str, NDArray[np.float64]], place: int
     ) -> NDArray[np.float64]:
-        """Return the processor seconds of all passes over a tier, for each draw."""
+        """Return the processor seconds for all passes over a tier, for each draw."""
         classes, costs = self.tiers.classes(material), self.rates.costs
         own = classes * drawn["cpu"][:, place]
         if not plan.slices:

@@ -57,7 +57,7 @@ _BLOCK = 512
 
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the current position would have a symmetry if a certain man of a side stood on a given cell."""
+    """Return whether the current position would have a symmetry if one of a side's men were on a given cell."""
     index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:

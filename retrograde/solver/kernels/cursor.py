@@ -368,7 +368,7 @@ def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) 
 
 @called
 def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
-    """Find the row reached from the current row by a move of a defender or the king, and store it in `RowMoves`."""
+    """Find the row after a move by a defender or the king from the current row, and store it in `RowMoves`."""
     key, cursor = man * context.tiers.square.cells + target, context.cursor
     context.row_moves.stamp[key] = cursor.head[STAMP]
     if man == context.tiers.tier.row_men[tier]:
@@ -429,7 +429,7 @@ def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]
 
 @inlined
 def count_men(index: TierTables, tier: int, side: int) -> int:
-    """Return the number of men of a side in a tier, including the king."""
+    """Return the number of men that a side has in a tier, including the king."""
     return index.tier.attackers[tier] if side == 1 else index.tier.defenders[tier] + 1
 
 

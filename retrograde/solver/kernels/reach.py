@@ -170,7 +170,7 @@ def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) ->
 
 @called
 def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark all rows that can be reached from the current row by a move of the given man.
+    """Mark all rows that can be reached from the current row by moving the given man.
 
     Obstacles on the man's rank and file are ignored.
     """

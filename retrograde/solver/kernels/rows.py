@@ -67,7 +67,7 @@ def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _choices(context: Context, men: int) -> int:
-    """Return the number of choices of the current row, that is, of ways to place all column soldiers but one."""
+    """Return the number of choices in the current row, that is, of ways to place all column soldiers except one."""
     return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + men - 1]
 
 
