@@ -189,7 +189,7 @@ class Equation:
         return f"{self.symbol} = {sympy.latex(body)} = {self.value()}"
 
 
-# -- the equations of the paper ----------------------------------------------------------
+# -- the paper's equations ---------------------------------------------------------------
 
 
 PUBLISHED = {

@@ -277,7 +277,7 @@ def check(task: CheckTask) -> dict[str, Any]:
     for key, left in needs.items():
         plies = has.get(key)
         block.positions += plies is None
-        # No line is needed for a position in which a move wins immediately.
+        # No line is needed for a position where a move wins immediately.
         if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}

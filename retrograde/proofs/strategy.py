@@ -260,7 +260,7 @@ def needed(
         waiting = after_replies(engine, strategy.chosen(kept & ~before), group)
 
 
-# -- strategies with which a side never loses ----------------------------------------------
+# -- strategies that keep a side from losing -----------------------------------------------
 
 
 class HoldingSearch:

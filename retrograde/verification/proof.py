@@ -196,7 +196,7 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
     )
 
 
-# -- the placements of a tier in the order of its entries ------------------------------------
+# -- a tier's placements in entry order ------------------------------------------------------
 
 
 @inlined
@@ -257,7 +257,7 @@ def _next_column(d: ProofData) -> None:
     w.column[k] += 1
 
 
-# -- the rows to which plies lead ----------------------------------------------------------------
+# -- the rows after plies ------------------------------------------------------------------------
 # All placements in a row have the same king and row soldiers. When one of these pieces moves, the new row and its cell
 # numbers are therefore the same for all placements, and need to be looked up only once.
 

@@ -251,7 +251,7 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     )
 
 
-# -- the difficulty of a puzzle for a human solver ---------------------------------------
+# -- a puzzle's difficulty for a human solver --------------------------------------------
 # A move is tempting if it captures, threatens to win with the next ply, brings the king closer to an escape, or places
 # an attacker next to the king. The more tempting wrong moves a puzzle has, the harder it is.
 

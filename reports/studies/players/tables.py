@@ -78,7 +78,7 @@ def _check_statistics(stored: StoredMatch) -> None:
             raise ValueError("elo: does not follow from the score")
 
 
-# -- our player against the players of the sources: matches stored as ``ours-NAME`` ----------------
+# -- our player against the sources' players: matches stored as ``ours-NAME`` ----------------------
 
 
 WANTED: Final = 0.99
@@ -121,7 +121,7 @@ def _check_own(stored: StoredMatch, name: str) -> None:
     check_match(stored, one.variant, ("alphabeta@movetime=0.1", one.text), one.command)
 
 
-# -- the tables of the paper ------------------------------------------------------------------------
+# -- the paper's tables -----------------------------------------------------------------------------
 
 LEVEL: Final = 0.01
 """Significance level: a published result with a smaller p-value counts as incompatible with ours."""

@@ -120,7 +120,7 @@ def line_sources(variant: Variant) -> LineSources:
     return LineSources(blocks.joined(), np.array([offsets[kind] for kind in kinds], dtype=np.uint32))
 
 
-# -- the task of a pass -----------------------------------------------------------------------
+# -- a pass's task ----------------------------------------------------------------------------
 
 
 LOSSES: Final = 0

@@ -263,7 +263,7 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
     return count
 
 
-# -- the entries to which moves lead -------------------------------------------------------
+# -- the entries after moves ---------------------------------------------------------------
 
 
 _MISSING, _GENERIC = -1, -2

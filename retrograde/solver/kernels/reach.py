@@ -134,7 +134,7 @@ def count_values(
                 positions[code] += weight
 
 
-# -- for slices: the rows to which moves lead, and copying parts of arrays ----------------------
+# -- for slices: the rows after moves, and copying parts of arrays ------------------------------
 
 
 @kernel

@@ -226,7 +226,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # Now `rank` is the rank of the other soldiers without the lowest. The lowest soldier's number is an offset.
+        # Now `rank` is the rank of the other soldiers without the lowest, whose number is an offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
