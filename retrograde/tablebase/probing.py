@@ -148,7 +148,7 @@ class Tablebase:
 
     @property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
+        """Greatest n such that all tiers with up to n men, including the king, are stored; 1 if no tier is stored."""
         return self.store.max_men
 
     # -- one position ------------------------------------------------------------------

@@ -273,7 +273,7 @@ class Store:
 
     @cached_property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
+        """Greatest n such that all tiers with up to n men, including the king, are stored; 1 if no tier is stored."""
         men = 1
         while True:
             tiers = [
