@@ -1,4 +1,4 @@
-"""The page on the atlas and its figure, rendered from the stored data of the study."""
+"""The page on the atlas and its figure, rendered from the study's stored data."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _COLOURS: Final = {f"{_WEAK:,} nodes a move": "#2f6f8f", f"{_STRONG:,} nodes a m
 
 
 class Quoted(Result):
-    """Results of human players, with their source."""
+    """Human players' results and their source."""
 
     game: str
     white: int
@@ -117,7 +117,7 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return the results of human players next to those of the atlas at each strength, with p-values."""
+    """Return human players' results next to the atlas's at each strength, with p-values."""
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
@@ -138,7 +138,7 @@ def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
     each = {key: row.seconds / row.games for key, row in rows.items()}
     both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
     ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]
-    # For a cell without games, assume the time of the unchanged rule set. If that is unknown, assume the median time.
+    # For a cell without games, assume the time for the unchanged rule set. If that is unknown, assume the median time.
     ratio = median(ratios) if ratios else _STRONG / _WEAK
     usual = median(value for (_, nodes), value in each.items() if nodes == _WEAK)
     hours = dict.fromkeys(STRENGTHS, 0.0)
