@@ -289,7 +289,7 @@ class PerftCount:
     divided: dict[int, int] | None = None
 
     def result(self) -> PerftResult:
-        """Return the counts so far as a result."""
+        """Return a result with the counts so far."""
         return PerftResult(
             variant=self.variant.name,
             position=self.position,

@@ -168,7 +168,7 @@ class _StrategyIndex(NamedTuple):
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return each position's index and plies. If a position is missing, its plies are `LONGEST`."""
+        """Return each position's index and plies. If a position is missing, its ply count is `LONGEST`."""
         wanted = position_keys(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):

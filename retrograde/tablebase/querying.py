@@ -156,7 +156,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Match],
     ) -> None:
-        """Collect positions with a wanted value from a range of entries, until each sort key has enough positions."""
+        """Collect positions with a given value from a range of entries, until each sort key has enough positions."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))

@@ -398,7 +398,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of attackers and of defenders of packed positions, without compiled code."""
+    """Return the attacker and defender counts of packed positions, without using compiled code."""
     found = []
     for start in (0, cells):
         mask = ((1 << cells) - 1) << start

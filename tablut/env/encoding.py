@@ -100,7 +100,7 @@ class Encoding:
 
     @cached_property
     def action_images(self) -> NDArray[np.int64]:
-        """Numbers of the images of all actions under each symmetry of the start."""
+        """For each symmetry of the start, the action number of every action's image."""
         moves = [self.move(action) for action in range(len(self.codes))]
         group = self.variant.start_symmetries
         images = np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])

@@ -549,7 +549,7 @@ class LogWriter:
         self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
 
     def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
-        """Write a state, which consists of the board in letters and the turn."""
+        """Write a state: the board, as letters, and the side to move."""
         size = position.size
         letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
         middle = len(letters) // 2

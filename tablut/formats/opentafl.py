@@ -74,7 +74,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string for a position. The side to move and further fields are left out."""
+    """Return the OpenTafl string for a position. The side to move and any further fields are omitted."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))

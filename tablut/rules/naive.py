@@ -696,7 +696,7 @@ class NaiveGame:
     def _lets_pass(self, cell: Cell) -> bool:
         """Return whether black may pass a cell.
 
-        Black may not pass a corner, and may pass the castle only if everyone may.
+        Black may not pass through a corner, and may pass through the castle only if every piece may.
         """
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"

@@ -349,7 +349,7 @@ class Mending:
 
     @contextmanager
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
-        """Handle damage that is found while a step of the work runs within the context.
+        """Handle damage that is found during a step of the work, which runs within the context.
 
         If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
         writes the missing files.

@@ -94,7 +94,7 @@ class Tracer(Scheduler, Observer):
     # -- work of the leading process -----------------------------------------------------
 
     def begin(self, step: str, total: int | None = None) -> None:  # noqa: ARG002
-        """Start measuring a tier's planning."""
+        """Start timing the planning of a tier."""
         self._sliced, self._after_tier = False, Meter(whole=True)
 
     def note(self, text: str) -> None:  # noqa: ARG002

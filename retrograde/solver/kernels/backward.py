@@ -308,7 +308,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages about positions that have moves to positions with a given value, in O(messages) time."""
+    """Apply messages for positions with a move to a position with a given value. Takes O(messages) time."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

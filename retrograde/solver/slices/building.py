@@ -54,7 +54,7 @@ class SliceState(Part):
 class Checkpoint(Record):
     """The state of all slices after a step, and the build's cost so far.
 
-    ``read`` and ``written`` are numbers of bytes.
+    ``read`` and ``written`` are byte counts.
     """
 
     FORMAT = "tablut-checkpoint-of-slices"
