@@ -34,7 +34,7 @@ _OPPONENT: Final[dict[SideName, SideName]] = dict(zip(SIDES, SIDES[::-1], strict
 
 
 class Seat(NamedTuple):
-    """Contestant in a game, with its player."""
+    """Contestant in a game together with its player."""
 
     contestant: Contestant
     player: Player
@@ -42,7 +42,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended, with its moves, its result and statistics about both players."""
+    """Game that has ended: its moves, its result and statistics about both players."""
 
     moves: tuple[Move, ...]
     winner: Winner

@@ -56,7 +56,7 @@ def _milliseconds(seconds: float) -> int:
 
 
 class UciWords(Words):
-    """Protocol similar to UCI, in which the rule set is an option."""
+    """Protocol similar to UCI. The rule set is an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
     options_known: ClassVar[bool] = True
@@ -84,7 +84,7 @@ class UciWords(Words):
         return "" if cls.clocks else super().clock_gap(control)
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
+        """Process a line from the program. Store names, options and scores. Return an answer's keyword."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words and not _OTHER_LINE.search(text):
             self.info = text
@@ -139,7 +139,7 @@ class UciWords(Words):
         return process.request(f"{' '.join(words)}\n{go(limits, board.turn)}\n", "bestmove", seconds)
 
     def text_of(self, one: Position | Move) -> str:
-        """Return a position or a move in the notation of the protocol."""
+        """Return a position or a move in the protocol's notation."""
         return str(one)
 
     def read(self, answer: ProgramAnswer) -> Choice:
@@ -172,7 +172,7 @@ class TaflZeroWords(UciWords):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Raise InputError if the rules differ from those of the program."""
+        """Raise InputError if the rules differ from the program's."""
         return built_in(variant, own)
 
     @classmethod
@@ -234,7 +234,7 @@ class Front(LineProtocol):
         """Translate a line from the engine and write it. The search thread may call this method."""
 
     def _search(self, clock: Clock | None) -> None:
-        """Start a search of the current board.
+        """Start a search from the current board.
 
         If the front end was created with limits, the search uses them. Otherwise it uses the clock of the side to move.
         """
@@ -247,13 +247,13 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front end for the engine's usual protocol, with positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol that uses TaflZero's notation for positions and moves."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session checks the length of the line, and records the line if it is refused."""
+        """Execute a line. The engine session checks its length, and records the line if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:
