@@ -15,8 +15,7 @@ from tablut.board import Board
 from tablut.play.arena import Openings, Tally
 from tablut.play.arena.statistics import elo_of, interval_of_share
 from tablut.play.search import Searcher, SearchLimits
-from tablut.play.search.clocks import Clock, Pace, RunningClock, TimeControl, read_time_control
-from tablut.play.search.limits import Choice
+from tablut.play.search.limits import Choice, Clock, Pace, RunningClock, TimeControl, read_time_control
 from tablut.position import Move
 from tablut.variants import Variant, load_variant
 

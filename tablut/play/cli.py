@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
-    from tablut.play.search.clocks import TimeControl
+    from tablut.play.search.limits import TimeControl
 
 
 @command()

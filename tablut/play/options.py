@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
-from tablut.play.search.clocks import read_time_control
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, read_time_control
 from tablut.work.machine import check_memory
 
 complete_player = beginning(player_names)

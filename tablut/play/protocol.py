@@ -21,8 +21,7 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import ready_player, spec_of
-from tablut.play.search.clocks import Clock
-from tablut.play.search.limits import MAX_PLY, SearchLimits
+from tablut.play.search.limits import MAX_PLY, Clock, SearchLimits
 from tablut.position import SideName
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt

@@ -27,8 +27,7 @@ from tablut.play.bridges.otep import OtepFront
 from tablut.play.bridges.uci import Front, TaflZeroFront, go
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.protocol import EngineOptions, EngineSession, _limits
-from tablut.play.search.clocks import Clock, Pace, RunningClock, TimeControl, read_time_control
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import Clock, Pace, RunningClock, SearchLimits, TimeControl, read_time_control
 from tablut.play.search.searcher import Searcher
 from tablut.position import Position
 from tablut.prober import find_prober

@@ -29,7 +29,7 @@ from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
-from tablut.play.search.clocks import TimeControl
+from tablut.play.search.limits import TimeControl
 from tablut.position import Move, Position
 from tablut.records import read_record
 from tablut.replay import replay

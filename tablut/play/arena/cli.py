@@ -38,8 +38,7 @@ from tablut.play.arena.tournament import (
 )
 from tablut.play.options import Budget, budget, control_option, hash_option
 from tablut.play.players import PlayerOptions
-from tablut.play.search.clocks import TimeControl
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant

@@ -12,8 +12,7 @@ from tablut.indexing.values import value_of, verdict_of, within_limit
 from tablut.play.arena.plan import Adjudication, Contestant
 from tablut.play.bridges.programs import UnreadableMoveError
 from tablut.play.players import Choice, Player
-from tablut.play.search.clocks import RunningClock
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits
 from tablut.position import SIDES, Move, Position, SideName
 from tablut.prober import find_prober
 from tablut.variants import Variant

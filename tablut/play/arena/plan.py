@@ -16,8 +16,7 @@ from tablut.errors import InputError
 from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
-from tablut.play.search.clocks import RunningClock, TimeControl, read_time_control
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, read_time_control
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:

@@ -19,8 +19,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Words,
 from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
-from tablut.play.search.clocks import RunningClock, TimeControl
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl
 from tablut.position import SIDES, Move, Position, SideName, parse_square, square_name
 from tablut.variants import Variant
 from tablut.work.files import excerpt

@@ -27,8 +27,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Progra
 from tablut.play.bridges.uci import Front, in_points, plain
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
-from tablut.play.search.clocks import Clock
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import Clock, SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
 from tablut.variants import Variant
 from tablut.variants.model import Repetition

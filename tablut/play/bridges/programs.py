@@ -24,8 +24,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
-from tablut.play.search.clocks import TimeControl
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.variants import Variant
 from tablut.variants.library import load_variant

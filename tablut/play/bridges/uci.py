@@ -22,8 +22,7 @@ from tablut.play.bridges.programs import Process, ProgramAnswer, Words, built_in
 from tablut.play.players import Choice
 from tablut.play.players.registry import once
 from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
-from tablut.play.search.clocks import Clock, TimeControl
-from tablut.play.search.limits import MATE, SearchLimits
+from tablut.play.search.limits import MATE, Clock, SearchLimits, TimeControl
 from tablut.position import Move, Position, SideName
 from tablut.variants import Variant
 from tablut.variants.library import shipped_name

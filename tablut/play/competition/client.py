@@ -24,8 +24,7 @@ from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
-from tablut.play.search.clocks import RunningClock, TimeControl
-from tablut.play.search.limits import SearchLimits, said_score
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, said_score
 from tablut.position import OTHER_SIDE, Move, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant

@@ -26,7 +26,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
-from tablut.play.search.clocks import RunningClock, TimeControl
+from tablut.play.search.limits import RunningClock, TimeControl
 from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_name

@@ -20,7 +20,6 @@ from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
 from tablut.errors import InputError, MachineError, UnknownError
 from tablut.play.search import state as at
-from tablut.play.search.clocks import Pace
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
     EVALUATION_LIMIT,
@@ -29,6 +28,7 @@ from tablut.play.search.limits import (
     PROVEN,
     RECURRENCES,
     Choice,
+    Pace,
     SearchLimits,
     mate_in,
     moves_asked_about,
