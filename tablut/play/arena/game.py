@@ -194,8 +194,9 @@ def _made(
     """Make a player's move. If it is late or illegal, return the termination and the fault."""
     left = limits.movetime if clock is None else clock.left
     if left is not None and taken > left + allowed:
-        clocked = "" if clock is None else f"the {max(left, 0):.3f} s left on its clock of {clock.control}"
-        return "time", f"{taken:.3f} s for {clocked or f'a move of {left:g} s'}"
+        if clock is not None:
+            return "time", f"{taken:.3f} s with {left:.3f} s left on its clock of {clock.control}"
+        return "time", f"{taken:.3f} s for a move of {left:g} s"
     try:
         board.push(choice.move)
     except InputError as error:

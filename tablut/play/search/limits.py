@@ -65,7 +65,7 @@ class SearchLimits(NamedTuple):
 
         Examples
         --------
-        >>>         >>> limits = SearchLimits(depth=9).on_clock(Clock(left=60.0))
+        >>> limits = SearchLimits(depth=9).on_clock(Clock(left=60.0))
         >>> limits.movetime, limits.longest, limits.depth
         (3.0, 12.0, 9)
         """
@@ -277,7 +277,7 @@ _OF_INCREMENT: Final = 0.8
 """Share of the increment that is planned for a move."""
 _OF_CLOCK: Final = 0.9
 """Largest share of the time left that is used for one move."""
-_LEAST: Final = 0.01
+_LEAST: Final = 0.002
 """Least time for a move in seconds."""
 _STRETCH: Final = 4.0
 """Longest time for a move, as a multiple of the planned time."""
