@@ -122,7 +122,7 @@ def test_equivalent_moves_are_one_line():
     orbits = {frozenset(images(board, move)) for move in board.legal_moves}
     assert len(lines) == len(orbits) < len(list(board.legal_moves))
     assert {frozenset(images(board, line.move)) for line in lines} == orbits
-    # If the game began elsewhere, symmetries of the position are none of the game: the moves differ by what they repeat.
+    # If the game began elsewhere, the moves differ by what they may repeat.
     board = Board("brandubh", "2b4/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b")
     board.push_text("c7-d7")
     assert str(board.position).startswith(str(Board("brandubh").position)[:-1])

@@ -237,7 +237,7 @@ class Searcher(Stoppable):
         >>> board = Board("brandubh")
         >>> found = Searcher(board.variant, hash_mib=1).search(board, SearchLimits(depth=3), lines=2)
         >>> [(line.rank, str(line.move), line.score) for line in (found, *found.others)]
-        [(1, 'b4-b3', -222), (2, 'b4-b2', -240)]
+        [(1, 'd2-c2', -232), (2, 'd2-b2', -242)]
         """
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
