@@ -35,7 +35,7 @@ from tablut.play.search.node import FIRST_LOOK, WAITS
 from tablut.play.search.probing import ProbedMove, beside, line_from, load_tables, probe_moves
 from tablut.play.search.transposition import empty_table, own_lines
 from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker, search_root
-from tablut.play.search.workers import Crew, Line, LineRequest, equivalent_moves
+from tablut.play.search.workers import Crew, Line, LineRequest, clear, equivalent_moves
 from tablut.position import Move, diagram_cells
 from tablut.variants import as_variant
 from tablut.work.clocks import alarm, wall_clock
@@ -149,6 +149,7 @@ class Searcher(Stoppable):
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
         self._hash_mib = hash_mib
+        self._spare: list[Worker] = []
         self._worker_with = lambda table: Worker(self._engine, variant.size, table, evaluation, beside(tables))
         self._crew = Crew(lambda: self._worker_with(table), check_threads(threads) - 1)
         self._flags = flags
@@ -395,11 +396,8 @@ class Searcher(Stoppable):
         own, each = self._crew.share_of(limits.nodes)
         self._crew.wait()
         conditions = self._prepare(root)
-        fresh = [self._worker_with(own_lines(len(self._state.table), np.uint64)) for _ in range(1, request.lines)]
-        for worker in fresh:
-            worker.state = worker.state._replace(stop=self._state.stop)
         begin = partial(self._begin, conditions)
-        lines = [Line(worker, begin) for worker in (self._first, *fresh)]
+        lines = [Line(worker, begin) for worker in (self._first, *self._others(request.lines - 1))]
         self._set_moves(lines[0], root, request)
         try:
             if lines[0].root is not None:
@@ -407,6 +405,16 @@ class Searcher(Stoppable):
             return self._deepen(root, limits._replace(nodes=own), started, lines, request)
         finally:
             self._crew.dismiss()
+
+    def _others(self, number: int) -> list[Worker]:
+        """Return workers for the lines after the first, with empty tables."""
+        for worker in self._spare[:number]:
+            clear(worker)
+        while len(self._spare) < number:
+            worker = self._worker_with(own_lines(len(self._state.table), np.uint64))
+            worker.state = worker.state._replace(stop=self._state.stop)
+            self._spare.append(worker)
+        return self._spare[:number]
 
     def _deepen(
         self, root: Root, limits: SearchLimits, started: float, lines: list[Line], request: LineRequest
@@ -425,8 +433,10 @@ class Searcher(Stoppable):
                 alone = len(root.moves) == 1 and limits.depth is None
                 if alone or time.perf_counter() - started > limits.movetime:
                     break
-        best, *others = (choice._replace(rank=rank) for rank, choice in enumerate(found[: request.lines], 1))
-        return best._replace(others=tuple(others))
+        if request.lines > 1:
+            nodes = max(sum(line.nodes for line in lines) + self._crew.count("nodes"), found[0].nodes)
+            found = [choice._replace(rank=rank, nodes=nodes) for rank, choice in enumerate(found, 1)]
+        return found[0]._replace(others=tuple(found[1 : request.lines]))
 
     def _iterate(
         self, root: Root, wanted: int, nodes: int | None, lines: list[Line], request: LineRequest

@@ -14,12 +14,9 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
 from symmetry import stabiliser
 from tablut.errors import MachineError
 from tablut.play.search.limits import MATE, MAX_PLY, PROVEN, Choice
-from tablut.play.search.transposition import own_lines
 from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker
 
 if TYPE_CHECKING:
@@ -40,6 +37,12 @@ def equivalent_moves(board: Board, moves: list[Move]) -> dict[int, set[int]]:
             break
         copied.pop()
     return {move.code: {move.transformed(symmetry).code for symmetry in kept} for move in moves}
+
+
+def clear(worker: Worker) -> None:
+    """Clear a worker's transposition table and history scores."""
+    worker.state.table[:] = 0
+    worker.state.history[:] = 0
 
 
 class LineRequest(NamedTuple):
@@ -111,9 +114,7 @@ class Line:
             if self.known is None and root.moves == self.root.moves:
                 return
             self._spent = self.nodes
-            state = self.worker.state
-            self.worker.state = state._replace(table=own_lines(len(state.table), np.uint64))
-            state.history[:] = 0
+            clear(self.worker)
         self._reset()
         self.root, self.known = root, None
         self._begin(self.worker, root)
