@@ -160,7 +160,7 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search, and return the share of the first thread and the share of each helper."""
+        """Divide a search's node limit, and return the first thread's share and each helper's share."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
@@ -201,12 +201,12 @@ class Crew:
             worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
-        """Return the sum of a counter over all helpers of the last search."""
+        """Return the sum of a counter over all helpers in the last search."""
         return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:
-    """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
+    """Run a helper's iterations until the stop flag, its node limit or a proof ends them.
 
     Every second helper starts one ply deeper than the others.
     """
