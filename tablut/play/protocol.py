@@ -326,7 +326,8 @@ class EngineSession(LineProtocol):
         self._write(f"id name tablut {__version__}")
         self._write("id author the Tablut state-space toolkit developers")
         for name, kind in OPTIONS.items():
-            value = _option_text(getattr(self._options, name))
+            value = getattr(self._options, name)
+            value = str(value).lower() if isinstance(value, bool) else str(value) or "<empty>"
             if name == "player":
                 kind += "".join(f" var {player}" for player in player_names())
             self._write(one_line(f"option name {name} {kind} default {value}"))
@@ -474,11 +475,6 @@ class EngineSession(LineProtocol):
                 self._search.running = False
             reply = f" ponder {choice.pv[1]}" if self._options.ponder and choice and len(choice.pv) > 1 else ""
             self._written(f"bestmove {'none' if choice is None else choice.move}{reply}")
-
-
-def _option_text(value: object) -> str:
-    """Return the value of an option as the protocol writes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value) or "<empty>"
 
 
 class _Wishes(NamedTuple):

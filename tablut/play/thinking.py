@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import nullcontext
 from typing import Final
 
 from tablut.board import Board
@@ -152,16 +152,16 @@ class WinSearcher:
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
         """Return the first move of a forced win, with the line. Raise `UnknownError` if no win is found."""
-        with ExitStack() as timed:
-            if limits.movetime is not None:
-                timed.enter_context(alarm(max(limits.movetime - _STOP_SECONDS, limits.movetime / 2), self.stop))
+        seconds = limits.movetime
+        with nullcontext() if seconds is None else alarm(max(seconds - _STOP_SECONDS, seconds / 2), self.stop):
             found = self._prover.wins_within(board.position, self._plies)
         within = f"within {said_plies(self._plies)}"
         if found.wins is None:
             raise UnknownError(f"the limits were reached before it was known whether there is a win {within}")
         if not found.wins:
-            past = board.variant.rules.repetition.result != "none" and board.ply > 0 and not board.captured()
-            ignored = ", if the earlier positions of the game are ignored" if past else ""
-            raise UnknownError(f"there is no forced win {within}{ignored}")
-        score = MATE - found.plies
-        return Choice(found.line[0], score, found.plies, found.plies, found.nodes, found.line, source="proof")
+            recurs = board.variant.rules.repetition.result != "none" and board.ply > 0 and not board.captured()
+            raise UnknownError(
+                f"there is no forced win {within}{', if the earlier positions are ignored' if recurs else ''}"
+            )
+        plies = found.plies
+        return Choice(found.line[0], MATE - plies, plies, plies, found.nodes, found.line, source="proof")

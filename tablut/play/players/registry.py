@@ -28,13 +28,7 @@ class BestLine(Result):
 def best_lines(choice: Choice) -> tuple[BestLine, ...]:
     """Return the lines of a choice, best first."""
     return tuple(
-        BestLine(
-            move=str(line.move),
-            score=line.score,
-            mate=line.mate,
-            depth=line.depth,
-            pv=[str(move) for move in line.pv],
-        )
+        BestLine(move=str(line.move), score=line.score, mate=line.mate, depth=line.depth, pv=list(map(str, line.pv)))
         for line in (choice, *choice.others)
     )
 
