@@ -22,6 +22,7 @@ from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, p
 from tablut.play.players.registry import check_lines, ready_player, spec_of
 from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, SearchLimits
 from tablut.play.thinking import RunningSearch, WinSearcher
+from tablut.position import Move
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt
 from tablut.work.machine import MOST_THREADS, check_memory
@@ -431,20 +432,19 @@ class EngineSession(LineProtocol):
             return
         options: dict[str, object] = {}
         try:
-            wishes, words = _wishes(words)
-            limits = _limits(words)
             self._need()
+            wishes, words = _wishes(words, self._board)
+            limits = _limits(words)
             outcome = self._board.outcome()
             if outcome is not None:
                 raise InputError(f"the game is over ({outcome.how})", subject="go")
             player: Player
             if wishes.mate is not None:
-                wishes.check_alone(limits)
                 player = WinSearcher(self._board, wishes.mate, limits.nodes)
             else:
-                player, options = self._chooser(), wishes.options(self._board)
-                if self._options.multipv > 1:
-                    options["lines"] = self._options.multipv
+                player = self._chooser()
+                wanted = {"moves": wishes.moves, "lines": self._options.multipv}
+                options = {name: value for name, value in wanted.items() if value not in (None, 1)}
         except TablutError as error:
             self._info(str(error))
             self._write("bestmove none")
@@ -478,51 +478,40 @@ class EngineSession(LineProtocol):
 
 
 class _Wishes(NamedTuple):
-    """What the words after ``go`` request besides limits."""
+    """What the words after ``go`` request besides limits: moves to choose from, pondering, and a forced win."""
 
-    moves: tuple[str, ...] | None
+    moves: list[Move] | None
     ponder: bool
     mate: int | None
 
-    def options(self, board: Board) -> dict[str, object]:
-        """Return the moves to choose from, as an option of the player. Raise InputError if one of them is not legal."""
-        if self.moves is None:
-            return {}
-        if not self.moves:
-            raise InputError("searchmoves needs a move", subject="go")
-        return {"moves": [board.copy().push_text(text) for text in self.moves]}
 
-    def check_alone(self, limits: SearchLimits) -> None:
-        """Raise InputError if ``mate`` is out of range, or is combined with words that do not apply to it."""
-        if not 1 <= (self.mate or 0) < MATE - PROVEN:
-            raise InputError(f"expected 1 to {MATE - PROVEN - 1} plies", subject=f"go mate {self.mate}")
-        if self.ponder or self.moves is not None or limits.depth is not None or limits.playouts is not None:
-            raise InputError("can be combined only with a time or nodes", subject="go mate")
-
-
-def _wishes(words: list[str]) -> tuple[_Wishes, list[str]]:
+def _wishes(words: list[str], board: Board) -> tuple[_Wishes, list[str]]:
     """Return what the words after ``go`` request besides limits, and the remaining words.
 
     The moves after ``searchmoves`` end at the next word without a digit, because all other words are names.
     """
-    moves: list[str] | None = None
-    ponder, mate, lists = False, None, False
+    moves: list[Move] = []
     rest: list[str] = []
+    ponder, mate, lists = False, None, False
     given = iter(words)
     for word in given:
-        if lists and not word.isalpha() and moves is not None:
-            moves.append(word)
+        if lists and not word.isalpha():
+            moves.append(board.copy().push_text(word))
             continue
         lists = word == "searchmoves"
-        if lists:
-            moves = moves or []
+        if word == "mate":
+            mate = _number("mate", next(given, ""))
         elif word == "ponder":
             ponder = True
-        elif word == "mate":
-            mate = _number("mate", next(given, ""))
-        else:
+        elif not lists:
             rest.append(word)
-    return _Wishes(None if moves is None else tuple(moves), ponder, mate), rest
+    if "searchmoves" in words and not moves:
+        raise InputError("searchmoves needs a move", subject="go")
+    if mate is not None and not 1 <= mate < MATE - PROVEN:
+        raise InputError(f"expected 1 to {MATE - PROVEN - 1} plies", subject=f"go mate {mate}")
+    if mate is not None and (moves or not {"ponder", "depth", "playouts"}.isdisjoint(words)):
+        raise InputError("can be combined only with a time or nodes", subject="go mate")
+    return _Wishes(moves or None, ponder, mate), rest
 
 
 def _number(name: str, text: str) -> int:
