@@ -179,7 +179,8 @@ def replay_command(
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
-    if not record.moves and record.result is None and not record.notes:
+    # A record of OpenTafl may consist of a puzzle's rules and position.
+    if not record.moves and record.result is None and not record.notes and "Rules" not in record.tags:
         raise InputError(
             "has no moves and no result, so there is nothing to check", subject=f"{kind.name} {excerpt(file)}"
         )
