@@ -211,6 +211,32 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
     assert str(moved.start) == "3b3/3b3/3w3/bbwKwbb/3w3/4b2/3b3 b"
 
 
+def test_a_trial_of_ludii() -> None:
+    text = (RECORDS / "ludii.trl").read_text(encoding="utf-8")
+    record = read_record(text, "brandubh")
+    assert [str(move) for move in record.moves] == [
+        *("f4-f6", "d5-g5", "f6-g6xg5", "d3-b3", "d2-b2xb3", "e4-e7")
+    ]  # fmt: skip
+    assert (record.start, record.result) == (None, "draw")  # the placements are those of the rules
+    assert record.tags == {"Event": "Brandub", "Options": "Play Rules/Sample"}
+    assert replay(record).problems == ()
+    wrong = replay(read_record(text.replace("[Remove:type=Cell,to=34]", "[Remove:type=Cell,to=33]"), "brandubh"))
+    assert wrong.problems == ("ply 3: recorded as f6-g6xf5, but the move is f6-g6xg5",)
+    # Without rules, the king tells how large the board is.
+    unruled = read_record(text)
+    assert (unruled.variant, unruled.moves) == (None, record.moves)
+    assert str(unruled.start) == load_variant("brandubh").start_position
+    for line, changed, problem in (
+        ("what=3", "what=4", "line 18: .* places an unknown piece"),
+        ("to=24,what=3", "to=25,what=3", "names no rule set"),
+        ("Move=[Move:mover=1,from=26,to=40", "Move=[Move:mover=1,from=26,to=400", "line 19: .* not a move on a board"),
+        ("Move=[Move:mover=1,from=26,to=40", "Move=[Pass:", "line 19: .* expected a move from one cell to another"),
+    ):
+        assert line in text
+        with pytest.raises(InputError, match=f"^Ludii trial: {problem}"):
+            read_record(text.replace(line, changed))
+
+
 # The real Copenhagen puzzles of OpenTafl have these rules: one corner, a throne off the centre, rows from the top.
 _PUZZLE = "dim:7 name:Puzzle atkf:y tfr:w cor:g7, cen:b2, sw:s efe:y starti:/7/7/5K1/2t4/7/7/t6/"
 
