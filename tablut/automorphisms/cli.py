@@ -161,7 +161,7 @@ def _told(check: CheckResult) -> Text:
 
 
 class ImageResult(Result):
-    """The image of a position under one symmetry."""
+    """A position's image under one symmetry."""
 
     symmetry: str
     position: str
@@ -180,9 +180,9 @@ class _Orbit(Result):
 @board_options
 @picture_options("SVG drawings of all images", folder=True)
 def show_command(board: Board, pictures: Pictures) -> Reply:
-    """Draw the images of a position under the symmetries of the rules.
+    """Draw a position's images under the symmetries of the rules.
 
-    The size of the orbit and the stabiliser of the position are printed too.
+    The orbit size and the position's stabiliser are printed too.
     """
     rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]

@@ -161,7 +161,7 @@ def replay_command(
 ) -> Reply:
     """Check a game record against the rules, move by move.
 
-    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log of the
+    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
     Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
     illegal, or a capture, a position or the result contradicts the rules.
     """
@@ -202,7 +202,7 @@ def replay_command(
 
 
 def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedGame], dict[int, str], Variant]:
-    """Return the games of an archive, the lines that cannot be read, and the rules."""
+    """Return the games in an archive, the lines that cannot be read, and the rules."""
     if kind_of(text) is not ARCHIVE:
         raise InputError(
             "is not an archive",
@@ -218,7 +218,7 @@ def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedG
 
 
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
-    """Return the record of one game of an archive."""
+    """Return the record of one game from an archive."""
     games, unread, rules = _games_of(text, file, variant)
     lines = len(games) + len(unread)
     if not same_upside_down(rules):
@@ -236,7 +236,7 @@ def _game_of(text: str, file: str, variant: str | None, number: int) -> GameReco
 @variant_option("Rules of the games.", required=True)
 @choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
 def games_command(file: str, variant: str | None, repetition: Literal["judge", "ignore"]) -> Reply:
-    """Check all games of an archive against the rules.
+    """Check all games in an archive against the rules.
 
     Each line of an archive contains one game: its moves, the number of captures by each side, and
     the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game could

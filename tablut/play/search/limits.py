@@ -94,7 +94,7 @@ class SearchLimits(NamedTuple):
 
 @brief
 class Choice(NamedTuple):
-    """Chosen move, with its score and the statistics of the search.
+    """Chosen move, its score, and the search statistics.
 
     Attributes
     ----------
@@ -165,13 +165,7 @@ TABLEBASE: Final = 25000
 
 A win in n plies has the score ``TABLEBASE - n``.
 """
-RECURRENCES: Final = {
-    "none": 0,
-    "draw": 1,
-    "mover_loses": 2,
-    "illegal": 2,
-    "white_loses": 3,
-    "black_loses": 4,
+RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4} | {
     "mover_wins": 5,
     "illegal_for_white": 6,
 }
