@@ -145,7 +145,8 @@ def _reduced(image: Image.Image, palette: NDArray[np.int32]) -> Image.Image:
     codes = _codes(image)
     colours, places = np.unique(codes, return_inverse=True)
     far = ((_levels(colours)[:, None] - _levels(palette)) ** 2).sum(axis=2)
-    reduced = Image.fromarray(far.argmin(axis=1).astype(np.uint8)[places.reshape(codes.shape)], "P")
+    indices = far.argmin(axis=1).astype(np.uint8)[places.reshape(-1)]
+    reduced = Image.frombytes("P", image.size, indices.tobytes())
     reduced.putpalette(_levels(palette).astype(np.uint8).tobytes())
     return reduced
 

@@ -37,7 +37,8 @@ def looks_like_trial(text: str) -> bool:
 def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
     """Parse a trial of Ludii."""
     game = _GAME.match(text)
-    assert game is not None, "tested by looks_like_trial"
+    if game is None:
+        raise InputError("does not begin with game=….lud", subject="Ludii trial")
     added, played, options = dict[int, str](), list[tuple[int, str]](), list[str]()
     tail = dict[str, str]()
     for number, line in enumerate(text.splitlines(), 1):
