@@ -30,13 +30,6 @@ settings_option = option(
 )
 
 
-control_option = option(
-    "--tc",
-    "control",
-    metavar="CONTROL",
-    callback=lambda _context, _option, text: None if text is None else read_time_control(text),
-    help="Time control of a game for each side, in seconds: [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60.",
-)
 lines_option = whole(
     "--lines",
     least=1,
@@ -44,6 +37,14 @@ lines_option = whole(
     default=1,
     help="Number of best lines of alphabeta. Each further line uses as much memory again. Moves that are equivalent by "
     "symmetry count as one line.",
+)
+
+control_option = option(
+    "--tc",
+    "control",
+    metavar="CONTROL",
+    callback=lambda _context, _option, text: None if text is None else read_time_control(text),
+    help="Time control of a game for each side, in seconds: [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60.",
 )
 
 

@@ -63,8 +63,9 @@ class OtepWords(Words):
         """Return the rules string, and the rules about the game history that the string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
-        loses = variant.rules.repetition.result == "mover_loses"
-        history = {"repetition": Repetition(times=3, result="mover_loses" if loses else "draw"), "move_limit": None}
+        result = variant.rules.repetition.result
+        kept = result if result in ("mover_loses", "mover_wins") else "draw"
+        history = {"repetition": Repetition(times=3, result=kept), "move_limit": None}
         plain = replace(variant, rules=variant.rules.model_copy(update=history))
         return write_rules(plain), unlike(variant, plain)[1]
 

@@ -216,8 +216,14 @@ TABLEBASE: Final = 25000
 
 A win in n plies has the score ``TABLEBASE - n``.
 """
-RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4}
-"""Code of each result of the repetition rule. The search applies the rule when a position occurs a second time."""
+RECURRENCES: Final = {"none": 0, "draw": 1, "mover_loses": 2, "illegal": 2, "white_loses": 3, "black_loses": 4} | {
+    "mover_wins": 5,
+    "illegal_for_white": 6,
+}
+"""Code of each result of the repetition rule. The search applies the rule when a position occurs a second time.
+
+A move that is illegal counts as one that loses.
+"""
 REPETITION: Final = 20000
 """Base score of a repetition that decides the game.
 

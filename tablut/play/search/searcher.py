@@ -433,10 +433,9 @@ class Searcher(Stoppable):
                 break
             if limits.longest is not None:
                 alone = len(root.moves) == 1 and limits.depth is None
-                seconds = time.perf_counter() - started
-                best = found[0]
-                paced = pace is not None and pace.is_enough(seconds, best.move.code, best.score or 0)
-                if alone or paced or seconds > limits.longest:
+                seconds, best = time.perf_counter() - started, found[0]
+                enough = pace is not None and pace.is_enough(seconds, best.move.code, best.score or 0)
+                if alone or enough or seconds > limits.longest:
                     break
         if request.lines > 1:
             nodes = max(sum(line.nodes for line in lines) + self._crew.count("nodes"), found[0].nodes)
