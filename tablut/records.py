@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, NoReturn
 from tablut.errors import InputError, text_value
 from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
 from tablut.formats.game import GameRecord
+from tablut.formats.ludii import looks_like_trial, read_trial
 from tablut.formats.native import looks_like_native, read_native, write_record
 from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
 from tablut.position import FILES, MoveText
@@ -140,16 +141,12 @@ _SITES: Final = {
     '"turn"': "a state of Bologna's server",
 }
 _WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
-_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
+_PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?:: |$|\s(?=line [0-9]))")
 
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
     name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
     raise InputError(f"JSON of {name} is not supported", subject="record", remedy=_WAY_OUT)
-
-
-def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError("a trial of Ludii is not supported", subject="record", remedy=_WAY_OUT)
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
@@ -172,7 +169,7 @@ ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive)
 NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native)
 KINDS: Final = (
     RecordKind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
-    RecordKind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    RecordKind("Ludii trial", looks_like_trial, read_trial),
     RecordKind("Bologna game log", looks_like_log, read_log),
     RecordKind("Bologna system log", looks_like_system_log, read_system_log),
     RecordKind("OpenTafl record", looks_like_otg, read_game),
@@ -221,9 +218,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
-        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither
-        encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, a trial of Ludii, or a game log or system
+        log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in
+        neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains a digest of its rules, the given rules must match the digest.
