@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from counting.census.buckets import FIXING
-from tablut.engine.attacks import captures_at, slides_along, slides_of, winner_of
+from tablut.engine.attacks import captures_at, mark_threats, slides_along, slides_of, winner_of
 from tablut.engine.canonical import ImageTables, least_image, table_entries
 from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
@@ -40,7 +40,7 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.packing import board_bits, king_width, least_images, pack, unpack
-from tablut.engine.perft import has_way_out, mark_threats
+from tablut.engine.perft import has_way_out
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
 from tablut.position import NARROW

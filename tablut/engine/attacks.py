@@ -14,8 +14,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, with_shieldwalls
-from tablut.engine.jit import I64, inlined, leading_zeros, popcount, trailing_zeros
+import numpy as np
+
+from tablut.engine.distant import FEWEST_AROUND, ends_afar, is_far, mark_shieldwalls, with_shieldwalls
+from tablut.engine.jit import I64, advance, inlined, leading_zeros, popcount, trailing_zeros
 from tablut.engine.layout import (
     BoardArray,
     coordinates,
@@ -35,7 +37,6 @@ from tablut.engine.layout import (
 from tablut.rules.outcome import EXIT_FORT, KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from tablut.engine.tables import Tables
@@ -350,3 +351,27 @@ def may_end_afar(rules: Tables, board: BoardArray, side: int) -> bool:
 def winner_of(outcome: int) -> int:
     """Return the winner of a decided position, given its outcome code: 0 for white, 1 for black."""
     return I64(0) if outcome in (KING_ESCAPED, NO_ATTACKERS, NO_MOVES_BLACK, EXIT_FORT) else I64(1)
+
+
+@inlined
+def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
+    """Write, for each line, the mask of places where an arriving piece of a side may capture a soldier.
+
+    A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
+    capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
+
+    Notes
+    -----
+    This takes O(N) time.
+    """
+    state = 0
+    if side == 1:
+        state = 4 if king_of(rules, board) == rules.castle else 2
+    anvils = advance(rules.anvils, I64(state * 2 * rules.size))
+    for line in range(2 * rules.size):
+        content = line_of(board, line)
+        own = own_pieces(content, side) | I64(anvils[line])
+        enemy = own_pieces(content, side ^ 1) & I64(rules.exposed[line])
+        threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
+    if is_far(rules.distant) and rules.distant.shieldwall != 0:
+        mark_shieldwalls(rules.distant, board, side, threats)

@@ -21,7 +21,6 @@ from tablut.engine.layout import (
     soldiers_of,
 )
 from tablut.engine.packing import count_children, expand, pack_all, unpack_all
-from tablut.engine.perft import LEAF_COUNTERS, perft_applied, perft_counted
 from tablut.engine.records import flat
 from tablut.engine.tables import build_tables
 from tablut.errors import InputError
@@ -178,12 +177,16 @@ class BoardEngine:
 
         The last ply's moves are only counted, not made.
         """
+        from tablut.engine.perft import perft_counted
+
         if depth < 2 or threads < 2:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
         return sum(self.divide(board, depth, threads=threads).values())
 
     def perft_applied(self, board: BoardArray, depth: int, *, threads: int = 1) -> LeafStatistics:
         """Count the same sequences as `perft`, but make the last moves too, and return statistics about them."""
+        from tablut.engine.perft import LEAF_COUNTERS, perft_applied
+
         if depth < 1:
             raise InputError("must be 1 or more for an applied perft", subject=f"depth {depth}")
         roots = [board.copy()]
@@ -207,6 +210,8 @@ class BoardEngine:
 
         The sum of these numbers is the result of `perft`.
         """
+        from tablut.engine.perft import perft_counted
+
         moves = self.legal_moves(board)
         children = self._children(board)
 

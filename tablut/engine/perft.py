@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import captures_at, slides_along, wins_afar
-from tablut.engine.distant import is_far, mark_shieldwalls, may_part
+from tablut.engine.attacks import captures_at, mark_threats, slides_along, wins_afar
+from tablut.engine.distant import is_far, may_part
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import (
     captured_key,
@@ -93,30 +93,6 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
         if outcome == UNDECIDED:
             total += count_moves(rules, board, side_of(rules, board))
         unmake(rules, board, undo)
-
-
-@inlined
-def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Write, for each line, the mask of places where an arriving piece of a side may capture a soldier.
-
-    A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
-    capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
-
-    Notes
-    -----
-    This takes O(N) time.
-    """
-    state = 0
-    if side == 1:
-        state = 4 if king_of(rules, board) == rules.castle else 2
-    anvils = advance(rules.anvils, I64(state * 2 * rules.size))
-    for line in range(2 * rules.size):
-        content = line_of(board, line)
-        own = own_pieces(content, side) | I64(anvils[line])
-        enemy = own_pieces(content, side ^ 1) & I64(rules.exposed[line])
-        threats[line] = np.uint32(((enemy >> 1) & (own >> 2)) | ((enemy << 1) & (own << 2)))
-    if is_far(rules.distant) and rules.distant.shieldwall != 0:
-        mark_shieldwalls(rules.distant, board, side, threats)
 
 
 @inlined

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tablut.engine.attacks import is_legal, king_slides, slides_along, slides_of
+from tablut.engine.attacks import is_legal, king_slides, mark_threats, slides_along, slides_of
 from tablut.engine.jit import I64, advance, inlined, trailing_zeros
 from tablut.engine.kernels import generate
 from tablut.engine.layout import (
@@ -23,7 +23,6 @@ from tablut.engine.layout import (
     undo_captured,
     undo_of,
 )
-from tablut.engine.perft import mark_threats
 from tablut.play.search.limits import MATE, PROVEN
 from tablut.play.search.node import MARGIN, MARGIN_DEPTH, SearchNode, moves_at, parries
 from tablut.play.search.state import HISTORY, SearchState
