@@ -27,6 +27,7 @@ from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
+from tablut.formats.native import write_pgn
 from tablut.formats.opentafl import write_game, write_rules
 from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.position import MoveText, Side
@@ -57,7 +58,7 @@ from tablut.variants import Variant, load_variant
 from tablut.work.files import check_output, excerpt, write_text
 from tablut.work.progress import plural
 
-Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
+Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "pgn", "rules", "archive"]
 _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "tablut": lambda board: str(board.position),
     "grid": lambda board: board.position.grid(),
@@ -65,6 +66,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "bologna": lambda board: bologna.write_state(board.position),
     "fen": lambda board: write_fen(board.position),
     "otg": lambda board: write_game(board.record()).rstrip(),
+    "pgn": lambda board: write_pgn(board.record()).rstrip(),
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
 }
@@ -85,7 +87,7 @@ class _Converted(Result):
     words=get_args(Format),
     required=True,
     help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
-    "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
+    "otg is OpenTafl's game record, rules its rules string; pgn is a PGN record; archive is a line of an archive.",
 )
 @argument(
     "moves", nargs=-1, required=False, metavar="[MOVES]...", help="Legal moves from the position, in any notation."
@@ -145,8 +147,8 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
 @file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all positions.")
 @file_option(
     "--save",
-    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any other in "
-    "the toolkit's own format.",
+    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.pgn as PGN, FILE.csv as a line of an "
+    "archive, any other in the toolkit's own format.",
 )
 @whole("--game", least=1, help="Line of an archive whose game is replayed.")
 def replay_command(
