@@ -19,8 +19,9 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
+from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import ready_player, spec_of
+from tablut.play.players.registry import spec_of
 from tablut.play.search.limits import MAX_PLY, SearchLimits
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt
@@ -359,7 +360,7 @@ class EngineSession(LineProtocol):
     def _chooser(self) -> Player:
         if self._player is None:
             options = self._options
-            self._player = ready_player(
+            self._player = make_any(
                 options.player,
                 self._variant,
                 PlayerOptions(
@@ -370,6 +371,7 @@ class EngineSession(LineProtocol):
                     parse_settings(options.settings.split()),
                     options.threads,
                 ),
+                ready=True,
             )
         return self._player
 

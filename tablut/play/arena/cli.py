@@ -35,6 +35,7 @@ from tablut.play.arena.tournament import (
     play_tournament,
     write_games,
 )
+from tablut.play.book import BookOpenings
 from tablut.play.options import Budget, budget, hash_option
 from tablut.play.players import PlayerOptions
 from tablut.position import Position
@@ -128,6 +129,7 @@ class PairedOptions(GameOptions):
     candidates: int
     grace: float | None
     parquet: str | None
+    openings: str | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
         """Return all players, and the plan of a match between the first two."""
@@ -145,11 +147,16 @@ class PairedOptions(GameOptions):
             everyone[1],
             games,
             self.seed,
-            Openings(self.opening, self.candidates, self.seed),
+            self._openings(),
             start,
             self.most_plies,
             self.grace,
         )
+
+    def _openings(self) -> Openings | BookOpenings:
+        if self.openings is None:
+            return Openings(self.opening, self.candidates, self.seed)
+        return BookOpenings(self.openings, self.opening, self.seed)
 
     def save(self, reports: Sequence[MatchReport]) -> None:
         """Write the table of games, if requested, and warn about games lost through a player's fault."""
@@ -180,6 +187,11 @@ paired_options = bundle(
         "[default: 0.1, and 3 for external programs]",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
+    option(
+        "--openings",
+        metavar="FILE",
+        help="Opening book or collection of games from which the openings of --opening plies are drawn.",
+    ),
 )
 
 
