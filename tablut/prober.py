@@ -1,4 +1,4 @@
-"""Interfaces through which search, players and analysis use tablebases and proof searches.
+"""Interfaces that let search, players and analysis use tablebases and proof searches.
 
 The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
 find the installed implementations. To provide an implementation, a package registers two functions under the entry
@@ -34,7 +34,7 @@ class MissingTableError(TablutError, LookupError):
 class Prober(Protocol):
     """A source of exact values of positions.
 
-    The history of the game is ignored. Every position is treated as the first position of a game, with all plies up to
+    The game history is ignored. Every position is treated as the first position of a game, with all plies up to
     a move limit still available.
     """
 
@@ -63,7 +63,7 @@ class TierProber(Prober, Protocol):
 
 
 class Proved(NamedTuple):
-    """The proved value of a position, with the best moves."""
+    """The proved value of a position, together with the best moves."""
 
     wdl: Wdl
     dtm: int | None

@@ -1,7 +1,7 @@
 """Game records of every supported kind: `read_record` reads any of them, and `record_text` writes a record.
 
-A record contains one game. An archive contains one game on each line, with its moves, the number of captures by each
-side, and the result:
+A record contains one game. An archive contains one game per line: its moves, the number of captures by each side, and
+the result.
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
@@ -40,7 +40,7 @@ from tablut.work.files import excerpt
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_pgn", "write_record"]
 
-# -- archives, with one game on each line --------------------------------------------------
+# -- archives: one game per line --------------------------------------------------
 
 # A file may begin with a line of headings. The fields may be quoted, padded with blanks, written in capitals, and
 # separated by semicolons or tabs. The first number counts the captures by the attackers, the second those by the
@@ -83,7 +83,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games of an archive, and the error messages for unreadable lines, keyed by line number."""
+    """Return the games in an archive and the error messages for unreadable lines, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -128,7 +128,7 @@ def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameReco
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return a game as a line of an archive, with the number of captures that its moves name for each side.
+    """Return a game as an archive line. The line includes the number of captures that the moves name for each side.
 
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """
@@ -262,7 +262,7 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
-        the record. If the record contains the digest of its rules, the given rules must match the digest.
+        the record. If the record contains a digest of its rules, the given rules must match the digest.
     origin : str
         Name of the text in error messages, for example a file name.
 
@@ -300,11 +300,11 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         raise
 
 
-# -- writing: the suffix of a file decides -------------------------------------------------
+# -- writing: the file suffix decides -------------------------------------------------
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record in the format of a file, and a list of the contents that would be lost.
+    """Return a record as text in a file's format, and a list of the contents that would be lost.
 
     The suffix ``.otg`` selects OpenTafl's format, ``.pgn`` selects PGN, and ``.csv`` selects the format of an archive.
     With any other suffix, or without one, the text is in the toolkit's own format.
@@ -316,7 +316,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     target : Path
         The file to be written.
     source : str or Path, optional
-        The file from which the record was read.
+        The file that the record was read from.
 
     Raises
     ------

@@ -81,7 +81,7 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the definition of the cells that the boards share, and the boards with references to this definition.
+    """Return a definition of the cells that the boards share, and the boards with references to this definition.
 
     If there are fewer than two drawings, or if not all of them are boards of the same size, the definition is empty and
     the drawings are unchanged.

@@ -144,7 +144,7 @@ def solve_command(
         return _solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # A saved proof must be checkable with nothing but the rules, so no tablebase is used for it.
+    # A saved proof must be checkable with nothing but the rules, so it uses no tablebase.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False

@@ -163,7 +163,7 @@ def _told(check: CheckResult) -> Text:
 
 
 class ImageResult(Result):
-    """The image of a position under one symmetry."""
+    """A position's image under one symmetry."""
 
     symmetry: str
     position: str
@@ -182,9 +182,9 @@ class _Orbit(Result):
 @board_options
 @file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all images.")
 def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw the images of a position under the symmetries of the rules.
+    """Draw a position's images under the symmetries of the rules.
 
-    The size of the orbit and the stabiliser of the position are printed too.
+    The orbit size and the position's stabiliser are printed too.
     """
     rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]

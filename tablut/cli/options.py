@@ -90,7 +90,7 @@ def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
 rules_option = bundle("rules", _rules, variant_option(default="ashton"))
 """Option ``--variant``, whose value is passed as a `Variant` named ``rules``."""
 board_options = bundle("board", _board, variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` on which moves can be made."""
+"""Options ``--variant`` and ``--position``, passed as a playable `Board` named ``board``."""
 drawn_board_options = bundle("board", partial(_board, judged=False), variant_option(default="ashton"), position_option)
 """Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` that may be impossible."""
 
@@ -223,7 +223,7 @@ def check_range(shortest: int | None, longest: int | None) -> None:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if the path of an output folder is a file. Call this function before any work is done."""
+    """Raise `InputError` if an output folder's path is a file. Call this function before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"

@@ -52,7 +52,7 @@ class _Drawn(_Position):
 
 
 class TierRank(Result):
-    """Rank of a placement within its tier, with the size of the tier and the number of placements in earlier tiers."""
+    """Rank of a placement within its tier, the tier's size, and the number of placements in earlier tiers."""
 
     attackers: int
     defenders: int
@@ -83,7 +83,7 @@ def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:
 @drawn_board_options
 @file_option("--svg", help="File for an SVG drawing of the position.")
 def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw a position, with the side to move or the way in which the game has ended."""
+    """Draw a position, and show the side to move or how the game has ended."""
     if svg is not None:
         from tablut.svg import board as draw_svg
 
@@ -117,7 +117,7 @@ def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
 @command(table=True)
 @board_options
 def moves_command(board: Board) -> Reply:
-    """List the legal moves, with the pieces that they capture and the outcome if they end the game."""
+    """List the legal moves, the pieces that they capture, and the outcome if they end the game."""
     result = moves_result(board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 

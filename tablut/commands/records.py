@@ -160,7 +160,7 @@ def replay_command(
 ) -> Reply:
     """Check a game record against the rules, move by move.
 
-    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log of the
+    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
     Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
     illegal, or a capture, a position or the result contradicts the rules.
     """

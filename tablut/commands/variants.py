@@ -113,7 +113,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
 
 
 def _shown(value: Any) -> str:
-    """Return the value of a field as in a variant file, or "none" if the value is empty."""
+    """Return a field's value as in a variant file, or "none" if the value is empty."""
     match value:
         case bool():
             return str(value).lower()
@@ -125,7 +125,7 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
-# -- ``tablut variants diff``: positions in which two rule sets differ ------------------------
+# -- ``tablut variants diff``: positions where two rule sets differ ------------------------
 
 
 class _FieldOfBoth(Result):
@@ -168,12 +168,12 @@ class _Diff(Result):
 @seed_option("Seed of the random placements.")
 @file_option("--svg", metavar="DIR", help="Folder for SVG drawings of the positions.")
 def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int, svg: Path | None) -> Reply:
-    """Find the smallest positions in which two rule sets differ.
+    """Find the smallest positions where two rule sets differ.
 
     They differ in a position if a ply is legal in only one of them, captures different pieces, or
     ends the game differently. One search looks for positions as near as possible to the start of
     A, another for placements with as few men as possible. Repetition and the move limit depend on
-    the history of a game and are not compared. Exit code 3: no difference was found, and the
+    the game history and are not compared. Exit code 3: no difference was found, and the
     search from the start was cut short.
     """
     from tablut.differences import differences

@@ -39,7 +39,7 @@ class Batch:
     seed : int
         Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history. The default is the start position of the rule set.
+        First position of all games, without history. The default is the rule set's start position.
 
     Attributes
     ----------
@@ -236,7 +236,7 @@ class Batch:
         return self._engine.words(self._games.boards)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Apply the symmetries of the start position to planes or to arrays of values for each action.
+        """Apply the symmetries of the start position to planes or to arrays with one value for each action.
 
         The images can be used for data augmentation.
 
@@ -272,7 +272,7 @@ class Batch:
         return images
 
     def action(self, move: Move | str) -> int:
-        """Return the number of the action for a move.
+        """Return the action number for a move.
 
         Parameters
         ----------

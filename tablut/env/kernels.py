@@ -33,7 +33,7 @@ _PLANES: Final = len(PLANES)
 
 
 class Games(NamedTuple):
-    """State of G games on boards of N×N cells, with A actions.
+    """State of G games on boards with N×N cells and A actions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Games(NamedTuple):
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
-        Number of keys that ``earlier`` can hold for each game.
+        Number of keys that ``earlier`` has space for in each game.
     actions : int
         A, the number of actions.
     codes : ndarray of int32, shape (A,)
@@ -60,13 +60,13 @@ class Games(NamedTuple):
         A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
         filter rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
-        Number of earlier positions since the last capture, and number of plies of the game.
+        Number of earlier positions since the last capture, and number of plies in the game.
     values : ndarray of int8, shape (G,)
         1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
     going : ndarray of uint8, shape (G,)
         1 if the game is in progress, else 0.
     random : ndarray of uint64, shape (G,)
-        State of the random generator of each game.
+        State of each game's random generator.
     """
 
     rule: int
@@ -90,7 +90,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position, with the same side to move, has occurred since the last capture.
+    """Return how often a position (with the same side to move) has occurred since the last capture.
 
     ``ply`` is the number of plies since that capture.
     """
@@ -163,7 +163,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game in progress, and return -1.
 
-    All actions are checked first. If an action is illegal, no ply is made and the number of its game is returned.
+    All actions are checked first. If an action is illegal, no ply is made and its game number is returned.
     """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)
@@ -201,7 +201,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 @inlined
 def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
-    """Write the mask of legal actions of a position, without branches that depend on the slides of a piece."""
+    """Write the mask of legal actions in a position, without branches that depend on a piece's slides."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
         mask[action] = np.uint8(0)
@@ -223,7 +223,7 @@ def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8
 
 @kernel
 def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
-    """Write the masks of legal actions of all games."""
+    """Write the masks of legal actions in all games."""
     rules, games = flat(tables), flat(arrays)
     for game in range(len(mask)):
         row = advance(pointer(mask), game * games.actions)
@@ -240,7 +240,7 @@ def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
 
 @inlined
 def _show(rules: Tables, games: Games, board: BoardArray, stood: bool, planes: NDArray[np.uint8]) -> None:
-    """Write the planes of a position."""
+    """Write a position's planes."""
     for place in range(rules.cells * _PLANES):
         planes[place] = games.terrain[place]
     side, king = np.uint8(side_of(rules, board)), king_of(rules, board)

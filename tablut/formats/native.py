@@ -28,7 +28,7 @@ from tablut.work.progress import plural
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
+# ``Start`` is present if the game did not begin from the variant's start. ``Variant`` names a shipped rule set. A
 # record under a user's rules also contains the digest of these rules in a tag ``Rules-SHA256``. To read the record,
 # the user must supply rules with this digest. Instead of ``Variant``, a record may spell out its rules in
 # OpenTafl's notation, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result.
@@ -260,7 +260,7 @@ def _record(game: _NativeGame, variant: Variant | None) -> GameRecord:
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
     """Return the rules that a record names or spells out, or None if it does neither.
 
-    If the rules of the record are unknown but the caller has given other rules, the result is also None. Only names of
+    If the record's rules are unknown but the caller has given other rules, the result is also None. Only names of
     shipped rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
@@ -332,7 +332,7 @@ parsed_move = lru_cache(1 << 14)(MoveText.parse)
 def write_record(record: GameRecord, *, pgn: bool = False) -> str:
     """Return the text of a record in the native format of the toolkit, or as PGN.
 
-    The format cannot represent notes or the positions after each move, so these are left out.
+    Notes and the positions after each move are left out, because the format cannot represent them.
 
     Parameters
     ----------

@@ -8,9 +8,9 @@ included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
 A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
-with the number of the turn (starting from 1) and two moves. A comment in brackets may follow, in which ``|`` separates
-the comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
-a note.
+with the turn number (starting from 1) and two moves. A comment in brackets may follow; a ``|`` in it separates the
+comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a
+note.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string for a position. The side to move and further fields are left out."""
+    """Return the OpenTafl string for a position. The side to move and any further fields are omitted."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))
@@ -86,7 +86,7 @@ def write_position(position: Position) -> str:
 def read_move(text: str, size: int) -> MoveText:
     """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``.
 
-    The letter of the piece, and the signs after the move for a threat or the end of the game, are ignored.
+    The piece letter, and the signs after the move for a threat or the end of the game, are ignored.
     """
     found = _MOVE.fullmatch(text)
     if found is None:
@@ -182,7 +182,7 @@ def read_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index at which the tags of a second game begin, or None. One of the tags must be ``rules``."""
+    """Return the index where the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -194,7 +194,7 @@ def _next_game(text: str, end: int) -> int | None:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to use, and a warning if they differ from the rules of the record."""
+    """Return the rules to use, and a warning if they differ from the record's rules."""
     try:
         own = read_rules(rules)
     except InputError as error:
@@ -251,7 +251,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn to ``moves``. Return a note if a side resigns."""
+    """Add a turn's moves to ``moves``. Return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"turn {turn} has {len(words)} moves; expected at most two", subject="OpenTafl record")
     for word in words:
@@ -399,7 +399,7 @@ def rules_source(text: str) -> str:
 
 @dataclass
 class _Rules:
-    """Keys of a rules string, with defaults filled in, and the rules in it that no field can express."""
+    """Keys of a rules string, including defaults, and the rules in it that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -438,7 +438,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """The corner cells that form complete blocks of 2×2 cells in the corners of the board."""
+        """The corner cells that form complete blocks of 2×2 cells in the board's corners."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
@@ -555,7 +555,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
     match rules.keys["ks"]:
         case "c":
             # A strong king on the throne must be surrounded on four sides. Beside the throne, attackers on the other
-            # three sides are enough.
+            # three sides suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
@@ -570,7 +570,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 
 
 def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string of a variant.
+    """Return the OpenTafl rules string for a variant.
 
     As a check, the string is read back. If it does not describe the same rules, `InputError` is raised.
     """
@@ -614,13 +614,13 @@ def write_rules(variant: Variant) -> str:
 
 
 def begun_at(rules: str, start: Position) -> str:
-    """Return a rules string written by `write_rules`, with its start position replaced."""
+    """Replace the start position in a rules string written by `write_rules`, and return the string."""
     rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
     return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 
 
 def write_game(record: GameRecord) -> str:
-    """Return the text of a game as an OpenTafl record."""
+    """Return a game as the text of an OpenTafl record."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one, such as brandubh, before writing it")
     variant = as_variant(record.variant)

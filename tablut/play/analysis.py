@@ -1,4 +1,7 @@
-"""Analysis of games by search, tablebases and proof search, with graded moves, comments and diagrams."""
+"""Analysis of games by search, tablebases and proof search.
+
+The analysis grades moves and adds comments and diagrams.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 @brief
 class Insight(NamedTuple):
-    """Result of analysing a position, from the point of view of the side to move.
+    """Result of analysing a position, from the side to move's point of view.
 
     Attributes
     ----------
@@ -128,7 +131,7 @@ class Analyst:
         Parameters
         ----------
         board : Board
-            Board with the history of the game. It is not changed.
+            Board with the game history. It is not changed.
 
         Returns
         -------
@@ -155,7 +158,7 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist. Therefore the length of the win is not
+            # A win found by the search is proven, but a shorter win may exist. Therefore the win's length is not
             # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
         return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
@@ -179,17 +182,17 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Grades of moves, each with the smallest loss of expected points for which it is given."""
+"""Grades of moves, each with the smallest loss of expected points that earns it."""
 
 OPEN: Final = GRADES[0][0]
-"""Smallest number of expected points with which a game still counts as open for a side.
+"""Minimum number of expected points for a game to count as still open for a side.
 
 It equals the smallest loss that makes a move a blunder.
 """
 
 
 class AnalysedPly(Result):
-    """Analysed move of a game.
+    """Analysed move in a game.
 
     Attributes
     ----------
@@ -243,7 +246,7 @@ class DecisiveError(Result):
 
 
 class SideReport(Result):
-    """Summary of the moves of one side."""
+    """Summary of one side's moves."""
 
     moves: int
     accuracy: float | None
@@ -261,7 +264,7 @@ class GameAnalysis(Result):
     variant, start : str
         Rule set and start position.
     players : dict of str to str or None
-        Names of the players in the record, with the keys ``white`` and ``black``.
+        Names of the players in the record, keyed by ``white`` and ``black``.
     result : str or None
         Result claimed by the record.
     outcome : str or None
@@ -303,7 +306,7 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with the number of each ply, counted from 1, when the positions before and after it have been
+        Function called with each ply number, counted from 1, when the positions before and after it have been
         analysed.
     ask : callable, optional
         Function that returns a player's choice in a position. The choice is reported next to the move that was played,
@@ -378,7 +381,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the `Insight` for a position in which the game is over, from the side to move's point of view."""
+    """Return the `Insight` for a position where the game is over, from the side to move's point of view."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -471,7 +474,7 @@ def known_before(ply: AnalysedPly) -> str:
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return a one-line comment on a move: the value of the position before it, its grade, and better moves."""
+    """Return a one-line comment on a move: the value before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")
@@ -483,7 +486,7 @@ def comment(ply: AnalysedPly) -> str:
 
 
 def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
-    """Return a copy of a record with the analysis of each move appended to its comments."""
+    """Return a copy of a record whose comments include the analysis of each move."""
     comments = dict(record.comments)
     for ply in analysis.plies:
         own, added = comments.get(ply.ply, ""), comment(ply)

@@ -58,7 +58,7 @@ class Budget:
 
 
 def budget(seconds: str = "2") -> tuple[Decorator, ...]:
-    """Return the options of a `Budget`. Their help text shows ``seconds`` as the default time for a move."""
+    """Return the options for a `Budget`. Their help text shows ``seconds`` as the default time for a move."""
     return (
         real(
             "--movetime",

@@ -51,7 +51,7 @@ class EngineOptions(NamedTuple):
     Attributes
     ----------
     variant : str
-        Name of a shipped rule set, or path of a TOML file.
+        Name of a shipped rule set, or path to a TOML file.
     player : str
         Name of the player that chooses the moves.
     hash : int
@@ -103,7 +103,7 @@ _START: Final = _Begun("startpos", ())
 class LineProtocol(ABC):
     """Base class of the engine's protocols. It executes lines and records which parts of the state were refused.
 
-    The state from which a search begins consists of parts, such as the rule set and the position. If a line that sets a
+    The state that a search begins from consists of parts, such as the rule set and the position. If a line that sets a
     part is refused, the client may assume a state that was never set. The part then counts as missing, and the engine
     refuses to search until another line sets it.
     """
@@ -214,7 +214,7 @@ class EngineSession(LineProtocol):
 
     @property
     def board(self) -> Board:
-        """Copy of the board, including the history of the game."""
+        """Copy of the board, including the game history."""
         return self._board.copy()
 
     def place(self, board: Board) -> None:
@@ -223,7 +223,7 @@ class EngineSession(LineProtocol):
         Parameters
         ----------
         board : Board
-            Board with the moves of the game.
+            Board with the game's moves.
         """
         self.leave()
         if board.variant != self._variant:
@@ -271,7 +271,7 @@ class EngineSession(LineProtocol):
         return True
 
     def finish(self) -> None:
-        """End the session at the end of the input. Wait for a search that has limits, but stop one that has none."""
+        """End the session when the input ends. Wait for a search that has limits, but stop one that has none."""
         if self._search is not None:
             if self._search.endless:
                 self._search.stop()

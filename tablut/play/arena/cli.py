@@ -88,7 +88,7 @@ class GameOptions(Budget):
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
-        """Play games with a progress display, and return the reply of the command.
+        """Play games with a progress display, and return the command's reply.
 
         If the user interrupts the command, the games played so far are reported.
         """
@@ -132,7 +132,7 @@ class PairedOptions(GameOptions):
     openings: str | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
-        """Return all players, and the plan of a match between the first two."""
+        """Return all players, and the plan for a match between the first two."""
         start = read_position(self.position, load_variant(self.variant))
         rules, everyone = self.contestants(players, start)
         if self.parquet is not None:
@@ -140,7 +140,7 @@ class PairedOptions(GameOptions):
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # reject a board on which openings cannot be scored now, not in the match
+            engine_for(rules)  # reject a board where openings cannot be scored now, not in the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -218,7 +218,7 @@ def match_command(
     """Play a match between two players, and estimate which one is better and by how much.
 
     Each opening is played twice, with colours reversed. The 95 % intervals are based on the spread of these pairs of
-    games. With --nodes, the same seed gives the same games for any number of threads.
+    games. With --nodes, the same seed produces the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
         raise InputError("applies only to --sprt", subject="--errors", remedy="leave it out, or add --sprt ELO0 ELO1")
@@ -262,7 +262,7 @@ def tournament_command(players: tuple[str, ...], games: int, options: PairedOpti
 def measure_command(player: str, games: int, options: GameOptions) -> Reply:
     """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
-    The 95 % intervals are based on the spread of the games. The first plies are random, so that the games differ.
+    The 95 % intervals are based on the variation between games. The first plies are random, so that the games differ.
     """
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")

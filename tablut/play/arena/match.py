@@ -31,7 +31,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match, with the points of the first player.
+    """Game of a match together with the first player's points.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class MatchSummary(Result):
     a, b : str
         First and second player.
     games, a_wins, b_wins, draws : int
-        Number of games, number of wins of each player, and number of draws.
+        Number of games, number of wins for each player, and number of draws.
     score, score_interval, score_wilson : float, list of float
         Mean points of the first player per game, the 95 % interval computed from the pairs, and the 95 % interval
         computed by Wilson's method.
@@ -101,7 +101,7 @@ class MatchSummary(Result):
     lost_by_fault : tuple of int
         Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
     slowest : list of float
-        Time in seconds of the slowest move of each player.
+        Time in seconds of each player's slowest move.
     nodes_a_second : list of float or None
         Nodes per second of each player, or None for a player that does not count nodes.
     sprt : SprtSummary or None
@@ -170,9 +170,9 @@ def play_match(
     threads : int
         Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
-        Folder in which each game is stored when it ends. Games that are already there are not played again.
+        Folder where each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that can end the match early. It takes the pairs in order, so the point at which it ends does
+        Sequential test that can end the match early. Because it takes the pairs in order, the point where it ends does
         not depend on the number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
@@ -260,7 +260,7 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
 
 
 def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
-    """Return a game of a match. If it is not in the folder yet, play it and store it."""
+    """Return a game from a match. If it is not in the folder yet, play it and store it."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
@@ -285,7 +285,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
 
 
 def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the points of the pairs in order, up to the first incomplete pair."""
+    """Return the pairs' points in order, up to the first incomplete pair."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
         pairs.append((played[number].points, played[number + 1].points))
@@ -324,7 +324,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # The points of the first player show which player lost the game through a fault.
+    # The first player's points show which player lost the game through a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -383,19 +383,19 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 # -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. The tags of the record identify the
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. The record's tags identify the
 # match and the game, and contain a digest of the record's content. A record is accepted only if it equals, character
 # for character, the record that this match would write, and if its game follows the rules. Edited records and records
-# of other matches are rejected.
+# from other matches are rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")
 _BYTES: Final = 1 << 20
-"""Maximum size in bytes of the record of a game."""
+"""Maximum size of a game's record in bytes."""
 
 
 def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
-    """Return the record of a game as text."""
+    """Return a game's record as text."""
     first, second = plan.first.text, plan.second.text
     white_first = plan.pairing(number).first_is_white
     tags = {
@@ -428,7 +428,7 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return a list of the faults in the game records of a match folder or a tournament folder.
+    """Return a list of the faults in the game records in a match or tournament folder.
 
     The function does not check whether the records belong to a given plan. That check takes place when the match is
     continued.
@@ -494,7 +494,7 @@ Winner = Literal["white", "black", "draw"]
 
 
 class Seat(NamedTuple):
-    """Contestant in a game, with its player."""
+    """Contestant in a game together with its player."""
 
     contestant: Contestant
     player: Player
@@ -502,7 +502,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended, with its moves, its result and statistics about both players."""
+    """Game that has ended: its moves, its result and statistics about both players."""
 
     moves: tuple[Move, ...]
     winner: Winner

@@ -1,4 +1,4 @@
-"""Plan of a match: the contestants, the openings, and the pairing of the games.
+"""Plan of a match: the contestants, the openings, and the pairing of games.
 
 A contestant is a player with limits and options, written as one word. For example, ``alphabeta@nodes=5000`` is a player
 of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
@@ -35,12 +35,12 @@ _SETTING = "option."
 
 
 class Contestant(NamedTuple):
-    """Player in a match, with its limits and options.
+    """Player in a match, together with its limits and options.
 
     Attributes
     ----------
     text : str
-        Text from which the contestant was parsed. Results use it as the contestant's name.
+        Text that the contestant was parsed from. Results use it as the contestant's name.
     player : str
         Name in the registry of players, or an external program, such as ``program:COMMAND``.
     limits : SearchLimits
@@ -56,7 +56,7 @@ class Contestant(NamedTuple):
 
     @property
     def grace(self) -> float:
-        """Seconds by which the contestant may exceed its time for a move, unless the match sets another value.
+        """Seconds allowed beyond the contestant's time for a move, unless the match sets another value.
 
         An external program also needs time for sending its move, and takes longest when it has just started.
         """
@@ -72,7 +72,7 @@ class Contestant(NamedTuple):
         seed : int
             Seed of the player's random numbers.
         idle : IdlePrograms, optional
-            Pool from which an external program is taken. By default, a program is started for this player only.
+            Pool that an external program is taken from. By default, a program is started for this player only.
 
         Returns
         -------
@@ -212,7 +212,7 @@ class Openings(NamedTuple):
     seed: int = 1
 
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
-        """Return the opening of a pair of games.
+        """Return the opening for a pair of games.
 
         Parameters
         ----------
@@ -221,12 +221,12 @@ class Openings(NamedTuple):
         number : int
             Number of the pair, counted from 0.
         start : Position, optional
-            Position from which games begin. By default, the start position of the variant.
+            First position of each game. By default, the variant's start position.
 
         Returns
         -------
         tuple of Move
-            Legal moves after which the game is not over. The same seed and number always give the same moves.
+            Legal moves that do not end the game. The same seed and number always produce the same moves.
 
         Raises
         ------
@@ -279,7 +279,7 @@ def _searcher(variant: Variant) -> Searcher:
 
 
 # A plan contains everything that the games depend on. With node limits, a match can therefore be reproduced at any time
-# and with any number of threads. Every record contains the digest of the plan.
+# and with any number of threads. Every record contains the plan's digest.
 
 
 class Pairing(NamedTuple):
@@ -308,11 +308,11 @@ class MatchPlan(NamedTuple):
     openings : Openings or BookOpenings
         Random openings.
     start : Position or None
-        Position from which games begin, or None for the start position of the variant.
+        First position of each game, or None for the variant's start position.
     most_plies : int or None
         Number of plies after which a game is drawn, or None for no limit.
     grace : float or None
-        Time in seconds by which a player may exceed the time limit for a move without losing the game. By default, this
+        Time in seconds that a player may use beyond its limit for a move without losing the game. By default, this
         is 0.1 seconds for a built-in player and 3 seconds for an external program.
     paired : bool
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
@@ -331,7 +331,7 @@ class MatchPlan(NamedTuple):
     paired: bool = True
 
     def pairing(self, number: int) -> Pairing:
-        """Return the pair, the colours and the seeds of a game.
+        """Return a game's pair, colours and seeds.
 
         Parameters
         ----------
@@ -341,7 +341,7 @@ class MatchPlan(NamedTuple):
         Returns
         -------
         Pairing
-            Pair, colours and seeds. They depend only on the plan and the number of the game.
+            Pair, colours and seeds. They depend only on the plan and the game number.
         """
         random = Random(f"game {self.seed} {number}")
         return Pairing(

@@ -61,7 +61,7 @@ class HtpWords(Words):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Raise InputError if the rules or the size of the board differ from those of the program."""
+        """Raise InputError if the rules or the board size differ from the program's."""
         if variant.size not in _BOARDS:
             raise InputError(
                 f"its protocol does not support a board of side {variant.size}", remedy="use side 11 or 13"
@@ -73,7 +73,7 @@ class HtpWords(Words):
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
-        """Request the name of the program."""
+        """Request the program's name."""
         self.name = process.request("name\n", "=", seconds).text[1:].strip()
 
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
@@ -209,7 +209,7 @@ class HtpFront(Front):
             raise InputError(f"the game is over: the {_ROLES[self._resigned]} has resigned")
 
     def _played(self, side: SideName, move: Move) -> str:
-        """Make a move of the client, and return the names of the captured squares."""
+        """Make a client's move, and return the names of the captured squares."""
         if side != self._board.turn and "position" in self._missing:
             # The client assumes that the refused move has been made.
             self._missing["game"] = self._missing["position"]

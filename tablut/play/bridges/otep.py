@@ -35,14 +35,14 @@ from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _EXPECTED_MOVES: Final = {7: 6, 9: 10}
-"""Number of moves of each side among which OpenTafl divides its clock, by the size of the board; otherwise 20."""
+"""Number of moves per side that OpenTafl divides its clock among, by board size; 20 for all other sizes."""
 _PAD: Final = 500
-"""Milliseconds that OpenTafl leaves of the time that it has planned for a move."""
+"""Milliseconds that OpenTafl leaves unused of the time that it has planned for a move."""
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
 
 
 class OtepWords(Words):
-    """OpenTafl's protocol, in which the engine keeps track of the game.
+    """OpenTafl's protocol. The engine keeps track of the game.
 
     Rules, positions and moves are written in OpenTafl's notation.
     """
@@ -58,7 +58,7 @@ class OtepWords(Words):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string, and the rules about the history of the game that the string cannot express."""
+        """Return the rules string, and the rules about the game history that the string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
         loses = variant.rules.repetition.result == "mover_loses"
@@ -104,12 +104,12 @@ class OtepWords(Words):
         return process.request(f"{lines}play {side}\n{clock}", "move", seconds)
 
     def _clock(self, size: int, seconds: float) -> str:
-        """Return the clock from which OpenTafl derives a limit for one move.
+        """Return a clock that makes OpenTafl use the given limit for one move.
 
-        It has no overtime, of which OpenTafl would save a second. Of its first clock, OpenTafl plans 5 % for the first
-        half of an expected number of moves. When at most a fifth of the first clock is left, it divides the current
-        clock by the expected number of moves. It stops half a second before the planned time, or, if it has planned
-        less, not always at all.
+        The clock has no overtime, because OpenTafl would save a second of it. Of its first clock, OpenTafl plans 5 %
+        for the first half of an expected number of moves. When at most a fifth of the first clock is left, it divides
+        the current clock by the expected number of moves. It stops half a second before the planned time. If it has
+        planned less than half a second, it does not always stop at all.
         """
         moves = _EXPECTED_MOVES.get(size, 20) * (1 if self._clocked else 10)
         self._clocked = True
@@ -121,7 +121,7 @@ class OtepWords(Words):
         return bare_choice(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
-        """Send the result of the game, with which OpenTafl forgets the clock."""
+        """Send the game result, which makes OpenTafl forget the clock."""
         self._clocked = False
         process.send(f"finish {_FINISH[winner]}\n")
 

@@ -43,7 +43,7 @@ def go(limits: SearchLimits) -> str:
 
 
 class UciWords(Words):
-    """Protocol similar to UCI, in which the rule set is an option."""
+    """Protocol similar to UCI. The rule set is an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
     options_known: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class UciWords(Words):
         )
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
+        """Process a line from the program. Store names, options and scores. Return an answer's keyword."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words:
             self.info = text
@@ -117,7 +117,7 @@ class UciWords(Words):
         return process.request(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
 
     def text_of(self, one: Position | Move) -> str:
-        """Return a position or a move in the notation of the protocol."""
+        """Return a position or a move in the protocol's notation."""
         return str(one)
 
     def read(self, answer: ProgramAnswer) -> Choice:
@@ -149,7 +149,7 @@ class TaflZeroWords(UciWords):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Raise InputError if the rules differ from those of the program."""
+        """Raise InputError if the rules differ from the program's."""
         return built_in(variant, own)
 
     @classmethod
@@ -175,7 +175,7 @@ class TaflZeroWords(UciWords):
 UNTIMED: Final = 2.0
 """Time in seconds for a move if the client sets no clock."""
 _MOVES_LEFT: Final = 20
-"""Number of moves among which the time left on a clock is divided."""
+"""Number of moves that the time left on a clock is divided among."""
 _LEAST: Final = 0.01
 _OF_PERIOD: Final = 0.9
 """Largest share of the remaining time that is used for one move."""
@@ -216,7 +216,7 @@ class Front(LineProtocol):
         """Translate a line from the engine and write it. The search thread may call this method."""
 
     def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
-        """Start a search of the current board.
+        """Start a search from the current board.
 
         If the front end was created with limits, the search uses them. Otherwise the limits are derived from the
         seconds left on the clock (``left``) and the increment per move (``more``).
@@ -231,13 +231,13 @@ class Front(LineProtocol):
 
 
 class TaflZeroFront(Front):
-    """Front end for the engine's usual protocol, with positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol that uses TaflZero's notation for positions and moves."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session checks the length of the line, and records the line if it is refused."""
+        """Execute a line. The engine session checks its length, and records the line if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

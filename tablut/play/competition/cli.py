@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds allowed for the players of this command to receive the result of the last game."""
+"""Time in seconds allowed for the players of this command to receive the last game's result."""
 
 
 class _RefereedGame(Result):
@@ -45,7 +45,7 @@ class _RefereedGame(Result):
 
 
 class _Refereed(Result):
-    """Result of the command: the result of the last game, and a list of all games."""
+    """Result of the command: the last game's result, and a list of all games."""
 
     variant: str
     result: str | None
@@ -96,7 +96,7 @@ def referee_command(
     hash_mib: int,
     seed: int,
 ) -> Reply:
-    """Run a server that referees games, using the protocol of the Bologna competition.
+    """Run a server that referees games, using the Bologna competition's protocol.
 
     It is meant for tests, local tournaments and third-party clients. White connects to one port
     and black to the other. Both always receive the result of the game, even after a timeout.

@@ -1,7 +1,7 @@
 """Client that plays one game on a competition server.
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
-repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
+repetition counts, the client keeps the game history as long as each state follows from the previous state by a
 legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
 same happens if the game is over under the client's rules, but the server continues it.
 
@@ -49,7 +49,7 @@ class ClientSettings(NamedTuple):
     timeout : float
         Server's time limit for a move, in seconds.
     port : int or None
-        Port of the server. By default, the port that the competition uses for the role.
+        Server port. By default, the port that the competition uses for the role.
     name : str
         Name of the player on the server.
     wait : float
@@ -261,7 +261,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _ClientGame:
-    """State of a game in the client."""
+    """A game's state in the client."""
 
     def __init__(
         self,
@@ -298,7 +298,7 @@ class _ClientGame:
                 self._answer(line, began)
 
     def _take(self, text: str) -> Side | None:
-        """Process a state, and return the side to move, or None at the end of the game."""
+        """Process a state, and return the side to move, or None when the game has ended."""
         try:
             state = bologna.read_state(text)
             if state.size != self._variant.size:
@@ -394,7 +394,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 # -- moves within the server's time, whatever the player does ------------------------------
 
 
-# The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
+# The player runs in a separate thread, and its time limit leaves a margin. If the player exceeds the limit, fails, or
 # returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
 # immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a
@@ -402,7 +402,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 def move_margin(timeout: float) -> float:
-    """Return the margin in seconds: the part of the server's time for a move that the client does not use.
+    """Return the margin in seconds: how much of the server's time for a move the client does not use.
 
     The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
     the network and for other programs running on the machine.

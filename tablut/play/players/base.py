@@ -24,7 +24,7 @@ from tablut.work.one_caller import OneCaller, alone
 
 
 class ReproducedPlayer(OneCaller):
-    """Base class of the players from the literature, with their settings, random numbers and limits."""
+    """Base class of the players from the literature. It handles their settings, random numbers and limits."""
 
     name: ClassVar[str]
     """Name of the player in the registry, which also lists the limits that can end its search."""
@@ -63,9 +63,9 @@ _NEXT_LOOK: Final = 3
 _CLOCK_ADDRESS: Final = 4
 _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
-"""Index of the time at which the budget ends, in nanoseconds of the clock."""
+"""Index of the budget's end time, in nanoseconds of the clock."""
 _SECONDS: Final = 7
-"""Index of the first of the two items that receive the reading of the clock: seconds, then nanoseconds."""
+"""Index of the first of the two items that receive the clock reading: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62

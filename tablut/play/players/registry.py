@@ -60,9 +60,9 @@ class Player(Protocol):
         Parameters
         ----------
         board : Board
-            Board with the history of the game. It is not changed.
+            Board with the game history. It is not changed.
         limits : SearchLimits
-            Limits, of which at least one is set. The move is returned within ``limits.movetime`` seconds.
+            Limits, at least one of which is set. The move is returned within ``limits.movetime`` seconds.
 
         Raises
         ------
@@ -286,7 +286,7 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 class PlayerSpec(NamedTuple):
-    """Entry of the registry: the location of a player's class, a description, and the limits that end its search."""
+    """Registry entry: the location of a player's class, a description, and the limits that end its search."""
 
     target: str
     help: str
@@ -354,7 +354,7 @@ def player_names() -> tuple[str, ...]:
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Check that at least one of the limits can end the player's search, and return the limits."""
+    """Check that at least one limit can end the player's search, and return the limits."""
     return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
 
 

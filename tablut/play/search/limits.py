@@ -94,7 +94,7 @@ class SearchLimits(NamedTuple):
 
 @brief
 class Choice(NamedTuple):
-    """Chosen move, with its score and the statistics of the search.
+    """Chosen move, its score, and the search statistics.
 
     Attributes
     ----------

@@ -68,7 +68,7 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: the number of seconds by which a search stops before the end of its move time.
+    """Return the margin: how many seconds before the end of its move time a search stops.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes much less than a millisecond. On a busy machine, it takes several periods
@@ -160,7 +160,7 @@ class Searcher(Stoppable):
 
     @property
     def _state(self) -> at.SearchState:
-        """Search state of the first thread."""
+        """The first thread's search state."""
         return self._first.state
 
     def _warm_up(self) -> None:
@@ -204,16 +204,16 @@ class Searcher(Stoppable):
         Parameters
         ----------
         board : Board
-            Board of this variant with a game that is not over. The history of the game counts for repetition and
+            Board of this variant with a game that is not over. The game history counts for repetition and
             the move limit. The board is not changed.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. If ``movetime`` is set, the result is returned
+            Limits on time, nodes or depth, at least one of which is set. If ``movetime`` is set, the result is returned
             before this time has passed.
 
         Returns
         -------
         Choice
-            A legal move, with the results of the search.
+            A legal move together with the search results.
 
         Raises
         ------
@@ -281,7 +281,7 @@ class Searcher(Stoppable):
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
-        """Return the principal variation, extended to the end of the game if its last two plies are missing.
+        """Return the principal variation, extended until the game ends if its last two plies are missing.
 
         These plies are missing if every move loses in two plies, because the search does not try such moves.
         """
@@ -309,7 +309,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin). On exit, clear the deadline and the stop flag."""
+        """Set a search's deadline (move time minus margin). On exit, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0
@@ -339,15 +339,15 @@ class Searcher(Stoppable):
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. ``movetime`` is checked only between
+            Limits on time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
             iterations.
         started : float, optional
-            Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
+            Start of the move time, as a value of `time.perf_counter`. By default, the call time.
 
         Returns
         -------
         Choice
-            One of the root moves, with the results of the search.
+            One of the root moves together with the search results.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)
@@ -365,7 +365,7 @@ class Searcher(Stoppable):
             self._crew.dismiss()
 
     def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Choice:
-        """Run the iterations of the first thread until a limit, a stop or a proof ends them."""
+        """Run the first thread's iterations until a limit, a stop or a proof ends them."""
         first, counters = self._first, self._state.counters
         best, score, depth = 0, 0, 0
         line: list[int] = []
@@ -409,7 +409,7 @@ class Searcher(Stoppable):
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return the root of a search for a board.
+        """Return the search root for a board.
 
         Parameters
         ----------
@@ -502,7 +502,7 @@ class Crew:
         self._busy: Sequence[Worker] = ()
 
     def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search, and return the share of the first thread and the share of each helper."""
+        """Divide a search's node limit, and return the first thread's share and each helper's share."""
         if nodes is None:
             return None, UNLIMITED
         each = nodes // (len(self._workers) + 1)
@@ -543,12 +543,12 @@ class Crew:
             worker.state.history[:] = 0
 
     def count(self, name: str) -> int:
-        """Return the sum of a counter over all helpers of the last search."""
+        """Return the sum of a counter over all helpers in the last search."""
         return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
 
 
 def _help(worker: Worker, number: int) -> None:
-    """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
+    """Run a helper's iterations until the stop flag, its node limit or a proof ends them.
 
     Every second helper starts one ply deeper than the others.
     """
