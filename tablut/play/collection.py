@@ -216,6 +216,7 @@ class _Writer:
         connection.execute(f"PRAGMA application_id={_KIND}")
         for table in _TABLES:
             connection.execute(table)
+        self._known: dict[str, Variant] = {}
         self._rules: dict[Variant, int] = {}
         self._pending: dict[tuple[Variant, Position | None], list[_Found]] = defaultdict(list)
         self._visits: dict[Variant, list[tuple[NDArray[np.uint64], NDArray[Any]]]] = defaultdict(list)
@@ -248,7 +249,8 @@ class _Writer:
         self.unread.append(UnreadGame(file=file, number=number, why=why))
 
     def _take(self, found: _Found) -> None:
-        group = as_variant(found.record.variant or ""), found.record.start
+        variant = as_variant(found.record.variant or "")
+        group = self._known.setdefault(variant.digest, variant), found.record.start
         self._pending[group].append(found)
         if len(self._pending[group]) == _PENDING:
             self._play(*group)
