@@ -70,11 +70,38 @@ class Proved(NamedTuple):
     best: tuple[Move, ...]
 
 
+class ProvedWin(NamedTuple):
+    """Answer to the question whether the side to move can win within a number of plies.
+
+    Attributes
+    ----------
+    wins : bool or None
+        Whether there is such a win, or None if the search was stopped or reached its node limit.
+    line : tuple of Move
+        If there is such a win, play to the end of the game, as far as it has been proved.
+    plies : int
+        Number of plies within which the win is proved.
+    nodes : int
+        Number of moves made by the search.
+    """
+
+    wins: bool | None
+    line: tuple[Move, ...]
+    plies: int
+    nodes: int
+
+
 class Prover(Protocol):
     """A proof search for one variant."""
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
         """Return the proved value of a position, or None if the node limit is reached first."""
+
+    def wins_within(self, position: Position, plies: int) -> ProvedWin:
+        """Find out whether the side to move can force a win within a number of plies."""
+
+    def stop(self) -> None:
+        """Stop the proof that another thread is running, or the next one, within about a quarter of a second."""
 
 
 @cache

@@ -50,6 +50,8 @@ if TYPE_CHECKING:
     )
     from reports.explorer.work import Channel
 
+_LINES: Final = 3
+"""Number of best lines shown on the board."""
 _TABLE_BYTES: Final = 64 << 20
 """Maximum size, in bytes, of a tablebase's unpacked part that a worker keeps in memory."""
 
@@ -82,7 +84,7 @@ def bestmove(channel: Channel, request: BestMoveRequest, limits: SearchLimits, s
 
 
 def think(channel: Channel, request: MovesRequest, movetime: float, settings: Settings) -> dict[str, Any]:
-    """Search a position and send the current result after each iteration."""
+    """Search a position for its best lines, and send the current result after each iteration of a line."""
     board = request.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
@@ -91,9 +93,18 @@ def think(channel: Channel, request: MovesRequest, movetime: float, settings: Se
         result = bestmove_result(board, "alphabeta", choice).model_dump(mode="json")
         return result | {"turn": board.turn, "seconds": round(time.perf_counter() - started, 2)}
 
-    player.observe(lambda choice: channel.send("info", progress(choice)))
+    known: list[Choice] = []
+
+    def hear(choice: Choice) -> None:
+        """Send the lines found so far. Those that this iteration has not reached yet come from the previous one."""
+        better = known[: choice.rank - 1]
+        rest = [line for line in known if line.move not in {choice.move, *(line.move for line in better)}]
+        known[:] = [*better, choice, *rest][:_LINES]
+        channel.send("info", progress(known[0]._replace(others=tuple(known[1:]))))
+
+    player.observe(hear)
     channel.when_stopped(player.stop)
-    return progress(player.choose(board, SearchLimits(movetime=movetime)))
+    return progress(player.choose(board, SearchLimits(movetime=movetime), lines=_LINES))
 
 
 def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings) -> dict[str, Any]:

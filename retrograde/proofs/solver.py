@@ -41,7 +41,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing.values import Verdict, Wdl, unforced, value_of
 from tablut.position import Move, SideName
-from tablut.prober import MissingTableError, Proved, find_prober
+from tablut.prober import MissingTableError, Proved, ProvedWin, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 from tablut.work.files import brief
@@ -581,6 +581,19 @@ class _ProofSearch:
         if solution.wdl is None:
             return None
         return Proved(solution.wdl, solution.dtm, solution.winning_moves if solution.dtm is not None else ())
+
+    def wins_within(self, position: Position, plies: int) -> ProvedWin:
+        """Find out whether the side to move wins within some plies; see `tablut.prober.Prover.wins_within`."""
+        solution = self._solver.solve(position, plies_left=plies)
+        bounds = solution.bounds["white" if position.side == "w" else "black"]
+        refuted = bounds.never or bounds.no_win_within >= plies
+        # If the limits were reached right after the win was proved, no move of it is known.
+        wins = True if solution.wdl == "win" and solution.line else False if refuted else None
+        return ProvedWin(wins, solution.line, bounds.win_within or plies, solution.nodes)
+
+    def stop(self) -> None:
+        """Stop the current or the next proof."""
+        self._solver.stop()
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:

@@ -25,12 +25,13 @@ from tablut.play.options import (
     complete_player,
     depth_option,
     hash_option,
+    lines_option,
     nodes_option,
     settings_option,
     tablebase_option,
 )
 from tablut.play.players import PlayerOptions, parse_settings
-from tablut.play.players.registry import BestMoveResult, bestmove_result
+from tablut.play.players.registry import BestLine, BestMoveResult, best_lines, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
@@ -66,6 +67,8 @@ class Insight(NamedTuple):
         Principal variation of the search.
     source : {'rules', 'tablebase', 'proof', 'search'}
         Source of ``wdl``, or ``search`` if ``wdl`` is None.
+    lines : tuple of BestLine
+        Best lines of the search, if several were requested.
     """
 
     score: int
@@ -74,6 +77,7 @@ class Insight(NamedTuple):
     best: tuple[Move, ...]
     line: tuple[Move, ...]
     source: ValueSource
+    lines: tuple[BestLine, ...] = ()
 
     @property
     def chance(self) -> float:
@@ -98,6 +102,8 @@ class Analyst:
         Tablebase to probe. By default, the tables shipped with the packages are probed.
     hash_mib, table_mib : int
         Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
+    lines : int
+        Number of best lines that the search finds in each position.
 
     Examples
     --------
@@ -118,8 +124,9 @@ class Analyst:
         tablebase: Path | str | None = None,
         hash_mib: int = 16,
         table_mib: int = 512,
+        lines: int = 1,
     ) -> None:
-        self.variant = variant
+        self.variant, self._lines = variant, lines
         self._limits = limits.checked()
         self._prober: Prober | None = find_prober(variant, tablebase)
         self._prover: Prover | None = find_prover(variant, proof_nodes) if proof_nodes else None
@@ -144,7 +151,7 @@ class Analyst:
         InputError
             If the game is over.
         """
-        found = self._searcher.search(board, self._limits)
+        found = self._searcher.search(board, self._limits, lines=self._lines)
         limit = self.variant.rules.move_limit
         left = None if limit is None else limit - board.ply
         wdl: Wdl | None = None
@@ -161,7 +168,8 @@ class Analyst:
             # A win found by the search is proven, but a shorter win may exist. Therefore the win's length is not
             # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
-        return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
+        lines = best_lines(found) if self._lines > 1 else ()
+        return Insight(found.score or 0, wdl, dtm, best, found.pv, source, lines)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
         """Return the tablebase value, or None if the tablebase does not contain the position.
@@ -218,6 +226,8 @@ class AnalysedPly(Result):
     choice : BestMoveResult or None
         Move that another player chose in the same position, or None if no player was given. The score is None if that
         player reports no scores.
+    lines : tuple of BestLine
+        Best lines of the position before the move, if several were requested.
     """
 
     ply: int
@@ -234,6 +244,7 @@ class AnalysedPly(Result):
     grade: Grade
     missed_win: bool
     choice: BestMoveResult | None = None
+    lines: tuple[BestLine, ...] = ()
 
 
 class DecisiveError(Result):
@@ -411,6 +422,7 @@ def _analysed(
         grade=next((grade for least, grade in GRADES if lost >= least), ""),
         missed_win=before.wdl == "win" and not kept,
         choice=choice,
+        lines=before.lines,
     )
 
 
@@ -547,6 +559,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
     help="Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
 )
 @settings_option
+@lines_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
 @option("--svg", "picture", metavar="FILE", help="File for pictures of the positions with errors.")
 def analyse_command(
@@ -558,6 +571,7 @@ def analyse_command(
     hash_mib: int,
     player: str | None,
     option: tuple[str, ...],
+    lines: int,
     annotate: str | None,
     picture: str | None,
 ) -> Reply:
@@ -578,7 +592,7 @@ def analyse_command(
     if annotate is not None:
         record_text(game, Path(annotate), record)  # reject a format that cannot be written now, not after the analysis
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
-    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib)
+    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib, lines=lines)
     with ExitStack() as held, progress("analyse") as observer:
         observer.begin("plies", len(game.moves))
         ask = None
@@ -618,6 +632,9 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         chosen = [] if ply.choice is None else [f"{ply.choice.move}  {said_score(ply.choice.score, ply.choice.mate)}"]
         cells = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
         table.add(str(ply.ply), ply.side, ply.move, *cells, ply.source, lost, graded + better, style=style)
+        for rank, line in enumerate(ply.lines, 1):
+            said = said_score(line.score, line.mate).replace(" centi-logits", "")
+            table.add("", f"line {rank}", line.move, *[""] * len(extra), said, "", "", " ".join(line.pv), style="dim")
     console.print(table)
     console.print("before it: score for the side to move, in centi-logits (with the expected points)", style="dim")
     if choices:

@@ -6,7 +6,7 @@ The first chooses a single move, the second plays a game, and the third runs the
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +19,16 @@ from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
 from tablut.play.bridges import front_of, name_of, player_for
-from tablut.play.options import Budget, PlayerSettings, budget_options, player_option, player_settings
-from tablut.play.players import Player, PlayerOptions, make_player, player_names
-from tablut.play.players.registry import BestMoveResult, bestmove_result
+from tablut.play.options import (
+    Budget,
+    PlayerSettings,
+    budget_options,
+    lines_option,
+    player_option,
+    player_settings,
+)
+from tablut.play.players import Choice, Player, PlayerOptions, make_player, player_names
+from tablut.play.players.registry import BestMoveResult, bestmove_result, check_lines
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.prober import find_prober
 from tablut.results import Result
@@ -43,9 +50,10 @@ if TYPE_CHECKING:
 @player_option
 @budget_options
 @option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to play first; can be given several times.")
+@lines_option
 @player_settings
 def bestmove_command(
-    board: Board, player: str, budget: Budget, moves: tuple[str, ...], settings: PlayerSettings
+    board: Board, player: str, budget: Budget, moves: tuple[str, ...], lines: int, settings: PlayerSettings
 ) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
@@ -57,13 +65,17 @@ def bestmove_command(
     for text in moves:
         board.push_text(text)
     limits = budget.limits()
+    check_lines(player, lines)
     with player_for(player, board.variant, options) as chooser:
-        choice = interruptible(lambda: chooser.choose(board, limits))
+        choose: Callable[..., Choice] = chooser.choose
+        choice = interruptible(lambda: choose(board, limits, **({"lines": lines} if lines > 1 else {})))
     result = bestmove_result(board, player, choice)
     return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
 
 
 def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
+    from tablut.cli.people import Table, label, number, prose
+
     console.board(board.variant, board.position.rows())
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
@@ -73,7 +85,12 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
         hits = f", {result.tbhits:,} in a tablebase" if result.tbhits else ""
         played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
         console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
-    if len(result.pv) > 1:
+    if len(result.lines) > 1:
+        table = Table(number("rank"), label("score"), prose("line"))
+        for rank, line in enumerate(result.lines, 1):
+            table.add(str(rank), said_score(line.score, line.mate), " ".join(line.pv))
+        console.print(table)
+    elif len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")
 
 
@@ -343,7 +360,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
 
 class _Option(Result):
     name: str
-    default: str | int
+    default: str | int | bool
 
 
 class _Engine(Result):

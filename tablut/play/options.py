@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tablut.cli.command import Decorator, beginning, bundle, choice, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import MOST_LINES, SearchLimits
 from tablut.work.machine import check_memory
 
 complete_player = beginning(player_names)
@@ -27,6 +27,16 @@ tablebase_option = option(
 )
 settings_option = option(
     "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
+)
+
+
+lines_option = whole(
+    "--lines",
+    least=1,
+    most=MOST_LINES,
+    default=1,
+    help="Number of best lines of alphabeta. Each further line uses as much memory again. Moves that are equivalent by "
+    "symmetry count as one line.",
 )
 
 

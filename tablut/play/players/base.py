@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from random import Random
 from typing import ClassVar, Final
@@ -40,11 +40,11 @@ class ReproducedPlayer(OneCaller):
         self._random = Random(options.seed)
 
     @alone
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move in an undecided position, chosen within the given limits."""
+    def choose(self, board: Board, limits: SearchLimits, *, moves: Sequence[Move] | None = None) -> Choice:
+        """Return a move in an undecided position, chosen within the given limits from all or from the given moves."""
         began = time.perf_counter()
         check_limits(self.name, limits)
-        return self._choice(board, moves_asked_about(board, self.variant), limits, began)
+        return self._choice(board, moves_asked_about(board, self.variant, moves), limits, began)
 
     @abstractmethod
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:

@@ -12,6 +12,8 @@ from tablut.errors import InputError
 from tablut.work.files import brief
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tablut.board import Board
     from tablut.position import Move
     from tablut.variants import Variant
@@ -120,7 +122,11 @@ class Choice(NamedTuple):
     seconds : float
         Wall time of the search in seconds.
     source : str
-        Source of the move: ``search`` or ``tablebase``.
+        Source of the move: ``search``, ``tablebase`` or ``proof``.
+    rank : int
+        Rank of the line among the best lines, counted from 1.
+    others : tuple of Choice
+        Next best lines, in order, if several lines were requested.
     """
 
     move: Move
@@ -134,10 +140,19 @@ class Choice(NamedTuple):
     selective_depth: int = 0
     seconds: float = 0.0
     source: str = "search"
+    rank: int = 1
+    others: tuple[Choice, ...] = ()
 
 
-def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
-    """Return the legal moves of a board in the engine's order. Raise InputError if there are none."""
+MOST_LINES: Final = 64
+"""Largest number of lines that a search returns."""
+
+
+def moves_asked_about(board: Board, variant: Variant, wanted: Sequence[Move] | None = None) -> list[Move]:
+    """Return the legal moves of a board in the engine's order, or only the wanted ones.
+
+    Raise InputError if there are no moves, or if a wanted move is not legal.
+    """
     if not board.variant.same_game(variant):
         raise InputError(
             f"belongs to {board.variant.name}, not to {variant.name}", subject=f"position '{board.position}'"
@@ -145,7 +160,13 @@ def moves_asked_about(board: Board, variant: Variant) -> list[Move]:
     moves = list(board.legal_moves)
     if board.outcome() is not None or not moves:
         raise InputError("has no move to choose, because the game is over", subject=f"position '{board.position}'")
-    return moves
+    if wanted is None:
+        return moves
+    if not wanted:
+        raise InputError("contains no move", subject="moves", remedy="give at least one, or leave them out")
+    for move in set(wanted) - set(moves):
+        board.copy().push(move)  # raises an error that states why the move is not legal
+    return [move for move in moves if move in wanted]
 
 
 # -- scores: plain integers, shared by the compiled search and its users -------------------
