@@ -240,7 +240,7 @@ class _Writer:
                 self._refuse(str(path), 0, str(error))
         for group in list(self._pending):
             self._play(*group)
-        for rules in list(self._visits):
+        for rules in [rules for rules, visits in self._visits.items() if visits]:
             self._write_part(rules)
         self._connection.execute("COMMIT")
         return self.unread

@@ -150,6 +150,10 @@ def test_what_is_not_read_is_named_and_the_rest_is_kept(tmp_path: Path, capsys: 
     (tmp_path / "far.txt").write_text('[Variant "brandubh"]\n1. d2-e2 c4-d5 *', encoding="utf-8")
     (tmp_path / "nearly.csv").write_text("d2-e2 c4-c5,0,0\nd2-e2,0,0,White\n", encoding="utf-8")
     (tmp_path / "cut.json").write_text('[{"blackPlayerName": "a",\n "moves": "d1-d3', encoding="utf-8")
+    over = '[Variant "brandubh"]\n[Start "K6/7/3b3/7/7/7/7 b"]\n1. d5-d6 *'
+    (tmp_path / "over.txt").write_text(over, encoding="utf-8")
+    assert run(["games", str(tmp_path / "over.txt"), "--json"]) == 1
+    assert "over" in json.loads(capsys.readouterr().out)["unread"][0]["why"]
     (tmp_path / "notes.md").write_text("no game\n", encoding="utf-8")
     assert run(["games", str(tmp_path), "-v", "brandubh", "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
@@ -160,7 +164,7 @@ def test_what_is_not_read_is_named_and_the_rest_is_kept(tmp_path: Path, capsys: 
     assert "line 2, column 11" in faults["cut.json", 0]
     assert "ply 2" in faults["illegal.txt", 1]
     assert "ply 2" in faults["far.txt", 1]
-    assert len(faults) == 6
+    assert len(faults) == 7
 
 
 def test_a_file_that_is_no_sound_collection_is_refused(
