@@ -268,3 +268,5 @@ class SolvedResult(SolutionResult):
     proof: str | None = None
     proof_positions: int | None = None
     svg: str | None = None
+    png: str | None = None
+    gif: str | None = None

@@ -303,7 +303,7 @@ class Board:
         if self._codes is None:
             array = self._playable()
             self._codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            if self.variant.rules.repetition.result == "illegal":
+            if self.variant.rules.repetition.forbids(self.turn):
                 self._codes = [code for code in self._codes if not self._recurs_too_often(code)]
         return self._codes
 
@@ -571,7 +571,7 @@ class Board:
         if not self._generated():
             return Outcome("no_moves", other)
         rules = self.variant.rules
-        if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
+        if rules.repetition.ends and self.occurrence() >= rules.repetition.times:
             # The side that is not to move has just repeated the position.
             return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None

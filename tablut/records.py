@@ -23,6 +23,7 @@ from typing import Any, Final, NamedTuple, NoReturn
 from tablut.errors import InputError, text_value
 from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_logs, read_system_logs
 from tablut.formats.game import GameRecord, NoRulesError, first_game
+from tablut.formats.ludii import looks_like_trial, read_trial
 from tablut.formats.native import (
     looks_like_native,
     parsed_move,
@@ -149,13 +150,15 @@ def turned(game: ArchivedGame, size: int) -> ArchivedGame:
 # -- the kinds of records, and the reader for each kind ------------------------------------
 
 
-_WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
-_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
+_PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?:: |$|\s(?=line [0-9]))")
 Games = Iterable[GameRecord | InputError]
 
 
-def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError("a trial of Ludii is not supported", subject="record", remedy=_WAY_OUT)
+def _trial(text: str, variant: Variant | None) -> Games:
+    try:
+        return [read_trial(text, variant)]
+    except InputError as error:
+        return [error]
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
@@ -205,7 +208,7 @@ ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive, read
 NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native, _numbered(read_native_games))
 KINDS: Final = (
     _kind("record", looks_like_json, read_site_games),
-    _kind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    _kind("Ludii trial", looks_like_trial, _trial),
     _kind("Bologna game log", looks_like_log, read_logs),
     _kind("Bologna system log", looks_like_system_log, read_system_logs),
     _kind("OpenTafl record", looks_like_otg, read_games),
@@ -257,9 +260,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
-        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither
-        encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, a trial of Ludii, or a game log or system
+        log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in
+        neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains a digest of its rules, the given rules must match the digest.

@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.env.encoding import PLANES, encoding_for
-from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark_all, show_all, step_all
+from tablut.env.kernels import (
+    ENDS,
+    ILLEGAL,
+    ILLEGAL_FOR_WHITE,
+    UNCOUNTED,
+    Games,
+    choose_all,
+    mark_all,
+    show_all,
+    step_all,
+)
 from tablut.errors import InputError, whole_number
 from tablut.formats.reading import PositionLike
 from tablut.position import Move, Position
@@ -22,6 +32,7 @@ from tablut.variants import VariantLike, as_variant
 from tablut.work.files import excerpt
 
 _ROOM = 128
+_RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FOR_WHITE}
 
 
 class Batch:
@@ -87,7 +98,7 @@ class Batch:
         self._start = start, self._engine.key(start)
         worth = {"white": 1, "black": -1, None: 0}
         self._games = Games(
-            rule={"none": UNCOUNTED, "illegal": ILLEGAL}.get(rules.repetition.result, ENDS),
+            rule=_RULES.get(rules.repetition.result, ENDS),
             times=rules.repetition.times,
             limit=-1 if rules.move_limit is None else rules.move_limit,
             worth=np.array([worth[rules.repetition.winner(mover)] for mover in ("white", "black")], dtype=np.int8),

@@ -26,7 +26,7 @@ from tablut.engine.tables import Tables
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
-UNCOUNTED, ENDS, ILLEGAL = range(3)
+UNCOUNTED, ENDS, ILLEGAL, ILLEGAL_FOR_WHITE = range(4)
 """Codes for how the rules treat a repetition: it is ignored, it ends the game, or the move that causes it is
 illegal."""
 _PLANES: Final = len(PLANES)
@@ -103,6 +103,12 @@ def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
 
 
 @inlined
+def _forbids(rules: Tables, games: Games, board: BoardArray) -> bool:
+    """Return whether the side to move may not repeat a position."""
+    return games.rule == ILLEGAL or (games.rule == ILLEGAL_FOR_WHITE and side_of(rules, board) == 0)
+
+
+@inlined
 def _may_recur(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move is legal under a rule that forbids repetitions."""
     side = side_of(rules, board)
@@ -116,13 +122,14 @@ def _may_recur(rules: Tables, games: Games, game: int, board: BoardArray, move: 
 @inlined
 def _allowed(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move along a line is legal, taking repetitions into account."""
-    return is_legal(rules, board, move) and (games.rule != ILLEGAL or _may_recur(rules, games, game, board, move))
+    free = not _forbids(rules, games, board)
+    return is_legal(rules, board, move) and (free or _may_recur(rules, games, game, board, move))
 
 
 @inlined
 def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool:
     """Return whether the side to move has a legal move."""
-    if games.rule != ILLEGAL:
+    if not _forbids(rules, games, board):
         return can_move(rules, board, side_of(rules, board))
     action = I64(0)
     while action < games.actions and not _allowed(rules, games, game, board, I64(games.codes[action])):
@@ -230,7 +237,7 @@ def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
         board = advance(games.boards, game * board_items(rules.size))
         if games.going[game] != 0:
             _mark(rules, games, board, row)
-            if games.rule == ILLEGAL:
+            if _forbids(rules, games, board):
                 for action in range(games.actions):
                     if row[action] != 0 and not _may_recur(rules, games, game, board, I64(games.codes[action])):
                         row[action] = np.uint8(0)

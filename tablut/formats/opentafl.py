@@ -47,6 +47,8 @@ _OTHERS = {
     "C": "commanders",
     "m": "mercenaries",
     "M": "mercenaries",
+    "g": "guards",
+    "G": "guards",
     "k": "an attacking king",
 }
 _FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
@@ -283,12 +285,12 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 
 _DEFAULT_RULES = (
-    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n swf:y efe:n ber:n "
-    "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
+    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n swf:y efe:n linc:n "
+    "ber:n corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
 # These keys concern pieces and cells that do not occur in any variant here, so they have no effect.
-_IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
+_IDLE = frozenset(["nj", "cj", "mj", "gj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
 _VALUES = {
@@ -302,17 +304,18 @@ _VALUES = {
     "sw": "n w s",
     "swf": "y n",
     "efe": "y n",
+    "linc": "y n",
     "ber": "n c m",
 }
-_REPETITION = {"d": "draw", "l": "mover_loses"}
+_REPETITION = {"d": "draw", "l": "mover_loses", "w": "mover_wins"}
 _UNSAYABLE = {
-    "tfr:w": "a third repetition that wins",
     "ka:h": "a king that captures as the mover only",
     "ka:a": "a king that captures as an anvil only",
     "ks:m": "a king that falls when confined",
     "kj:r": "a king that jumps",
     "kj:j": "a king that jumps",
     "kj:c": "a king that jumps",
+    "linc:y": "Linnaean captures",
     "ber:c": "berserk moves",
     "ber:m": "berserk moves",
 }
@@ -582,7 +585,7 @@ def write_rules(variant: Variant) -> str:
         "dim": str(size),
         "name": re.sub(r"\W", "_", variant.name),
         "surf": "n" if rules.encirclement == "none" else "y",
-        "tfr": {"none": "i", "mover_loses": "l"}.get(rules.repetition.result, "d"),
+        "tfr": {"none": "i", "mover_loses": "l", "mover_wins": "w"}.get(rules.repetition.result, "d"),
         "sw": "n" if wall is None else "s" if wall.corner else "w",
         "swf": "n" if wall is not None and wall.mover == "any" else "y",
         "efe": "n" if rules.fort == "none" else "y",

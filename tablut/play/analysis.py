@@ -14,7 +14,15 @@ from typing import Final, Literal, NamedTuple
 from tablut import svg
 from tablut.board import Board
 from tablut.cli.command import argument, bundle, command, option, real, whole
-from tablut.cli.options import read_bytes, read_game_record, save_record, variant_option, warn
+from tablut.cli.options import (
+    Pictures,
+    picture_options,
+    read_bytes,
+    read_game_record,
+    save_record,
+    variant_option,
+    warn,
+)
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
@@ -42,7 +50,7 @@ from tablut.results import Result
 from tablut.rules import Outcome
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
-from tablut.work.files import brief, check_output, write_text
+from tablut.work.files import brief, check_output
 from tablut.work.machine import check_memory
 from tablut.work.progress import plural
 
@@ -561,7 +569,7 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
 @settings_option
 @lines_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
-@option("--svg", "picture", metavar="FILE", help="File for pictures of the positions with errors.")
+@picture_options("an SVG drawing of the positions with errors")
 def analyse_command(
     record: str,
     variant: str | None,
@@ -573,7 +581,7 @@ def analyse_command(
     option: tuple[str, ...],
     lines: int,
     annotate: str | None,
-    picture: str | None,
+    pictures: Pictures,
 ) -> Reply:
     """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
@@ -584,9 +592,8 @@ def analyse_command(
     check_memory("hash", hash_mib)
     if option and player is None:
         raise InputError("needs --player", subject="--option")
-    for written in (annotate, picture):
-        if written is not None:
-            check_output(Path(written))
+    for written in filter(None, (annotate, *pictures.names.values())):
+        check_output(Path(written))
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
@@ -608,12 +615,12 @@ def analyse_command(
         warn(f"record: {problem}")
     if annotate is not None:
         save_record(annotated(game, found), Path(annotate), record)
-    if picture is not None:
+    if pictures:
         drawing = draw_errors(rules, found)
         if drawing is None:
-            warn(f"--svg {picture}: was not written, because no move was an error")
+            warn("no picture was written, because no move was an error")
         else:
-            write_text(Path(picture), drawing)
+            pictures.write(drawing)
     return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 

@@ -23,6 +23,7 @@ from tablut.play.options import (
     Budget,
     PlayerSettings,
     budget_options,
+    control_option,
     lines_option,
     player_option,
     player_settings,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
+    from tablut.play.search.limits import TimeControl
 
 
 @command()
@@ -135,6 +137,7 @@ class _Seat(NamedTuple):
     port: int | None
     name: str
     wait: float
+    control: TimeControl | None
 
     def settings(self, limits: SearchLimits | None) -> ClientSettings:
         """Check the options and return them as client settings."""
@@ -143,12 +146,13 @@ class _Seat(NamedTuple):
         if self.role is None or self.role.lower() not in _ROLES:
             problem = "expected white or black, the side to play on the server"
             raise InputError(problem, subject=f"--role {self.role or '(none)'}")
-        if self.timeout is None:
-            remedy = "give the server's time for a move in seconds, such as --timeout 60"
+        timeout = self.timeout if self.control is None else self.control.base
+        if timeout is None:
+            remedy = "give the server's time for a move in seconds, such as --timeout 60, or its clocks with --tc"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
         limits = limits or SearchLimits()
-        return ClientSettings(host, side, self.timeout, self.port, self.name, self.wait, limits).checked()
+        return ClientSettings(host, side, timeout, self.port, self.name, self.wait, limits, self.control).checked()
 
 
 @command()
@@ -177,6 +181,7 @@ class _Seat(NamedTuple):
         help="Player's name on the server, whose logs shorten it to ten letters.",
     ),
     real("--wait", default=5.0, metavar="SECONDS", help="Time limit for connecting."),
+    control_option,
 )
 @file_option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh to this folder and exit.")
 @player_settings
@@ -203,11 +208,11 @@ def play_command(
     if save is not None:
         check_output(save)
     if not on_server:
-        for given in ("role", "timeout", "port"):
+        for given in ("role", "timeout", "port", "control"):
             if getattr(seat, given) is not None:
                 raise InputError(
                     "applies only to a game on a server",
-                    subject=f"--{given}",
+                    subject=f"--{given.replace('control', 'tc')}",
                     remedy="add --server HOST, or leave it out",
                 )
         return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tablut.cli.command import Decorator, beginning, bundle, choice, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
-from tablut.play.search.limits import MOST_LINES, SearchLimits
+from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
 from tablut.work.machine import check_memory
 
 complete_player = beginning(player_names)
@@ -37,6 +37,14 @@ lines_option = whole(
     default=1,
     help="Number of best lines of alphabeta. Each further line uses as much memory again. Moves that are equivalent by "
     "symmetry count as one line.",
+)
+
+control_option = option(
+    "--tc",
+    "control",
+    metavar="CONTROL",
+    callback=lambda _context, _option, text: None if text is None else read_time_control(text),
+    help="Time control of a game for each side, in seconds: [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60.",
 )
 
 

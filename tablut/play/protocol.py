@@ -21,9 +21,9 @@ from tablut.formats.reading import read_position
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
 from tablut.play.players.registry import check_lines, spec_of
-from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, SearchLimits
+from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
 from tablut.play.thinking import RunningSearch, WinSearcher
-from tablut.position import Move
+from tablut.position import Move, SideName
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt
 from tablut.work.machine import MOST_THREADS, check_memory
@@ -436,7 +436,7 @@ class EngineSession(LineProtocol):
         try:
             self._need()
             wishes, words = _wishes(words, self._board)
-            limits = _limits(words)
+            limits = _limits(words, self._board.turn)
             outcome = self._board.outcome()
             if outcome is not None:
                 raise InputError(f"the game is over ({outcome.how})", subject="go")
@@ -522,17 +522,23 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _limits(words: list[str]) -> SearchLimits:
-    """Return the limits given by the words after ``go``. Without any words, the search has no limits."""
+_CLOCKS: Final = ("wtime", "btime", "winc", "binc", "movestogo")
+
+
+def _limits(words: list[str], turn: SideName) -> SearchLimits:
+    """Return the limits given by the words after ``go``. Without any words, the search has no limits.
+
+    Times for a move take precedence over clocks.
+    """
     found: dict[str, int] = {}
     rest = iter(words)
     for word in rest:
         if word == "infinite":
             continue
-        if word not in ("movetime", "nodes", "depth", "playouts"):
+        if word not in ("movetime", "nodes", "depth", "playouts", *_CLOCKS):
             raise InputError(
                 f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N, mate N, searchmoves MOVES, "
-                "ponder or infinite",
+                f"ponder, infinite, or the clocks {' '.join(_CLOCKS)}",
                 subject="go",
             )
         value = next(rest, None)
@@ -544,4 +550,20 @@ def _limits(words: list[str]) -> SearchLimits:
     if not found:
         return SearchLimits()
     movetime = None if "movetime" not in found else found["movetime"] / 1000
-    return SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts")).checked()
+    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
+    if movetime is None and any(name in found for name in _CLOCKS):
+        limits = limits.on_clock(_clock(found, *("wb" if turn == "white" else "bw")))
+    return limits.checked()
+
+
+def _clock(found: dict[str, int], own: str, other: str) -> Clock:
+    """Return the clock of the side to move, given the numbers after ``go``."""
+    if f"{own}time" not in found:
+        raise InputError(f"{own}time is missing, the time of the side to move in milliseconds", subject="go")
+    if found.get("movestogo") == 0:
+        raise InputError("movestogo 0: expected at least 1", subject="go")
+    left, more, their_left, their_more = (
+        found.get(name, 0) / 1000 for side in (own, other) for name in (f"{side}time", f"{side}inc")
+    )
+    opponent = (their_left, their_more) if f"{other}time" in found else None
+    return Clock(left, more, found.get("movestogo"), opponent)

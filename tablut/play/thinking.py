@@ -59,7 +59,7 @@ class RunningSearch:
         if not ponders and not self.endless:
             self._released.set()
         if ponders and self._stop is not None:
-            limits = limits._replace(movetime=None)
+            limits = limits._replace(movetime=None, clock=None)
         if limits == SearchLimits() and not isinstance(player, WinSearcher):
             limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
         self._thread = threading.Thread(target=self._run, args=(board.copy(), limits), daemon=True, name="search")

@@ -321,9 +321,9 @@ class Repetition(_Fields):
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
         description="which occurrence of a position in a game counts as a repetition (the first occurrence is number 1)"
     )
-    result: Literal["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"] = Field(
-        description="effect of a repetition: a draw, a loss, nothing, or that the repeating move is illegal"
-    )
+    result: Literal[
+        "draw", "mover_loses", "none", "white_loses", "black_loses", "illegal", "mover_wins", "illegal_for_white"
+    ] = Field(description="effect of a repetition: a draw, a loss, a win, nothing, or an illegal move")
 
     @model_validator(mode="before")
     @classmethod
@@ -337,10 +337,23 @@ class Repetition(_Fields):
 
     def spares(self, side: Literal["white", "black"]) -> bool:
         """Return whether a side cannot lose by repetition, whichever side repeats the position."""
-        return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
+        return self.draws or self.result in (
+            ("black_loses",) if side == "white" else ("white_loses", "illegal_for_white")
+        )
+
+    def forbids(self, mover: Literal["white", "black"]) -> bool:
+        """Return whether ``mover`` may not make a move that repeats a position."""
+        return self.result == "illegal" or (self.result == "illegal_for_white" and mover == "white")
+
+    @property
+    def ends(self) -> bool:
+        """Whether a repetition ends the game."""
+        return self.result not in ("none", "illegal", "illegal_for_white")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
         """Return the winner if a move by ``mover`` leads to the occurrence that ends the game, or None for a draw."""
+        if self.result == "mover_wins":
+            return mover
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 

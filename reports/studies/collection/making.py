@@ -112,7 +112,7 @@ def from_self_play(
 def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
     """Return the puzzle with the longest win in a game, or None if the game contains no puzzle."""
     variant, wanted = making.variant, making.wanted
-    searches = {letter: _endless(variant, letter, wanted) for letter in _SIDES}
+    searches = {letter: endless(variant, letter, wanted) for letter in _SIDES}
     found = []
     for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
         if (wanted.winner is None or wanted.winner[0] == position.side) and fit(variant, position):
@@ -165,14 +165,14 @@ def _from_batches(
             if making.done:
                 return making.made
             if fit(variant, position):
-                solution = making.solve(position, _endless(variant, position.side, wanted))
+                solution = making.solve(position, endless(variant, position.side, wanted))
                 if solution is not None:
                     making.add(solution, f"{letter}{len(making.puzzles)}", source)
         advanced(making.made)
     return making.made
 
 
-def _endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
+def endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
     """Return a search for a side's wins with an unlimited budget."""
     budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
     return WinSearch(engine_for(variant), _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)

@@ -17,7 +17,7 @@ from tablut.play.book import BookOpenings
 from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, read_time_control
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
+_CONTROL = "tc"
 _SETTING = "option."
 """Prefix of a setting that is specific to the player, as in ``mcts@playouts=1000,option.depth=12``."""
 
@@ -47,16 +48,19 @@ class Contestant(NamedTuple):
         Limits for each move.
     options : PlayerOptions
         Options of the player. The seed is replaced in each game.
+    control : TimeControl or None
+        Time control of a game, or None if only the limits apply. In a game, the clock replaces ``limits.movetime``.
     """
 
     text: str
     player: str
     limits: SearchLimits
     options: PlayerOptions
+    control: TimeControl | None = None
 
     @property
     def grace(self) -> float:
-        """Seconds allowed beyond the contestant's time for a move, unless the match sets another value.
+        """Seconds allowed beyond the contestant's time, unless the match sets another value.
 
         An external program also needs time for sending its move, and takes longest when it has just started.
         """
@@ -85,7 +89,7 @@ class Contestant(NamedTuple):
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
     """Check before the first game that all players exist, support the rules, and have a limit on each move.
 
-    Return one line for each program whose protocol cannot express some of the rules.
+    Return one line for each program whose protocol cannot express some of the rules, or its time control.
     """
     unsupported = []
     for one in contestants:
@@ -97,6 +101,8 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         except InputError as error:
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
+        if one.control is not None and found is not None and (gap := found[0].clock_gap(one.control)):
+            unsupported.append(f"player {excerpt(one.text)}: its protocol does not support {gap}")
         if rules := getattr(player, "unsupported", ()):
             unsupported.append(
                 f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match enforces them"
@@ -104,20 +110,24 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
     return unsupported
 
 
-def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
+def contestant(
+    text: str, limits: SearchLimits, options: PlayerOptions | None = None, control: TimeControl | None = None
+) -> Contestant:
     """Parse the text that describes a contestant.
 
     Parameters
     ----------
     text : str
         ``NAME``, or ``program:COMMAND`` with any of the `PROTOCOLS`, optionally followed by settings in the form
-        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, hash, table-memory, tablebase,
-        threads, and ``option.NAME`` for a setting specific to the player. The settings of a program follow the last
-        ``@``, so a command that contains an ``@`` must end with another ``@``.
+        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, tc (a time control), hash,
+        table-memory, tablebase, threads, and ``option.NAME`` for a setting specific to the player. The settings of a
+        program follow the last ``@``, so a command that contains an ``@`` must end with another ``@``.
     limits : SearchLimits
         Limits of the match. They apply if the text contains no limits.
     options : PlayerOptions, optional
         Options of the match. An option applies unless the text sets it.
+    control : TimeControl, optional
+        Time control of the match. It applies if the text contains neither limits nor a time control.
 
     Returns
     -------
@@ -142,6 +152,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
     own_settings: list[tuple[str, str]] = []
+    clocked: TimeControl | None = None
     texts = list(filter(None, settings.split(",")))
     once(f"player {excerpt(text)}: setting", (setting.partition("=")[0] for setting in texts))
     for setting in texts:
@@ -149,12 +160,15 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
         if equals and key.startswith(_SETTING):
             own_settings.append((key.removeprefix(_SETTING), value))
             continue
-        if not equals or key not in {*_LIMITS, *_OPTIONS}:
+        if not equals or key not in {*_LIMITS, *_OPTIONS, _CONTROL}:
             raise InputError(
                 f"{excerpt(setting)}: expected key=value with one of "
-                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}",
+                f"{', '.join([*_LIMITS, _CONTROL, *_OPTIONS, _SETTING + 'NAME'])}",
                 subject=f"player {excerpt(text)}",
             )
+        if key == _CONTROL:
+            clocked = read_time_control(value)
+            continue
         try:
             if key in _LIMITS:
                 own[key] = number(_LIMITS[key], value)
@@ -162,11 +176,18 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
                 other[_OPTIONS[key]] = value if key == "tablebase" else number(int, value)
         except ValueError as error:
             raise InputError(f"{key}={excerpt(value)}: expected a number", subject=f"player {excerpt(text)}") from error
-    chosen = SearchLimits(**own) if own else limits
+    chosen = SearchLimits(**own) if own or clocked else limits
+    control = clocked if own or clocked else control
+    if control is not None:
+        if chosen.movetime is not None:
+            raise InputError(
+                "has a time for a move and a time control", subject=f"player {excerpt(text)}", remedy="leave one out"
+            )
+        chosen = chosen.on_clock(RunningClock(control).reading())
     settled = (options or PlayerOptions())._replace(**other)
     # The player's own settings replace those of the match.
     settled = settled._replace(settings=tuple((dict(settled.settings) | dict(own_settings)).items()))
-    return Contestant(text, name, chosen.checked(), settled)
+    return Contestant(text, name, chosen.checked(), settled, control)
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:
@@ -282,6 +303,26 @@ def _searcher(variant: Variant) -> Searcher:
 # and with any number of threads. Every record contains the plan's digest.
 
 
+class Adjudication(NamedTuple):
+    """Rules by which a match decides games before their end.
+
+    Attributes
+    ----------
+    tables : str or None
+        Tablebase store whose values decide games, or an empty string for the shipped tables. By default, tables do not
+        decide games.
+    plies : int
+        Number of plies for which the scores of both players have to agree on the winner, or 0 if scores do not decide
+        games.
+    score : int
+        Least score, in the players' own units, that counts as a win.
+    """
+
+    tables: str | None = None
+    plies: int = 0
+    score: int = 0
+
+
 class Pairing(NamedTuple):
     """Conditions of a game: its number, its pair, the first player's colour, and the seeds of both players."""
 
@@ -317,6 +358,8 @@ class MatchPlan(NamedTuple):
     paired : bool
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
         independent, which is necessary for measuring the game itself.
+    adjudication : Adjudication
+        Rules by which games are decided before their end. By default, there are none.
     """
 
     variant: Variant
@@ -329,6 +372,7 @@ class MatchPlan(NamedTuple):
     most_plies: int | None = None
     grace: float | None = None
     paired: bool = True
+    adjudication: Adjudication = Adjudication()
 
     def pairing(self, number: int) -> Pairing:
         """Return a game's pair, colours and seeds.
@@ -359,7 +403,7 @@ class MatchPlan(NamedTuple):
         """
         parts = [
             self.variant.digest,
-            *(f"{one.player} {one.limits} {one.options}" for one in (self.first, self.second)),
+            *(f"{one.player} {_limits_text(one)} {one.options}" for one in (self.first, self.second)),
             str(self.seed),
             str(self.openings),
             str(self.start),
@@ -367,5 +411,16 @@ class MatchPlan(NamedTuple):
             str(self.first.grace if self.grace is None else self.grace),
             *([] if self.grace is not None or self.first.grace == self.second.grace else [str(self.second.grace)]),
             str(self.paired),
+            *([] if self.adjudication == Adjudication() else [str(self.adjudication)]),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _limits_text(one: Contestant) -> str:
+    """Return the limits and the time control of a contestant as text for a digest.
+
+    Without a time control, the text is the one that all stored matches contain.
+    """
+    if one.control is not None:
+        return f"{one.control} {one.limits._replace(movetime=None, clock=None)}"
+    return f"SearchLimits({', '.join(f'{name}={getattr(one.limits, name)}' for name in _LIMITS)})"

@@ -16,7 +16,8 @@ from scipy.stats import norm
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.match import EndedGame, MatchReport, MatchSummary, ScoredGame, play_match
+from tablut.play.arena.game import EndedGame
+from tablut.play.arena.match import MatchReport, MatchSummary, ScoredGame, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result

@@ -24,7 +24,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
@@ -36,7 +36,8 @@ from tablut.work.one_caller import OneCaller, alone
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
 """Maximum number of unrequested answers. A program that sends more is treated as faulty."""
-_LAST_WORDS: Final = 400
+_LAST_WORDS: Final = 4000
+"""Number of bytes kept from the end of a program's error stream."""
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
 """Time in seconds within which a program must exit after being asked to exit."""
@@ -130,13 +131,20 @@ class Words(ABC):
         """Send the game result. ``winner`` is None if the result is not known."""
 
     @classmethod
+    def clock_gap(cls, control: TimeControl) -> str:  # noqa: ARG003 (some protocols support some time controls)
+        """Return the part of a time control that the protocol cannot express, or an empty string."""
+        return "clocks, so the program receives the time planned for each move"
+
+    @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
         """Raise InputError if the protocol cannot express the limits, or a start position other than the variant's."""
         if elsewhere and not cls.anywhere:
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"
             )
-        if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
+        # On a clock, a program whose protocol has no clocks receives the planned time of each move (`clock_gap`).
+        given = limits._replace(clock=None)._asdict()
+        if unsupported := [name for name, value in given.items() if value and name not in cls.limits]:
             raise InputError(
                 f"its protocol does not support {' or '.join(unsupported)}",
                 remedy=f"use {' or '.join(cls.limits)} instead",
@@ -293,7 +301,9 @@ class Process:
             if time.monotonic() < deadline:
                 raise ProgramError(self._why(), subject=f"program {excerpt(self._command)}")
         self.kill()
-        raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
+        raise LateError(
+            f"no {answer} within {seconds:g} s{self._last_lines()}", subject=f"program {excerpt(self._command)}"
+        )
 
     def _why(self) -> str:
         """Return the reason why the program ended, as one line of text."""
@@ -301,12 +311,20 @@ class Process:
             return self._fault
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(_LEAVE)
-        self._threads[1].join(_LEAVE)
         code = self._popen.returncode
         how = "closed its output" if code is None else f"exited with code {code}"
-        error = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        return f"the program {how}{self._last_lines()}"
+
+    def _last_lines(self) -> str:
+        """Return the last lines of the program's standard error and standard output.
+
+        Indented lines are left out if possible, because they are mostly the frames of a stack trace.
+        """
+        self._threads[1].join(_LEAVE)
+        lines = [line for line in self._last_words.decode("utf-8", "replace").splitlines() if line.strip()]
+        error = one_line(([line for line in lines if not line[0].isspace()] or lines or [""])[-1], 400)
         output = f"; its last output: {excerpt(self._last_line)}" if self._last_line else ""
-        return f"the program {how}" + (f": {error}" if error else "") + output
+        return (f": {error}" if error else "") + output
 
     @property
     def usable(self) -> bool:
@@ -467,7 +485,8 @@ class ProgramPlayer(OneCaller):
         words = self._process.words
         with _naming(self._command):
             words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
-        seconds = self._patience if limits.movetime is None else limits.movetime + _LATE
+        time = limits.movetime if limits.clock is None else limits.clock.left
+        seconds = self._patience if time is None else time + _LATE
         self._good = False
         answer = words.request_move(self._process, board, limits, seconds)
         try:

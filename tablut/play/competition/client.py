@@ -24,7 +24,7 @@ from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import SearchLimits, said_score
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, said_score
 from tablut.position import OTHER_SIDE, Move, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant
@@ -56,6 +56,9 @@ class ClientSettings(NamedTuple):
         Time in seconds during which refused connections are retried.
     limits : SearchLimits
         Further limits on each move of the player.
+    control : TimeControl or None
+        Server's time control, which replaces its time limit for a move. The server does not send the clocks, so the
+        client measures its own time.
     """
 
     host: str
@@ -65,6 +68,7 @@ class ClientSettings(NamedTuple):
     name: str = "tablut"
     wait: float = 0.0
     limits: SearchLimits = SearchLimits()
+    control: TimeControl | None = None
 
     def checked(self) -> ClientSettings:
         """Check the settings and return them.
@@ -283,12 +287,14 @@ class _ClientGame:
         # The last move sent, and the moves that the server refused in this position.
         self._answered: Move | None = None
         self._refused: set[Move] = set()
+        self._clock = None if settings.control is None else RunningClock(settings.control)
+        self._used = 0.0
+        """Time in seconds used for the move to be made, including moves that the server refused."""
 
     def play(self, line: _Line) -> None:
         """Play until the server sends the result or closes the connection."""
         while self.result is None:
-            patience = _FIRST_STATE if self.record is None else 2 * self._settings.timeout + _SILENCE
-            message = line.receive(patience)
+            message = line.receive(self._patience())
             if message is None:
                 return
             text, began = message
@@ -296,6 +302,17 @@ class _ClientGame:
             # If another state has already arrived, this state needs no move.
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
+
+    def _patience(self) -> float:
+        """Return the time in seconds to wait for the next state."""
+        control, record = self._settings.control, self.record
+        if record is None:
+            return _FIRST_STATE
+        most = self._settings.timeout
+        if control is not None:  # the opponent may have saved all its time
+            times = 1 if control.moves is None else 1 + record.ply // control.moves
+            most = control.base * times + control.increment * record.ply
+        return 2 * most + _SILENCE
 
     def _take(self, text: str) -> Side | None:
         """Process a state, and return the side to move, or None when the game has ended."""
@@ -325,6 +342,9 @@ class _ClientGame:
             return
         self._answered = None
         self._refused = set()
+        if self._clock is not None and now.side == self._settings.role:
+            self._clock.press(self._used)
+            self._used = 0.0
         move = _move_to(view, state)
         if move is None:
             self._complain("no legal move leads from the previous state to this one; continuing from here")
@@ -351,16 +371,20 @@ class _ClientGame:
             # out.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
-        timeout = self._settings.timeout
+        clock = self._clock
+        timeout = self._settings.timeout if clock is None else max(clock.left - self._used, 0.0)
         spent = time.monotonic() - began
         margin = move_margin(timeout)
         seconds = max(timeout - margin - spent, timeout / 100)
         # Half of the margin is reserved in case the player exceeds its time.
         patience = max(timeout - margin / 2 - spent, seconds)
         limits = self._settings.limits._replace(movetime=seconds)
+        if clock is not None:
+            limits = limits.on_clock(clock.reading()._replace(left=seconds))
         sent = self._thinker.choose(self.view, limits, patience, self._refused)
         line.send(bologna.write_move(sent.move, self._settings.role))
         self._answered = sent.move
+        self._used += time.monotonic() - began
         (self._tell if sent.trouble is None else self._complain)(_summary(sent, time.monotonic() - began))
 
 

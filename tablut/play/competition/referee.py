@@ -26,6 +26,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
+from tablut.play.search.limits import RunningClock, TimeControl
 from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_name
@@ -56,7 +57,7 @@ class RefereeSettings(NamedTuple):
     Attributes
     ----------
     timeout : float
-        Time limit in seconds for a move, and for sending the name.
+        Time limit in seconds for sending the name, and for a move unless there is a time control.
     host : str
         Address to listen on.
     port_white, port_black : int
@@ -69,6 +70,8 @@ class RefereeSettings(NamedTuple):
         Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
         Folder for the game logs.
+    control : TimeControl or None
+        Time control of a game. The protocol cannot transmit it, so the players have to know it.
     """
 
     timeout: float = 60.0
@@ -79,6 +82,7 @@ class RefereeSettings(NamedTuple):
     repeats: int = 0
     errors: int = 0
     logs: Path | None = None
+    control: TimeControl | None = None
 
     def checked(self) -> RefereeSettings:
         """Check the settings and return them.
@@ -312,9 +316,12 @@ class Referee(OneCaller):
         tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
         async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
             self._send(match, seats)
-            deadline = time.monotonic() + self._settings.timeout
+            control = self._settings.control
+            clocks = {} if control is None else {side: RunningClock(control) for side in _SIDES}
+            began = time.monotonic()
             while match.verdict is None:
-                ply, left = match.board.ply, deadline - time.monotonic()
+                ply, clock = match.board.ply, clocks.get(match.to_move)
+                left = began + (self._settings.timeout if clock is None else clock.left) - time.monotonic()
                 try:
                     # Read messages before checking the clock, because a move that has arrived is in time.
                     async with asyncio.timeout(min(max(left, _LAST_LOOK), _LONGEST_WAIT)):
@@ -324,7 +331,10 @@ class Referee(OneCaller):
                 else:
                     self._take(match, seats, side, message)
                 if match.board.ply != ply:
-                    deadline = time.monotonic() + self._settings.timeout
+                    now = time.monotonic()
+                    if clock is not None:
+                        clock.press(now - began)
+                    began = now
                 elif left <= 0:
                     match.lose(match.to_move, "timeout")
             self._send(match, seats)

@@ -192,9 +192,13 @@ def _negamax(
     if not can_move(t, board, side):
         return sign * ended(t, evaluation, board, chooser, side ^ 1)
     rule = I64(state.counters[REPETITION_RULE])
-    if rule != 0 and _recurs(state, key, ply):
+    # Black may repeat a position if only white may not (code 6).
+    if rule != 0 and (rule != 6 or side == 1) and _recurs(state, key, ply):
         # The opponent's move has repeated the position.
-        return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side if rule == 2 else 4 - rule)
+        if rule == 1:
+            return I64(0)
+        winner = side ^ 1 if rule == 5 else side if rule in (2, 6) else 4 - rule
+        return sign * ended(t, evaluation, board, chooser, winner)
     if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
     if depth == 0:

@@ -87,10 +87,12 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     side = side_of(rules, board)
     state.line_length[ply] = 0
     rule, draw = state.counters.repetition_rule, state.counters.recurrence
-    again = rule != 0 and (ply > 1 or draw == 0) and recurs(state, key, ply)
+    # Black may repeat a position if only white may not (code 6).
+    counts = rule != 0 and (rule != 6 or side == 1)
+    again = counts and (ply > 1 or draw == 0) and recurs(state, key, ply)
     again_value = draw if (ply & 1) == 0 else -draw
     if rule != 1:
-        lost = rule == 3 + side
+        lost = rule == 5 or rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # If the rules allow recurrence and only the search discourages it (`draw` is not 0), an immediate win still counts,
     # because a side that missed the win earlier can still win now. After a root move, the position is searched normally

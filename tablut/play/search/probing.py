@@ -211,7 +211,7 @@ def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]
         return False, I64(0)
     plies = value if value > 0 else -value - 1
     if value == 0 or ply + plies > counters.limit_ply:
-        if counters.repetition_rule == 2:
+        if counters.repetition_rule == 2 or counters.repetition_rule == 5:
             return False, I64(0)
         counters.tablebase_hits += 1
         return True, I64(0)

@@ -27,6 +27,7 @@ from tablut.play.search.limits import (
     MOST_LINES,
     RECURRENCES,
     Choice,
+    Pace,
     SearchLimits,
     mate_in,
     moves_asked_about,
@@ -211,7 +212,7 @@ class Searcher(Stoppable):
             the move limit. The board is not changed.
         limits : SearchLimits
             Limits on time, nodes or depth, at least one of which is set. If ``movetime`` is set, the result is returned
-            before this time has passed.
+            before this time has passed. On a clock, it is returned before `SearchLimits.longest` has passed.
         moves : sequence of Move, optional
             Moves to choose from. By default, all legal moves.
         lines : int
@@ -246,7 +247,7 @@ class Searcher(Stoppable):
         if not 1 <= lines <= MOST_LINES:
             raise InputError(f"expected 1 to {MOST_LINES}", parameter="lines", value=lines)
         check_memory("hash", self._hash_mib * min(lines, len(moves)))
-        with self._deadline(started, limits.movetime):
+        with self._deadline(started, limits.longest):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
             tbhits = len(probed or ())
             probed = [found for found in probed or () if found.move in moves]
@@ -421,6 +422,7 @@ class Searcher(Stoppable):
     ) -> Choice:
         """Run the iterations of all lines until a limit, a stop or a proof ends them."""
         found: list[Choice] = []
+        pace = None if limits.clock is None else Pace(limits.clock)
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             deeper, interrupted = self._iterate(root, wanted, limits.nodes, lines, request)
             # If the iteration was interrupted, its lines are followed by those of the previous one.
@@ -429,9 +431,11 @@ class Searcher(Stoppable):
             ]
             if interrupted or self._stop_asked or all(line.settled for line in lines):
                 break
-            if limits.movetime is not None:
+            if limits.longest is not None:
                 alone = len(root.moves) == 1 and limits.depth is None
-                if alone or time.perf_counter() - started > limits.movetime:
+                seconds, best = time.perf_counter() - started, found[0]
+                enough = pace is not None and pace.is_enough(seconds, best.move.code, best.score or 0)
+                if alone or enough or seconds > limits.longest:
                     break
         if request.lines > 1:
             nodes = max(sum(line.nodes for line in lines) + self._crew.count("nodes"), found[0].nodes)
