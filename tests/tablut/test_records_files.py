@@ -48,7 +48,7 @@ REFUSED = {
     "course.hpgn": "fit copenhagen, fetlar, sea-battle-11; add the rule set, such as -v copenhagen",
     "abstract.json": "fit brandubh, brandubh-federation; add the rule set, such as -v brandubh",
     "online.json": "JSON of PlayTaflOnline",
-    "ludii.trl": "-v",
+    "ludii.trl": "fit copenhagen, fetlar, sea-battle-11; add the rule set, such as -v copenhagen",
 }
 
 
