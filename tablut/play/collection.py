@@ -186,15 +186,15 @@ def write_collection(
     return unread
 
 
-def _files_of(sources: Iterable[Path]) -> Iterator[Path]:
-    """Yield each file once. The files of a folder are those whose names do not begin with a dot."""
+def _files_of(sources: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
+    """Yield each file once, and whether it lies in a folder. Names in a folder that begin with a dot are left out."""
     seen = set()
     for source in sources:
         inside = sorted(path for path in source.rglob("[!.]*") if path.is_file()) if source.is_dir() else [source]
         for path in inside:
             if (place := path.resolve()) not in seen:
                 seen.add(place)
-                yield path
+                yield path, path != source
 
 
 def _games_of(path: Path, variant: Variant | None) -> Iterator[tuple[str, int, GameRecord | InputError]]:
@@ -223,10 +223,12 @@ class _Writer:
         self._games = self._parts = 0
         self.unread: list[UnreadGame] = []
 
-    def write(self, files: Iterable[Path], variant: Variant | None, observer: Observer) -> list[UnreadGame]:
+    def write(
+        self, files: Iterable[tuple[Path, bool]], variant: Variant | None, observer: Observer
+    ) -> list[UnreadGame]:
         """Write the games of all files, and return what was not read."""
         observer.begin("games", None)
-        for path in files:
+        for path, inside in files:
             try:
                 for file, number, game in _games_of(path, variant):
                     observer.advance()
@@ -237,6 +239,8 @@ class _Writer:
                     else:
                         self._take(_Found(file, number, game))
             except InputError as error:
+                if not inside:
+                    raise
                 self._refuse(str(path), 0, str(error))
         for group in list(self._pending):
             self._play(*group)

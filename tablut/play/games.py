@@ -98,13 +98,13 @@ def games_command(
             board = Board(chosen, read_position(position, chosen))
             found = collection.answer(board, player=player, most=most)
     result = AnsweredGames(**found.model_dump(), unread=unread)
-    code = _exit_code(unread, sources)
+    code = _exit_code(unread)
     return Reply(result, lambda console: _show_played(console, board, result), code, table=(PlayedMove, result.moves))
 
 
-def _exit_code(unread: list[UnreadGame], sources: tuple[str, ...]) -> int:
+def _exit_code(unread: list[UnreadGame]) -> int:
     """Return the exit code. Files in a folder that contain no game do not count."""
-    return EXIT_NO if any(game.number or game.file in sources for game in unread) else 0
+    return EXIT_NO if any(game.number for game in unread) else 0
 
 
 book_app = Group(help="Make an opening book from games.")
@@ -131,7 +131,7 @@ def _collected(target: Path, sources: tuple[str, ...], rules: Variant | None, pl
     with open_collection(target) as collection:
         games = collection.counts()
     result = CollectedGames(collection=str(target), bytes=target.stat().st_size, games=games, unread=unread)
-    return Reply(result, lambda console: _show_collected(console, result), _exit_code(unread, sources))
+    return Reply(result, lambda console: _show_collected(console, result), _exit_code(unread))
 
 
 def _checked(text: str, file: str, rules: Variant | None, repetition: str) -> Reply:
