@@ -13,24 +13,33 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
-from typing import Final, NamedTuple, NoReturn
+from typing import Any, Final, NamedTuple, NoReturn
 
 from tablut.errors import InputError, text_value
-from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
-from tablut.formats.game import GameRecord
+from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_logs, read_system_logs
+from tablut.formats.game import GameRecord, NoRulesError, first_game
 from tablut.formats.ludii import looks_like_trial, read_trial
-from tablut.formats.native import looks_like_native, read_native, write_record
-from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
-from tablut.position import FILES, MoveText
+from tablut.formats.native import (
+    looks_like_native,
+    parsed_move,
+    read_native,
+    read_native_games,
+    write_pgn,
+    write_record,
+)
+from tablut.formats.opentafl import looks_like_otg, read_games, read_rules, write_game
+from tablut.formats.sites import looks_like_json, read_site_games
+from tablut.position import FILES
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.files import excerpt
 
-__all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
+__all__ = ["GameRecord", "read_record", "read_rules", "write_pgn", "write_record"]
 
 # -- archives: one game per line --------------------------------------------------
 
@@ -45,7 +54,8 @@ _LINE: Final = 1 << 18
 _COUNT = re.compile(r"[0-9]{1,4}", re.ASCII)
 _SQUARE = re.compile(rf"([a-{FILES[-1]}])([0-9]{{1,2}})", re.ASCII)
 _GAME = re.compile(
-    rf'[ \t"]{{0,9}}{_SQUARE.pattern}-?{_SQUARE.pattern}[^,;\n]*[,;\t] ?"?[0-9]{{1,4}}"? ?[,;\t]',
+    rf'[ \t"]{{0,9}}{_SQUARE.pattern}-?{_SQUARE.pattern}'
+    r'(?:[^,;\n]*[,;\t] ?"?[0-9]{1,4}"? ?[,;\t]|[^,;\t\n]*(?:,|;[^;\n]*;))',  # the second also fits a faulty line
     re.ASCII | re.IGNORECASE,
 )
 _HEADED = 3
@@ -84,7 +94,7 @@ def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
             unread[number] = f"has {len(line):,} characters; at most {_LINE:,} are read"
         elif (fields := _fields(line)) is None:
             way = "expected moves, captures by attackers, captures by defenders, result, separated by commas"
-            unread[number] = f"{excerpt(line)}: {way}"
+            unread[number] = f"column {_faulty_column(line)}: {excerpt(line)}: {way}"
         else:
             moves, attackers, defenders, result = fields
             games.append(ArchivedGame(number, tuple(moves.lower().split()), (int(attackers), int(defenders)), result))
@@ -103,9 +113,17 @@ def _fields(line: str) -> list[str] | None:
     return None
 
 
+def _faulty_column(line: str) -> int:
+    """Return the column of the first field of a line that is wrong, superfluous or missing."""
+    fields = line.split(max(",;\t", key=line.count))
+    good = [True, *(_COUNT.fullmatch(field.strip(' "')) is not None for field in fields[1:3]), True]
+    faulty = next((place for place, holds in enumerate(good[: len(fields)]) if not holds), min(len(fields), _FIELDS))
+    return min(sum(len(field) + 1 for field in fields[:faulty]), len(line)) + 1
+
+
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game from an archive as a record. A note states the number of other games in the archive."""
-    moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
+    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+    moves = tuple(parsed_move(word, variant.size) for word in game.moves)
     notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
@@ -132,21 +150,15 @@ def turned(game: ArchivedGame, size: int) -> ArchivedGame:
 # -- the kinds of records, and the reader for each kind ------------------------------------
 
 
-_JSON = re.compile(r'\s*(?:\[\s*)?\{\s*(?:\}|"[^"\n]{0,99}"\s*:)|\s*\[\s*(?:["\[\]]|-?[0-9])')
-_SITES: Final = {
-    '"fromX"': "PlayTaflOnline",
-    '"blackPlayerName"': "the import of ftzm's tafl server",
-    '"time_control"': "hnefatafl.org",
-    '"header"': "AbstractPlay",
-    '"turn"': "a state of Bologna's server",
-}
-_WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
 _PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?:: |$|\s(?=line [0-9]))")
+Games = Iterable[GameRecord | InputError]
 
 
-def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
-    name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
-    raise InputError(f"JSON of {name} is not supported", subject="record", remedy=_WAY_OUT)
+def _trial(text: str, variant: Variant | None) -> Games:
+    try:
+        return [read_trial(text, variant)]
+    except InputError as error:
+        return [error]
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
@@ -157,25 +169,55 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     )
 
 
+def read_archive_games(text: str, variant: Variant | None) -> Iterator[tuple[int, GameRecord | InputError]]:
+    """Yield each game of an archive, or the error that makes it unreadable, with the number of its line."""
+    games, unread = read_archive(text)
+    lines: list[tuple[int, ArchivedGame | str]] = [*((game.number, game) for game in games), *unread.items()]
+    for number, found in sorted(lines, key=itemgetter(0)):
+        try:
+            if isinstance(found, str):
+                raise InputError(found, subject=f"line {number}")
+            if variant is None:
+                raise NoRulesError("archive: does not name a rule set")
+            yield number, record_of(found, variant)
+        except InputError as error:
+            yield number, error
+
+
 class RecordKind(NamedTuple):
-    """A kind of record: its name, a test for whether a text is of this kind, and its reader."""
+    """A kind of record: its name, a test for whether a text is of this kind, and its readers.
+
+    The first reader returns the first game, the second yields all of them, each with its number in the file.
+    """
 
     name: str
     fits: Callable[[str], bool]
     read: Callable[[str, Variant | None], GameRecord]
+    games: Callable[[str, Variant | None], Iterable[tuple[int, GameRecord | InputError]]]
 
 
-ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive)
-NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native)
+def _kind(name: str, fits: Callable[[str], bool], games: Callable[[str, Variant | None], Games]) -> RecordKind:
+    return RecordKind(name, fits, lambda text, rules: first_game(games(text, rules)), _numbered(games))
+
+
+def _numbered(games: Callable[[str, Variant | None], Games]) -> Callable[[str, Variant | None], Any]:
+    return lambda text, variant: enumerate(games(text, variant), 1)
+
+
+ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive, read_archive_games)
+NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native, _numbered(read_native_games))
 KINDS: Final = (
-    RecordKind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
-    RecordKind("Ludii trial", looks_like_trial, read_trial),
-    RecordKind("Bologna game log", looks_like_log, read_log),
-    RecordKind("Bologna system log", looks_like_system_log, read_system_log),
-    RecordKind("OpenTafl record", looks_like_otg, read_game),
+    _kind("record", looks_like_json, read_site_games),
+    _kind("Ludii trial", looks_like_trial, _trial),
+    _kind("Bologna game log", looks_like_log, read_logs),
+    _kind("Bologna system log", looks_like_system_log, read_system_logs),
+    _kind("OpenTafl record", looks_like_otg, read_games),
     ARCHIVE,
     NATIVE,
 )
+
+
+KINDS_OF_RECORDS: Final = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
 
 
 def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
@@ -250,9 +292,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     rules = None if variant is None else as_variant(variant)
     kind = kind_of(text, ruled=rules is not None)
     if kind is None:
-        kinds = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
         shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
-        raise InputError(f"expected {kinds}", subject=f"record {shown}")
+        raise InputError(f"expected {KINDS_OF_RECORDS}", subject=f"record {shown}")
     try:
         return kind.read(text, rules)
     except InputError as error:
@@ -268,8 +309,8 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
     """Return a record as text in a file's format, and a list of the contents that would be lost.
 
-    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the archive format. With any other suffix,
-    or without one, the text is in the toolkit's own format.
+    The suffix ``.otg`` selects OpenTafl's format, ``.pgn`` selects PGN, and ``.csv`` selects the format of an archive.
+    With any other suffix, or without one, the text is in the toolkit's own format.
 
     Parameters
     ----------
@@ -293,7 +334,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
         text = write_line(record, variant) + "\n"
         again = record_of(read_archive(text)[0][0], variant)
     else:
-        text = write_game(record) if suffix == ".otg" else write_record(record)
+        text = {".otg": write_game, ".pgn": write_pgn}.get(suffix, write_record)(record)
         again = read_record(text, record.variant)
     lost = (*_lost(record, again), *record.notes)
     if lost and source is not None and target.exists() and target.samefile(source):

@@ -6,20 +6,22 @@ that are false. It stops at the first illegal move, because the later moves then
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
+from itertools import islice
 from typing import Final, Literal, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import IllegalMoveError, InputError
-from tablut.formats.game import GameRecord
+from tablut.formats.game import GameRecord, NoRulesError
+from tablut.formats.native import parsed_move
 from tablut.position import MoveText, Position, square_name
-from tablut.records import ArchivedGame, turned
+from tablut.records import KINDS_OF_RECORDS, NATIVE, ArchivedGame, kind_of, read_record, turned
 from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome
-from tablut.variants import Variant
-from tablut.work.files import brief
+from tablut.variants import Variant, shipped_variant, shipped_variants
+from tablut.work.files import brief, excerpt
 from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
@@ -95,6 +97,83 @@ def _ending(outcome: Outcome) -> str:
     return outcome.how + (f", {outcome.winner} wins" if outcome.winner else ", a draw")
 
 
+# -- rules of records that name none: those under which the moves are legal ------------------
+
+_PLAYED_AT: Final = {"hnefatafl.org": "copenhagen"}
+"""Rule sets of sites whose records do not name them."""
+_TRIED: Final = 20
+"""Number of games of a file from which its rules are determined."""
+
+
+def fitting_rules(text: str) -> Variant:
+    """Return the shipped rule set under which the most games of a text have no faults.
+
+    Only the first 20 games are tried. If several rule sets fit equally well, the one that is played at the site of the
+    games is returned.
+
+    Raises
+    ------
+    NoRulesError
+        If no rule set fits, or several do.
+
+    Examples
+    --------
+    >>> fitting_rules("1. d11-d9 f8-d8 2. k7-i7 f7-d7").name
+    'sea-battle-11'
+    >>> fitting_rules("1. d2-e2 c4-c5")
+    Traceback (most recent call last):
+        ...
+    tablut.formats.game.NoRulesError: record: names no rule set, and its moves fit brandubh, brandubh-federation
+    """
+    kind, fits, sites = kind_of(text) or NATIVE, dict[str, int](), set[str]()
+    for variant in shipped_variants():
+        for _, record in islice(kind.games(text, variant), _TRIED):
+            if isinstance(record, GameRecord) and record.moves and not replay(record).problems:
+                fits[variant.name] = fits.get(variant.name, 0) + 1
+                sites.add(record.tags.get("Site", ""))
+    best = [name for name, games in fits.items() if games == max(fits.values())]
+    if len(best) != 1:
+        best = [_PLAYED_AT[site] for site in sites if _PLAYED_AT.get(site) in best]
+    if len(best) == 1:
+        return shipped_variant(best[0])
+    fitting = f"its moves fit {', '.join(fits)}" if fits else "no shipped one allows its moves"
+    raise NoRulesError(f"names no rule set, and {fitting}", subject="record", example=next(iter(fits), "ashton"))
+
+
+def read_games(text: str, variant: Variant | None = None) -> Iterator[tuple[int, GameRecord | InputError]]:
+    """Yield each game of a file of any kind, or the error that makes it unreadable, with its number in the file.
+
+    The number of a game in an archive is that of its line. Games that name no rule set are read under the rules that
+    fit them.
+    """
+    kind = kind_of(text, ruled=variant is not None)
+    if kind is None:
+        raise InputError(f"expected {KINDS_OF_RECORDS}", subject="record")
+    named = kind.games(text, variant)
+    if not any(isinstance(game, NoRulesError) for _, game in islice(kind.games(text, variant), _TRIED)):
+        yield from named
+        return
+    for (number, game), (_, fitted) in zip(named, kind.games(text, fitting_rules(text)), strict=True):
+        yield number, fitted if isinstance(game, NoRulesError) else game
+
+
+def read_fitting_record(text: str, variant: Variant | None, origin: str) -> GameRecord:
+    """Read a record as `tablut.records.read_record` does. If it names no rule set, use the rules that fit its moves."""
+    try:
+        record = read_record(text, variant, origin=origin)
+        if record.variant is not None:
+            return record
+    except NoRulesError:
+        pass
+    try:
+        rules = fitting_rules(text)
+    except NoRulesError as error:
+        error.subject = f"record {excerpt(origin)}" if origin else "record"
+        raise
+    record = read_record(text, rules, origin=origin)
+    return replace(record, notes=(*record.notes, f"the record names no rule set; {rules.name} fits its moves"))
+
+
 # -- archives: many games, one on each line ------------------------------------------------
 
 Ranks = Literal["bottom", "top", "either"]
@@ -163,8 +242,7 @@ def replay_archive(
     """
     rules = variant.rules
     counted = rules.repetition.times
-    # Cached, because most words occur in many games.
-    read = lru_cache(1 << 14)(partial(MoveText.parse, size=variant.size))
+    read = partial(parsed_move, size=variant.size)
     if ignore_repetition:
         endless = rules.repetition.model_copy(update={"result": "none"})
         variant = replace(variant, rules=rules.model_copy(update={"repetition": endless}))

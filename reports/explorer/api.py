@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from enum import Enum
 from functools import cache, partial, reduce
 from operator import or_
+from pathlib import PurePath
 from typing import Annotated, Any, Final
 
 from cachetools import LRUCache
@@ -52,6 +53,7 @@ from retrograde.solver.solution import memory_needed
 from tablut import svg
 from tablut.engine import engine_for
 from tablut.errors import InputError, did_you_mean
+from tablut.play.collection import PositionGames, open_collection
 from tablut.play.players.registry import BestMoveResult, spec_of
 from tablut.play.search.limits import SearchLimits
 from tablut.position import square_name
@@ -130,6 +132,7 @@ def _add_commands(router: APIRouter, commands: _Commands) -> None:
     solve = "Proof of a position (like puzzle solve) or of a whole small board (like solve)"
     add("moves", MovesRequest, (MovesResult,), commands.moves, "Legal moves of a position")
     add("probe", MovesRequest, (ProbeResult,), commands.probe, "Tablebase values of a position and its moves")
+    add("played", MovesRequest, (PositionGames,), commands.played, "Moves played in a position, and their results")
     add("bestmove", BestMoveRequest, (BestMoveResult,), commands.bestmove, "Move chosen by a player")
     add("solve", SolveRequest, (SolvedResult, SolveReport), commands.solve, solve)
     add("perft", PerftRequest, (PerftResult,), commands.perft, "Numbers of move sequences")
@@ -171,6 +174,20 @@ class _Commands:
         if key is not None:
             self._probed[key] = found
         return found
+
+    async def played(self, _: Request, request: MovesRequest) -> Result:
+        if (path := self._settings.games) is None:
+            raise NotFoundError("no collection of games is served", subject="games")
+        board = request.board()
+
+        def answer() -> Result:
+            with open_collection(path) as collection:
+                found = collection.answer(board, most=8)
+            # Visitors do not learn the folders of this machine.
+            games = [game.model_copy(update={"file": PurePath(game.file).name}) for game in found.games]
+            return found.model_copy(update={"games": games})
+
+        return await asyncio.to_thread(answer)
 
     async def bestmove(self, http: Request, request: BestMoveRequest) -> Result:
         spec_of(request.player)

@@ -18,10 +18,12 @@ from starlette.requests import Request
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.errors import InputError, VariantError
+from tablut.formats.game import NoRulesError
 from tablut.formats.opentafl import write_game
 from tablut.formats.reading import read_position
 from tablut.play.players import PLAYERS, player_names
-from tablut.records import GameRecord, read_record, write_record
+from tablut.records import GameRecord, decoded, write_pgn, write_record
+from tablut.replay import read_fitting_record
 from tablut.variants import Variant, as_variant, shipped_variant
 from tablut.variants.library import FILE_BYTES, is_own_name
 from tablut.variants.schema import parse_variant
@@ -165,12 +167,12 @@ class SaveRequest(MovesRequest):
         Literal["white", "black", "draw"] | None, Field(description="Result, if the board does not show it.")
     ] = None
 
-    form: Annotated[Literal["tablut", "opentafl"], Field(description="Format of the record.")] = "tablut"
+    form: Annotated[Literal["tablut", "opentafl", "pgn"], Field(description="Format of the record.")] = "tablut"
 
     def text(self) -> str:
         """Return the game record as text."""
         record = self.board().record(self.tags, self.result)
-        return write_record(record) if self.form == "tablut" else write_game(record)
+        return {"tablut": write_record, "opentafl": write_game, "pgn": write_pgn}[self.form](record)
 
 
 class BestMoveRequest(MovesRequest):
@@ -249,12 +251,14 @@ class RecordRequest(GameRequest):
             content = self.record
         else:
             raise InputError("give the record as 'record' or as 'record_base64'")
-        record = read_record(content, chosen)
-        if record.variant is None:
-            raise InputError("the record does not name a rule set", remedy="choose one above the record")
+        text = decoded(content) if isinstance(content, bytes) else content
+        try:
+            record = read_fitting_record(text, chosen, "")
+        except NoRulesError as error:
+            raise InputError(str(error), remedy="choose one above the record") from error
         if len(record.moves) > MOST_MOVES:
             raise InputError(f"the record has {len(record.moves):,} moves, but at most {MOST_MOVES:,} are shown")
-        return record, as_variant(record.variant)
+        return record, as_variant(record.variant or "")
 
 
 class AnalysisRequest(RecordRequest):

@@ -10,12 +10,13 @@ import socket
 import sys
 import threading
 import webbrowser
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from rich.text import Text
 
 from tablut.cli.command import command, option, real, whole
-from tablut.cli.options import warn
+from tablut.cli.options import file_option, warn
 from tablut.cli.people import Live, PeopleConsole
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
@@ -123,21 +124,32 @@ class _Served(Result):
 @whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free port.")
 @option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
 @option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
+@file_option("--games", help="Collection of games, whose moves are shown beside the board.")
 @whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")
 @real("--seconds", metavar="SECONDS", help="Stop serving after this time.")
 def serve_command(
-    host: str, port: int, browser: bool, tablebase: tuple[str, ...], searches: int | None, seconds: float | None
+    host: str,
+    port: int,
+    browser: bool,
+    tablebase: tuple[str, ...],
+    games: Path | None,
+    searches: int | None,
+    seconds: float | None,
 ) -> Reply:
     """Serve the explorer: boards, endings, puzzles and games in the browser, and a JSON API under /api.
 
     By default only this machine can reach it. Visitors cannot read your files. Stop it with Ctrl-C.
     """
     from reports.explorer.guard import Settings
+    from tablut.play.collection import open_collection
 
     if seconds is not None and seconds <= 0:
         raise InputError("must be more than 0", subject=f"--seconds {seconds:g}")
     chosen = {} if searches is None else {"searches": searches}
-    settings = Settings(host=host, stores=tablebase, **chosen)
+    settings = Settings(host=host, stores=tablebase, games=games, **chosen)
+    if games is not None:
+        with open_collection(games):
+            pass  # report a wrong file now
     listener = listen(host, port)
     address = address_of(listener, host)
     live = Live()

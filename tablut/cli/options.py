@@ -218,17 +218,14 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 
 
 def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
-    """Parse a game record; ``variant``, the value of ``--variant``, is required if the record names no rules."""
+    """Parse a game record; ``variant``, the value of ``--variant``, is required if several rule sets fit the record."""
     from tablut.formats.game import NoRulesError
-    from tablut.records import read_record
+    from tablut.replay import read_fitting_record
 
     try:
-        record = read_record(text, variant, origin=origin)
-        if record.variant is None:
-            raise NoRulesError(f"record {excerpt(origin)}: does not name a rule set")
+        return read_fitting_record(text, None if variant is None else as_variant(variant), origin)
     except NoRulesError as error:
-        raise InputError(str(error), remedy="add the rule set, such as -v ashton") from error
-    return record
+        raise InputError(str(error), remedy=f"add the rule set, such as -v {error.example}") from error
 
 
 def save_record(record: GameRecord, target: Path, source: str | None = None) -> None:

@@ -1,8 +1,9 @@
-"""The commands ``convert``, ``replay`` and ``games``: convert positions and moves, check records and archives."""
+"""The commands ``convert`` and ``replay``: convert positions and moves, and check records."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, Literal, get_args
 
@@ -28,13 +29,13 @@ from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
+from tablut.formats.native import write_pgn
 from tablut.formats.opentafl import write_game, write_rules
 from tablut.formats.reading import write_berkeley, write_fen, write_mcgill
 from tablut.position import MoveText, Side
 from tablut.records import (
     ARCHIVE,
     NATIVE,
-    ArchivedGame,
     GameRecord,
     decoded,
     kind_of,
@@ -43,22 +44,20 @@ from tablut.records import (
     write_line,
 )
 from tablut.replay import (
-    ArchivedGameResult,
-    ArchiveResult,
     ReplayedRecord,
     ReplayResult,
-    archive_result,
+    read_games,
     replay,
     replay_archive,
     replay_result,
     same_upside_down,
 )
 from tablut.results import MoveResult, Result, ending
-from tablut.variants import Variant, load_variant
+from tablut.variants import load_variant
 from tablut.work.files import check_output, excerpt
 from tablut.work.progress import plural
 
-Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
+Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "pgn", "rules", "archive"]
 _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "tablut": lambda board: str(board.position),
     "grid": lambda board: board.position.grid(),
@@ -66,6 +65,7 @@ _WRITERS: Final[dict[str, Callable[[Board], str]]] = {
     "bologna": lambda board: bologna.write_state(board.position),
     "fen": lambda board: write_fen(board.position),
     "otg": lambda board: write_game(board.record()).rstrip(),
+    "pgn": lambda board: write_pgn(board.record()).rstrip(),
     "rules": lambda board: write_rules(board.variant),
     "archive": lambda board: write_line(board.record(), board.variant),
 }
@@ -86,7 +86,7 @@ class _Converted(Result):
     words=get_args(Format),
     required=True,
     help="Target format. tablut and grid are the toolkit's own; berkeley and mcgill are notations of moves; "
-    "otg is OpenTafl's game record, rules its rules string; archive is a line of an archive.",
+    "otg is OpenTafl's game record, rules its rules string; pgn is a PGN record; archive is a line of an archive.",
 )
 @argument(
     "moves", nargs=-1, required=False, metavar="[MOVES]...", help="Legal moves from the position, in any notation."
@@ -146,10 +146,10 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
 @picture_options("SVG drawings of all positions", folder=True, moving="the game")
 @file_option(
     "--save",
-    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any other in "
-    "the toolkit's own format.",
+    help="File to save the record to: FILE.otg in OpenTafl's format, FILE.pgn as PGN, FILE.csv as a line of an "
+    "archive, any other in the toolkit's own format.",
 )
-@whole("--game", least=1, help="Line of an archive whose game is replayed.")
+@whole("--game", least=1, help="Number of the game that is replayed: the line of an archive. [default: the first]")
 def replay_command(
     file: str,
     variant: str | None,
@@ -201,86 +201,20 @@ def replay_command(
     )
 
 
-def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedGame], dict[int, str], Variant]:
-    """Return the games in an archive, the lines that cannot be read, and the rules."""
-    if kind_of(text) is not ARCHIVE:
-        raise InputError(
-            "is not an archive",
-            subject=excerpt(file),
-            remedy="check a single game with `tablut replay`, without --game",
-        )
-    if variant is None:
-        raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
-    (games, unread), rules = read_archive(text), load_variant(variant)
-    for line, why in unread.items() if not games else ():
-        raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
-    return games, unread, rules
-
-
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
-    """Return the record of one game from an archive."""
-    games, unread, rules = _games_of(text, file, variant)
-    lines = len(games) + len(unread)
-    if not same_upside_down(rules):
+    """Return the record of one game of a file. The number of a game in an archive is that of its line."""
+    rules = None if variant is None else load_variant(variant)
+    if kind_of(text) is ARCHIVE and rules is not None and not same_upside_down(rules):
         with progress("replay") as observer:
-            games = [one.game for one in replay_archive(rules, games, observer)[0]]
-    for one in games:
-        if one.number == number:
-            return record_of(one, rules, lines - 1)
-    why = unread.get(number, "the archive has no game on this line")
-    raise InputError(f"--game {number}: {why}", subject=f"archive {excerpt(file)}")
-
-
-@command(table=True)
-@argument("file", metavar="FILE", help="Archive of games, or - for standard input.")
-@variant_option("Rules of the games.", required=True)
-@choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
-def games_command(file: str, variant: str | None, repetition: Literal["judge", "ignore"]) -> Reply:
-    """Check all games in an archive against the rules.
-
-    Each line of an archive contains one game: its moves, the number of captures by each side, and
-    the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game could
-    not be read, contains an illegal move, or has captures or a result that contradict the rules.
-    """
-    text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
-    games, unread, rules = _games_of(text, file, variant)
-    with progress("games") as observer:
-        replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")
-    result = archive_result(rules, ranks, replayed, unread)
-    return Reply(
-        result,
-        lambda console: _show_archive(console, result),
-        0 if result.holds else EXIT_NO,
-        table=(ArchivedGameResult, result.games),
-    )
-
-
-def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
-    counted = {
-        "bottom": "from the bottom",
-        "top": "from the top",
-        "either": "from the bottom or from the top: both fit equally well",
-    }
-    found = result.summary
-    size = f"  {plural(found.games, 'game')}, {plural(found.plies, 'ply')}"
-    console.print(Text.assemble((result.variant, "bold"), size))
-    console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
-    console.print(f"completely legal: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
-    console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
-    console.print(f"the repetition rule applies in {found.repeated:,}")
-    for line in result.unread:
-        console.print(Text.assemble((f"line {line.line}  ", "bold red"), f"not read: {line.why}"), soft_wrap=True)
-    for row in result.games:
-        if row.illegal is not None:
-            told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
-        elif row.contradicted:
-            told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}; the record has {row.recorded}"
-        elif not row.captures_agree:
-            plies = ", ".join(map(str, row.captures_differ[:8])) + " ..." * (len(row.captures_differ) > 8)
-            told = f"captures differ: plies {plies}" if plies else "the numbers of captures differ"
-        else:
-            continue
-        console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
+            turned = [one.game for one in replay_archive(rules, read_archive(text)[0], observer)[0]]
+        games: list[tuple[int, GameRecord | InputError]] = [(one.number, record_of(one, rules)) for one in turned]
+    else:
+        games = list(read_games(text, rules))
+    record = dict(games).get(number, InputError("the file has no game with this number"))
+    if isinstance(record, InputError):
+        raise InputError(f"--game {number}: {record}", subject=f"{(kind_of(text) or NATIVE).name} {excerpt(file)}")
+    others = f"the file contains {plural(len(games) - 1, 'other game')}"
+    return replace(record, notes=(*record.notes, others)) if len(games) > 1 else record
 
 
 def _draw_all(game: ReplayedRecord, pictures: Pictures) -> None:

@@ -236,6 +236,16 @@ class Batch:
         """
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
+    def words(self) -> NDArray[np.uint64]:
+        """Return the positions of all games as packed words.
+
+        Returns
+        -------
+        ndarray of uint64, shape (games, W)
+            Words of each position, as `tablut.engine.Engine.words` packs them.
+        """
+        return self._engine.words(self._games.boards)
+
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
         """Apply the symmetries of the start position to planes or to arrays with one value for each action.
 

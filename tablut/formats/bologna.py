@@ -24,13 +24,13 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from math import isqrt
 from typing import Any, Final, Literal, get_args
 
 from tablut.errors import InputError, shown_value
-from tablut.formats.game import GameRecord, further_games, overruled, start_under
+from tablut.formats.game import GameRecord, first_game, overruled, start_under
 from tablut.position import OTHER_SIDE, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_variant
@@ -319,11 +319,8 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game in a log. A note in the record states the number of further games."""
-    first, *others = read_logs(text, variant)
-    if not others:
-        return first
-    return replace(first, notes=(*first.notes, further_games(len(others))))
+    r"""Return the first game of a log. A note in the record states the number of further games."""
+    return first_game(read_logs(text, variant))
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
@@ -482,36 +479,37 @@ def looks_like_system_log(text: str) -> bool:
     return _SERVER.search(text) is not None
 
 
-def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
-    """Return the first game in a system log.
+def read_system_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
+    """Return all games of a system log.
 
     The log does not contain the first position of a game, and does not show which of the moves were rejected.
     """
     servers = shipped_variant("bologna")
     rules = variant or servers
-    tags: dict[str, str] = {}
-    moves: list[MoveText] = []
-    more = 0
+    games: list[tuple[dict[str, str], list[MoveText]]] = [({}, [])]
     for found in _RECEIVED.finditer(text):
         if found["player"] is not None:
-            more += bool(moves) and found["player"] == "White"
-            if not moves:
-                tags[found["player"]] = found["name"].strip()
-        elif not more:
-            try:
-                squares = [parse_square(found[name], rules.size) for name in ("start", "target")]
-                moves.append(MoveText(Move(squares[0], squares[1], rules.size), None))
-            except InputError as error:
-                line = text.count("\n", 0, found.start()) + 1
-                raise InputError(str(error), subject=f"system log line {line}") from error
-    if not moves:
+            if found["player"] == "White" and games[-1][1]:
+                games.append(({}, []))
+            games[-1][0][found["player"]] = found["name"].strip()
+            continue
+        try:
+            squares = [parse_square(found[name], rules.size) for name in ("start", "target")]
+            games[-1][1].append(MoveText(Move(squares[0], squares[1], rules.size), None))
+        except InputError as error:
+            line = text.count("\n", 0, found.start()) + 1
+            raise InputError(str(error), subject=f"system log line {line}") from error
+    warnings = overruled(servers, variant)
+    found_games = tuple(
+        GameRecord(tags, variant or servers.name, None, tuple(moves), None, warnings=warnings)
+        for tags, moves in games
+        if moves
+    )
+    if not found_games:
         raise InputError(
             "contains no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
         )
-    notes = (further_games(more),) if more else ()
-    return GameRecord(
-        tags, variant or servers.name, None, tuple(moves), None, notes=notes, warnings=overruled(servers, variant)
-    )
+    return found_games
 
 
 class LogWriter:

@@ -6,8 +6,8 @@ A record may contain errors. Its moves, captures, positions and result are check
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from tablut.errors import InputError
@@ -21,7 +21,17 @@ RECORD_BYTES: Final = 8 << 20
 
 
 class NoRulesError(InputError):
-    """Error for a record that names no rule set, raised if the caller has not given a rule set either."""
+    """Error for a record that names no rule set, raised if the caller has not given a rule set either.
+
+    Attributes
+    ----------
+    example : str
+        Name of a rule set that the user may choose.
+    """
+
+    def __init__(self, problem: str = "", *, subject: str = "", example: str = "ashton") -> None:
+        super().__init__(problem, subject=subject)
+        self.example = example
 
 
 @brief
@@ -93,6 +103,14 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
     if own is None or given is None or own.same_game(given):
         return ()
     return (f"record: names the rules {own.name!r}, but was read under {given.name!r} as requested",)
+
+
+def first_game(games: Iterable[GameRecord | InputError]) -> GameRecord:
+    """Return the first game of a file, with a note that states the number of further games."""
+    first, *others = games
+    if isinstance(first, InputError):
+        raise first
+    return replace(first, notes=(*first.notes, further_games(len(others)))) if others else first
 
 
 def further_games(count: int) -> str:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Final
 
 from tablut.errors import InputError
@@ -56,6 +57,8 @@ _STRUCTURE = ("Variant", "Rules-SHA256", "Start", "Result")
 _NUMBER = re.compile(r"([0-9]{1,9})(\.{1,3}|…)(.*)", re.DOTALL)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
+_ROSTER: Final = dict.fromkeys(("Event", "Site", "Date", "Round", "White", "Black"), "?") | {"Date": "????.??.??"}
+"""The tags that every PGN file has, with the values for what is not known; ``Result`` follows them."""
 _ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
 
 
@@ -66,17 +69,27 @@ def looks_like_native(text: str) -> bool:
 
 @dataclass
 class _NativeGame:
-    """The parts of the first game in a text."""
+    """The parts of a game in a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
-    moves: list[tuple[str, int]] = field(default_factory=list)
-    """The words that describe moves, each with its line number."""
+    moves: list[tuple[str, str]] = field(default_factory=list)
+    """The words that describe moves, each with its place, such as ``line 3, column 5``."""
     numbered: int = -1
     """Number of moves that precede the last move number."""
     result: str | None = None
     comments: dict[int, str] = field(default_factory=dict)
     marks: dict[int, str] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    variations: list[str] = field(default_factory=list)
+    escapes: int = 0
+    error: InputError | None = None
+    """The first error, which makes the game unreadable but not the other games of the text."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Descriptions of the omitted contents."""
+        more = ", ..." * (len(self.variations) > 20)
+        notes = [f"variations omitted: after ply {', '.join(self.variations[:20])}{more}"] if self.variations else []
+        return [*notes, f"lines after % omitted: {self.escapes}"] if self.escapes else notes
 
     def keep(self, kept: dict[int, str], text: str) -> None:
         """Attach a comment or a mark to the last move."""
@@ -84,72 +97,88 @@ class _NativeGame:
             ply = len(self.moves)
             kept[ply] = f"{kept[ply]} {text}" if ply in kept else text
 
-    def word(self, word: str, line: int) -> None:
+    def tag(self, name: str, value: str, place: str) -> None:
+        """Add a tag."""
+        if name in self.tags:
+            raise InputError(f"{place}: tag {name} occurs twice", subject="record")
+        self.tags[name] = _unescaped(value)
+
+    def word(self, word: str, place: str) -> None:
         """Add a move, which may be preceded by its move number in the same word."""
         if word.startswith("["):
-            shown = f"record: line {line}: {excerpt(word)}"
+            shown = f"record: {place}: {excerpt(word)}"
             raise InputError('expected tags such as [White "Anna"], all before the moves', subject=shown)
         if (number := _NUMBER.fullmatch(word)) is not None:
             count, first = len(self.moves), number[2] == "."
             if number[1] != str(count // 2 + 1) or count % 2 == first or (first and self.numbered == count):
                 raise InputError(
-                    f"line {line}: {number[1]}{number[2]} follows {plural(count, 'move')}",
+                    f"{place}: {number[1]}{number[2]} follows {plural(count, 'move')}",
                     subject="record",
                     remedy="number every second move",
                 )
             self.numbered, word = count, number[3]
         if word:
-            self.moves.append((word, line))
+            self.moves.append((word, place))
 
 
-def _first_game(text: str) -> _NativeGame:
-    game, games, begun, over, place, line = _NativeGame(), 1, False, False, 0, 1
-    escapes, variations = 0, []
-    while (part := _PART.search(text, place)) is not None:
+def _games(text: str) -> Iterator[_NativeGame]:
+    """Yield the games of a text, of which there is at least one. If the text is empty, so is the game."""
+    game, begun, over, end, line, first = _NativeGame(), False, False, 0, 1, 0
+    while (part := _PART.search(text, end)) is not None:
         kind, word = part.lastgroup, part[0]
-        line += text.count("\n", place, part.start())
-        place = _end(text, part.start(), line) if word in ("{", "(") else part.end()
-        if (over and kind == "word") or (begun and kind == "tag" and (over or _begins_line(text, part.start()))):
-            games, begun, over = games + 1, False, False
-        if kind == "word":
-            begun, over = True, word in _ENDS
-        if games > 1:
-            pass
-        elif kind == "tag" and not begun:
-            if part["name"] in game.tags:
-                raise InputError(f"line {line}: tag {part['name']} occurs twice", subject="record")
-            game.tags[part["name"]] = _unescaped(part["value"])
-        elif kind == "word" and over:
-            game.result = word
-        elif kind in ("tag", "word"):
-            game.word(word, line)
-        elif kind == "mark":
-            game.keep(game.marks, word)
-        elif kind == "rest":
-            game.keep(game.comments, word[1:].strip())
-        elif word == "{":
-            game.keep(game.comments, _unescaped(text[part.end() : place - 1].strip()))
-        elif word == "(":
-            variations.append(str(len(game.moves)))
-        else:
-            escapes += 1
-        line += text.count("\n", part.start(), place)
-    if variations:
-        more = ", ..." * (len(variations) > 20)
-        game.notes.append(f"variations omitted: after ply {', '.join(variations[:20])}{more}")
-    if escapes:
-        game.notes.append(f"lines after % omitted: {escapes}")
-    if games > 1:
-        game.notes.append(further_games(games - 1))
-    return game
+        line, first = _line_of(text, end, part.start(), line, first)
+        place = f"line {line}, column {part.start() - first + 1}"
+        try:
+            end = part.end()  # also after an error
+            if word in ("{", "("):
+                end = len(text)
+                end = _end(text, part.start(), place)
+            if (over and kind == "word") or (begun and kind == "tag" and (over or _begins_line(text, part.start()))):
+                yield game
+                game, begun, over = _NativeGame(), False, False
+            if kind == "word":
+                begun, over = True, word in _ENDS
+            if game.error is None:
+                _add(game, text, part, end, place, begun=begun, over=over)
+        except InputError as error:
+            game.error = error
+        line, first = _line_of(text, part.start(), end, line, first)
+    yield game
+
+
+def _line_of(text: str, begin: int, end: int, line: int, first: int) -> tuple[int, int]:
+    """Return the number of the line at ``end`` and where it begins, given both for ``begin``."""
+    breaks = text.count("\n", begin, end)
+    return (line + breaks, text.rfind("\n", begin, end) + 1) if breaks else (line, first)
+
+
+def _add(game: _NativeGame, text: str, part: re.Match[str], end: int, place: str, *, begun: bool, over: bool) -> None:
+    """Add a part of a text, which ends at ``end``, to its game."""
+    kind, word = part.lastgroup, part[0]
+    if kind == "tag" and not begun:
+        game.tag(part["name"], part["value"], place)
+    elif kind == "word" and over:
+        game.result = word
+    elif kind in ("tag", "word"):
+        game.word(word, place)
+    elif kind == "mark":
+        game.keep(game.marks, word)
+    elif kind == "rest":
+        game.keep(game.comments, word[1:].strip())
+    elif word == "{":
+        game.keep(game.comments, _unescaped(text[part.end() : end - 1].strip()))
+    elif word == "(":
+        game.variations.append(str(len(game.moves)))
+    else:
+        game.escapes += 1
 
 
 def _begins_line(text: str, place: int) -> bool:
     return not text[text.rfind("\n", 0, place) + 1 : place].strip()
 
 
-def _end(text: str, start: int, line: int) -> int:
-    """Return where a comment or a variation ends. Both may be nested."""
+def _end(text: str, start: int, place: str) -> int:
+    """Return the end of a comment or a variation. Both may be nested."""
     braces = parentheses = 0
     for sign in _SIGN.finditer(text, start):
         if sign[0] in "{}":
@@ -160,7 +189,7 @@ def _end(text: str, start: int, line: int) -> int:
             return sign.end()
     what, end = ("comment", "}") if text[start] == "{" else ("variation", ")")
     shown = excerpt(text[start : start + 40])
-    raise InputError(f"line {line}: the {what} {shown} does not end; expected {end!r}", subject="record")
+    raise InputError(f"{place}: the {what} {shown} does not end; expected {end!r}", subject="record")
 
 
 def _unescaped(text: str) -> str:
@@ -183,8 +212,25 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
 
 
 def read_native(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Parse a record in the toolkit's native format."""
-    game = _first_game(text)
+    r"""Parse a record in the native format of the toolkit. If there are several games, parse the first."""
+    games = _games(text)
+    record = _record(next(games), variant)
+    more = sum(1 for _ in games)
+    return replace(record, notes=(*record.notes, further_games(more))) if more else record
+
+
+def read_native_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
+    """Yield each game of a text in the native format or in PGN, or the error that makes it unreadable."""
+    for game in _games(text):
+        try:
+            yield _record(game, variant)
+        except InputError as error:
+            yield error
+
+
+def _record(game: _NativeGame, variant: Variant | None) -> GameRecord:
+    if game.error is not None:
+        raise game.error
     tags = game.tags
     name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
     own = _own_rules(name, tags.get("Rules"), given=variant is not None)
@@ -255,9 +301,8 @@ def _overruled(name: str | None, own: Variant | None, chosen: Variant) -> tuple[
 
 def _result(last: str | None, claimed: str | None, first: str) -> GameResult | None:
     """Return the result given at the end of a record or in its tag. The two must not contradict each other."""
-    sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     known: dict[str, GameResult | None] = {_NO_RESULT: None} | {word: word for word in RESULTS}
-    known |= {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw", "½-½": "draw"}
+    known |= {"½-½": "draw", **_points(first)}
     if claimed is not None and claimed not in known:
         raise InputError(f"tag Result {excerpt(claimed)}: expected one of {' '.join(known)}", subject="record")
     found = {known[word] for word in (last, claimed) if word is not None} - {None}
@@ -266,16 +311,26 @@ def _result(last: str | None, claimed: str | None, first: str) -> GameResult | N
     return next(iter(found), None)
 
 
-def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
-    for ply, (word, line) in enumerate(words, 1):
+def _points(first: str) -> dict[str, GameResult]:
+    """Return the results of PGN, in which the first number belongs to the side that moves first."""
+    sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
+    return {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw"}
+
+
+def _moves(words: list[tuple[str, str]], size: int) -> Iterator[MoveText]:
+    for ply, (word, place) in enumerate(words, 1):
         try:
-            yield MoveText.parse(word, size)
+            yield parsed_move(word, size)
         except InputError as error:
-            raise InputError(f"line {line}: ply {ply}: {error}", subject="record") from error
+            raise InputError(f"{place}: ply {ply}: {error}", subject="record") from error
 
 
-def write_record(record: GameRecord) -> str:
-    """Return a record as text in the toolkit's native format.
+parsed_move = lru_cache(1 << 14)(MoveText.parse)
+"""`MoveText.parse`, cached because most moves occur in many games."""
+
+
+def write_record(record: GameRecord, *, pgn: bool = False) -> str:
+    """Return the text of a record in the native format of the toolkit, or as PGN.
 
     Notes and the positions after each move are left out, because the format cannot represent them.
 
@@ -283,6 +338,9 @@ def write_record(record: GameRecord) -> str:
     ----------
     record : GameRecord
         The game.
+    pgn : bool
+        Whether to write what other programs for PGN expect: the seven tags that PGN requires, results such as ``1-0``,
+        whose first number belongs to the side that moves first, and no backslash before a brace in a comment.
 
     Returns
     -------
@@ -315,25 +373,40 @@ def write_record(record: GameRecord) -> str:
         tags["Start"] = str(record.start)
     for ply in (record.comments.keys() | record.marks.keys()) - set(range(len(record.moves) + 1)):
         raise InputError(f"has a comment or mark on ply {ply}, but only {len(record.moves)} moves", subject="record")
+    result: str = record.result or _NO_RESULT
+    if pgn:
+        rules = read_rules(record.tags["Rules"]) if record.variant is None else as_variant(record.variant)
+        mover = rules.start_position[-1] if record.start is None else record.start.side
+        result = next((points for points, side in _points(mover).items() if side == record.result), _NO_RESULT)
+        tags = _ROSTER | tags | {"Result": result}
     lines = [f'[{tag} "{_escaped(value, _IN_TAG)}"]' for tag, value in tags.items()]
     lines.append("")
-    if before := _after_move(record, 0).strip():
+    if before := _after_move(record, 0, pgn=pgn).strip():
         lines.append(before)
     for first in range(0, len(record.moves), 2):
         pair = [
-            f"{move}{_after_move(record, ply)}" for ply, move in enumerate(record.moves[first : first + 2], first + 1)
+            f"{move}{_after_move(record, ply, pgn=pgn)}"
+            for ply, move in enumerate(record.moves[first : first + 2], first + 1)
         ]
         lines.append(f"{first // 2 + 1}. {' '.join(pair)}")
-    return "\n".join([*lines, record.result or _NO_RESULT]) + "\n"
+    return "\n".join([*lines, result]) + "\n"
 
 
-def _after_move(record: GameRecord, ply: int) -> str:
+def write_pgn(record: GameRecord) -> str:
+    """Return the text of a record as PGN, which `write_record` describes."""
+    return write_record(record, pgn=True)
+
+
+def _after_move(record: GameRecord, ply: int, *, pgn: bool) -> str:
     """Return the text after a move: its marks and its comment."""
     marks, comment = record.marks.get(ply, ""), record.comments.get(ply, "")
     if marks and _MARKS.fullmatch(marks) is None:
         raise InputError(f"mark {excerpt(marks)}: expected marks such as ?! or $6", subject="record")
     text = marks if not marks or marks[0] in "!?" else f" {marks}"
-    return f"{text} {{{_escaped(comment, _IN_COMMENT)}}}" if comment else text
+    escaped = _escaped(comment, _IN_COMMENT)
+    if pgn:
+        escaped = escaped.replace(r"\{", r"\u007b").replace(r"\}", r"\u007d")
+    return f"{text} {{{escaped}}}" if comment else text
 
 
 def _rules_tags(record: GameRecord) -> dict[str, str]:

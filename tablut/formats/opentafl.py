@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
@@ -170,6 +171,18 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
     )
 
 
+def read_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
+    """Yield each game of an OpenTafl file, or the error that makes it unreadable."""
+    begin: int | None = 0
+    while begin is not None:
+        following = _next_game(text, _tags(text, begin)[1])
+        try:
+            yield read_game(text[begin:following], variant)
+        except InputError as error:
+            yield error
+        begin = following
+
+
 def _next_game(text: str, end: int) -> int | None:
     """Return the index where the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
@@ -193,9 +206,8 @@ def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ..
     return variant or own, overruled(own, variant)
 
 
-def _tags(text: str) -> tuple[dict[str, str], int]:
+def _tags(text: str, end: int = 0) -> tuple[dict[str, str], int]:
     tags: dict[str, str] = {}
-    end = 0
     while (found := _TAG.match(text, end)) is not None:
         name = found[1].lower()
         if name in tags:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
+from tablut.cli.command import Decorator, beginning, bundle, choice, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
 from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
@@ -102,11 +102,19 @@ class PlayerSettings:
     threads: int
     seed: int
     option: tuple[str, ...]
+    book: str | None
+    book_move: str | None
+
+    @property
+    def all_settings(self) -> tuple[str, ...]:
+        """The settings of the player, including those of its book."""
+        own = {"book": self.book, "book-move": self.book_move}
+        return (*self.option, *(f"{name}={value}" for name, value in own.items() if value is not None))
 
     def options(self) -> PlayerOptions:
         """Return the player's options, after checking the options that apply to every player."""
         check_memory("hash", self.hash_mib)
-        settings = parse_settings(self.option)
+        settings = parse_settings(self.all_settings)
         return PlayerOptions(self.seed, self.hash_mib, self.tablebase, self.table_mib, settings, self.threads)
 
 
@@ -126,4 +134,11 @@ player_settings = bundle(
     threads_option("Number of search threads of alphabeta. Results are repeatable only with one thread."),
     whole("--seed", default=0, help="Random seed of the player."),
     settings_option,
+    option("--book", metavar="FILE", help="Opening book or collection of games. The player begins with its moves."),
+    choice(
+        "--book-move",
+        words=("best", "draw"),
+        help="Move of the book to make: the one with the best lower bound of its points, or one drawn in proportion to "
+        "the number of its games. [default: best]",
+    ),
 )

@@ -18,8 +18,9 @@ from tablut.board import Board
 from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
+from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import check_lines, ready_player, spec_of
+from tablut.play.players.registry import check_lines, spec_of
 from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
@@ -382,7 +383,7 @@ class EngineSession(LineProtocol):
     def _chooser(self) -> Player:
         if self._player is None:
             options = self._options
-            self._player = ready_player(
+            self._player = make_any(
                 options.player,
                 self._variant,
                 PlayerOptions(
@@ -393,6 +394,7 @@ class EngineSession(LineProtocol):
                     parse_settings(options.settings.split()),
                     options.threads,
                 ),
+                ready=True,
             )
         return self._player
 

@@ -100,6 +100,7 @@ EXAMPLES: dict[str, list[str]] = {
     "convert": ["--to", "grid"],
     "engine": ["--line", "uci", "--line", "go nodes 200"],
     "exclusions": ["--pieces", "2"],
+    "book make": ["{folder}/my.book", str(_DATA / "records" / "games.csv")],
     "games": [str(_DATA / "records" / "games.csv")],
     "match": ["random", "random", "-n", "2", "--nodes", "1", "--most-plies", "20"],
     "measure": ["random", "-n", "2", "--nodes", "1", "--most-plies", "20"],

@@ -22,10 +22,11 @@ from retrograde.puzzles.puzzle_file import format_puzzles, judge, parse_puzzles,
 from tablut import Board
 from tablut.errors import TablutError
 from tablut.formats import bologna, opentafl
-from tablut.formats.bologna import looks_like_log, read_logs, read_system_log
-from tablut.formats.native import read_native
-from tablut.formats.opentafl import looks_like_otg, read_game
+from tablut.formats.bologna import looks_like_log, read_logs, read_system_logs
+from tablut.formats.native import read_native, read_native_games
+from tablut.formats.opentafl import looks_like_otg, read_game, read_games
 from tablut.formats.reading import looks_like_position, read_berkeley, read_mcgill, read_move, read_position
+from tablut.formats.sites import read_site_games
 from tablut.position import Move, MoveText, Position, parse_square
 from tablut.records import kind_of, read_archive, read_record, read_rules
 from tablut.replay import replay
@@ -46,6 +47,13 @@ SOURCE = "feb 15, 2019 3:10:55 PM Domain.GameAshtonTablut checkMove\n"
 TURN = f"{SOURCE}FINE: Turn: W Pawn from e4 to f4\n"
 PROOFS = [path.read_text(encoding="utf-8")[:2000] for path in (ROOT / "tests" / "data" / "proofs").glob("*.jsonl")]
 SYSTEM = "FINE: White player name:\tanna\nFINE: Move received.\tTurn: W Pawn from e4 to f4\n"
+SITES = [
+    *(
+        '{"header":{"players":[{"result":1},{"result":0}]},"moves":[["e4-f4",',
+        '[{"blackPlayerName":"a","moves":"e4-f4 ',
+    ),
+    *('{"attackers":"a","moves":"e4-f4 ---"}', '{"attackers":"a","start":"/9/', '[{"header":', "[", "[[", '{"a":'),
+]
 STATE = bologna.write_state(Position.parse(START, 9))
 NAIVE = NaiveGame(load_variant("ashton"))
 
@@ -100,7 +108,10 @@ PARSERS: dict[str, tuple[Callable[[str], object], list[str]]] = {
     "looks_like_otg": (looks_like_otg, ["", "[a:"]),
     "read_archive": (read_archive, ["", "d2-e2,0,0,", 'd2-e2,0,0,"', "d2-e2;0;0;Draw\n"]),
     "kind_of": (kind_of, ["", "d2-e2", "[", "{", '{"a":', "[[", "game=/", " .server.Server r"]),
-    "read_system_log": (read_system_log, ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
+    "read_system_logs": (read_system_logs, ["", SYSTEM, SYSTEM * 2, SYSTEM[:-1]]),
+    "read_site_games": (lambda text: list(read_site_games(text, load_variant("ashton"))), SITES),
+    "read_native_games": (lambda text: list(read_native_games(text)), ["", "1. e4-f4 *\n", '[A "b"]\n1. e4-f4 {']),
+    "read_games": (lambda text: list(read_games(text)), [f"[rules:{RULES}]\n1. d1-e1\n", f"[rules:{RULES}]\n"]),
     "parse_puzzles": (read_puzzle_lines, ["", PUZZLE, f"{PUZZLE}\n{PUZZLE}", f"# a comment\n{PUZZLE}"]),
     "read_certificate": (lambda text: read_certificate("spoilt", text), ["", *PROOFS]),
     "parse_variant": (lambda text: parse_variant(text, name="mine", origin="mine.toml"), ["", "a = ", "[king]\n"]),

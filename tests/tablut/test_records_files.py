@@ -14,12 +14,13 @@ from tablut.errors import InputError
 from tablut.formats.bologna import LogWriter
 from tablut.formats.opentafl import write_game
 from tablut.position import MoveText
-from tablut.records import GameRecord, read_archive, read_record, record_of, write_line, write_record
+from tablut.records import GameRecord, read_archive, read_record, record_of, write_line, write_pgn, write_record
 from tablut.variants import load_variant
 from tablut.work.files import write_text
 
 DATA = Path(__file__).parents[1] / "data"
 FOREIGN = DATA / "foreign"
+TAGS = {"White": "Olaf", "Black": "Ines"}
 PLAYED = ["e4-f4", "a4-b4", "f4-f2", "h5-h4"]
 
 # What is read: the moves, and what else the answer says.
@@ -36,18 +37,18 @@ READ: dict[str, tuple[list[str], dict[str, object]]] = {
     "two-games.txt": (PLAYED, {"result": None}),
     "ctrl-z.txt": (PLAYED, {"notes": []}),
     "utf-16.txt": (PLAYED, {"tags": {"White": "Ines", "Black": "Olaf"}}),
+    "client.pgn": (["d11-d9", "f8-d8", "k7-i7", "e7-e9"], {"variant": "copenhagen"}),
+    "import.json": (["d11-d9", "f8-d8"], {"variant": "copenhagen", "tags": TAGS | {"Termination": "ongoing"}}),
+    "site.json": (["d1-d3", "e5-e2"], {"variant": "copenhagen", "start": load_variant("copenhagen").start_position}),
     "bologna_systemLog.txt": (["c5-c4", "d1-d3"], {"variant": "bologna", "tags": {"White": "ines", "Black": "olaf"}}),
 }
 NOTED = {"percent.txt": "% omitted: 1", "variation.txt": "after ply 2", "two-games.txt": "1 more game"}
 # What is refused: what the line names, and what it must not name.
 REFUSED = {
-    "client.pgn": "-v",
-    "course.hpgn": "-v",
-    "import.json": "JSON of the import of ftzm's",
-    "site.json": "JSON of hnefatafl.org",
-    "abstract.json": "JSON of AbstractPlay",
+    "course.hpgn": "fit copenhagen, fetlar, sea-battle-11; add the rule set, such as -v copenhagen",
+    "abstract.json": "fit brandubh, brandubh-federation; add the rule set, such as -v brandubh",
     "online.json": "JSON of PlayTaflOnline",
-    "ludii.trl": "-v",
+    "ludii.trl": "fit copenhagen, fetlar, sea-battle-11; add the rule set, such as -v copenhagen",
 }
 
 
@@ -76,8 +77,9 @@ def test_a_record_of_another_program_is_refused_for_what_it_is(name: str, capsys
     assert REFUSED[name] in err
     assert name in err
     assert "comment" not in err
-    code, answer, err = replayed(capsys, FOREIGN / name, "-v", "copenhagen")
-    assert (code == 0 and answer["moves"]) if REFUSED[name] == "-v" else (code == 2 and REFUSED[name] in err)
+    rules = REFUSED[name].partition(" -v ")[2]
+    code, answer, err = replayed(capsys, FOREIGN / name, "-v", rules or "copenhagen")
+    assert (code == 0 and answer["moves"]) if rules else (code == 2 and REFUSED[name] in err)
 
 
 def test_one_bad_line_of_an_archive_does_not_refuse_the_others(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,12 +134,12 @@ def test_a_record_is_not_saved_over_itself_with_a_loss(
 def test_the_suffix_decides_how_a_record_is_written(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = DATA / "records" / "brandub.otg"
     lost = {}
-    for name in ("a.otg", "a.OTG", "a.csv", "a.txt", "a", "a.json"):
+    for name in ("a.otg", "a.OTG", "a.csv", "a.pgn", "a.txt", "a", "a.json"):
         code, _, lost[name] = replayed(capsys, source, "--save", tmp_path / name)
         assert code == 0
     begins = {name: (tmp_path / name).read_text(encoding="utf-8")[:6] for name in lost}
     ours, theirs = dict.fromkeys(("a.txt", "a", "a.json"), "[Date "), dict.fromkeys(("a.otg", "a.OTG"), "[resul")
-    assert begins == {"a.csv": "d2-e2 "} | ours | theirs
+    assert begins == {"a.csv": "d2-e2 ", "a.pgn": "[Event"} | ours | theirs
     assert "tag White" in lost["a.csv"]
     assert "tag" not in lost["a.txt"]
 
@@ -188,6 +190,23 @@ def test_our_format_round_trips_through_files(
     with path.open("w", encoding="utf-8", newline="\r\n") as file:
         file.write(write_record(one))
     assert read_record(path.read_bytes()) == one
+
+
+@given(st.dictionaries(st.sampled_from(["White", "Event", "X-y_1"]), TEXTS, max_size=2), COMMENTS, MARKS)
+def test_pgn_round_trips_and_has_what_its_readers_need(
+    tags: dict[str, str], comments: dict[int, str], marks: dict[int, str]
+) -> None:
+    one = record(tags, comments, marks)
+    text = write_pgn(one)
+    again = read_record(text)
+    roster = {"Event", "Site", "Date", "Round", "White", "Black"}
+    assert again.tags.keys() == roster | tags.keys()
+    assert replace(again, tags={name: again.tags[name] for name in tags}) == one
+    # Black moves first, so that the first number is black's; a brace within a comment would end it elsewhere.
+    assert text.splitlines()[-1] == "1-0"
+    assert '[Result "1-0"]\n' in text
+    body = text.partition("\n\n")[2]
+    assert body.count("{") == body.count("}") == len(comments)
 
 
 @given(st.dictionaries(st.sampled_from(["White", "Event"]), TEXTS, max_size=2), COMMENTS)
@@ -248,7 +267,7 @@ def test_a_second_game_of_opentafl_is_left_out_with_a_note() -> None:
     ("text", "line"), [("1. e4-f4\n{x", 3), ("1. e4-f4\n\n(x", 4), ("{\n}\n1. e4-f4 a4-z9", 4), ('1. e4-f4 [A "x"]', 2)]
 )
 def test_an_error_names_its_line(text: str, line: int) -> None:
-    with pytest.raises(InputError, match=rf"line {line}:"):
+    with pytest.raises(InputError, match=rf"line {line}, column "):
         read_record(f'[Variant "ashton"]\n{text}')
 
 

@@ -45,6 +45,13 @@ match «bot.py» random
 match random random {FAST} «--sprt» 10 0
 match random random {FAST} --store {{text}}
 match random random {FAST} --store «/dev/null/x»
+match random random {FAST} --openings {{text}}
+games «nosuchfile»
+games {{text}} -v brandubh --into {{folder}}
+book make {{folder}} {{text}} -v brandubh
+bestmove --book {{text}} --nodes 1
+bestmove --book-move «worst» --nodes 1
+serve --port 0 --games {{text}}
 match random random {FAST} --parquet {{text}}/x.parquet
 tournament random {FAST}
 tablebase build -v copenhagen --men 9 --store {{none}}

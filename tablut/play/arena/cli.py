@@ -36,6 +36,7 @@ from tablut.play.arena.tournament import (
     play_tournament,
     write_games,
 )
+from tablut.play.book import BookOpenings
 from tablut.play.options import Budget, budget, control_option, hash_option
 from tablut.play.players import PlayerOptions
 from tablut.play.search.limits import SearchLimits, TimeControl
@@ -136,6 +137,7 @@ class PairedOptions(GameOptions):
     candidates: int
     grace: float | None
     parquet: str | None
+    openings: str | None
     control: TimeControl | None
     adjudicate_tables: str | None
     adjudicate_scores: tuple[int, int] | None
@@ -158,12 +160,17 @@ class PairedOptions(GameOptions):
             everyone[1],
             games,
             self.seed,
-            Openings(self.opening, self.candidates, self.seed),
+            self._openings(),
             start,
             self.most_plies,
             self.grace,
             adjudication=self._adjudication(rules),
         )
+
+    def _openings(self) -> Openings | BookOpenings:
+        if self.openings is None:
+            return Openings(self.opening, self.candidates, self.seed)
+        return BookOpenings(self.openings, self.opening, self.seed)
 
     def _adjudication(self, rules: Variant) -> Adjudication:
         tables = "" if self.adjudicate_tables == _SHIPPED else self.adjudicate_tables
@@ -212,6 +219,11 @@ paired_options = bundle(
         help="Decide a game if the scores of both players agree for PLIES plies that one side leads by SCORE or more.",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
+    option(
+        "--openings",
+        metavar="FILE",
+        help="Opening book or collection of games from which the openings of --opening plies are drawn.",
+    ),
 )
 
 

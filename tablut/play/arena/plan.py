@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
 from tablut.errors import InputError
+from tablut.play.book import BookOpenings
 from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
@@ -345,7 +346,7 @@ class MatchPlan(NamedTuple):
         Number of games. If it is odd, the last game has no partner.
     seed : int
         Random seed of the players.
-    openings : Openings
+    openings : Openings or BookOpenings
         Random openings.
     start : Position or None
         First position of each game, or None for the variant's start position.
@@ -366,7 +367,7 @@ class MatchPlan(NamedTuple):
     second: Contestant
     games: int
     seed: int = 1
-    openings: Openings = Openings()
+    openings: Openings | BookOpenings = Openings()
     start: Position | None = None
     most_plies: int | None = None
     grace: float | None = None

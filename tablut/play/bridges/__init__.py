@@ -48,7 +48,16 @@ def front_of(protocol: str) -> type[Front]:
 def make_any(
     name: str, variant: Variant, options: PlayerOptions, idle: IdlePrograms | None = None, *, ready: bool = False
 ) -> Player:
-    """Return a new player, which is either a registered player or a newly started program."""
+    """Return a new player, which is either a registered player or a newly started program.
+
+    With the setting ``book``, the player begins with moves from a book.
+    """
+    if own := {name: value for name, value in options.settings if name in ("book", "book-move")}:
+        from tablut.play.book import BookPlayer
+
+        others = tuple(setting for setting in options.settings if setting[0] not in own)
+        player = make_any(name, variant, options._replace(settings=others), idle, ready=ready)
+        return BookPlayer(player, variant, own, options.seed)
     if (found := program_of(name)) is None:
         if {" ", ".", "/"}.intersection(name):
             raise InputError(

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from reports.explorer.facts import NamedTables, layers_of, position_facts
+from reports.explorer.guard import Settings
 from reports.explorer.requests import rules_of_text
 from reports.solutions import results as solved_boards
 from retrograde import solve_game
@@ -18,9 +19,11 @@ from retrograde.puzzles.puzzle_file import read_puzzles
 from retrograde.tablebase.querying import TableQuery, list_positions
 from tablut.board import Board
 from tablut.cli.shell import run
+from tablut.play.collection import write_collection
 from tablut.position import Position
 from tablut.records import read_record
 from tablut.variants import load_variant
+from tablut.work.progress import Observer
 from tests.support.games import UNCOMPILED
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -435,3 +438,20 @@ def test_the_document_names_every_address(client: httpx.Client) -> None:
             assert schema, path
     page = client.get("/docs").text
     assert all(f"<code>{path}</code>" in page for path in document["paths"])
+
+
+def test_moves_played_in_a_collection(started: Any, client: httpx.Client, tmp_path: Path) -> None:
+    assert client.get("/api/played").status_code == 404
+    archive, games = tmp_path / "games.csv", tmp_path / "my.games"
+    archive.write_text("d2-e2 c4-c5,0,0,White\na4-a5,0,0,Black\n", encoding="utf-8")
+    assert write_collection(games, [archive], load_variant("brandubh"), Observer()) == []
+    served = started(Settings(games=games))
+    found = served.post("/api/played", json={"variant": "brandubh"}).json()
+    assert [(move["move"], move["games"], move["score"]) for move in found["moves"]] == [
+        ("d1-c1", 1, 1),
+        ("d2-c2", 1, 0),
+    ]
+    assert {game["file"] for game in found["games"]} == {"games.csv"}  # not its folder
+    assert served.get("/api/played", params={"variant": "ashton"}).status_code == 422
+    assert 'id="played"' in served.get("/board").text
+    assert 'id="played"' not in client.get("/board").text

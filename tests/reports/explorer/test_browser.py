@@ -19,6 +19,9 @@ import pytest
 from explorers import running
 
 from reports.explorer.guard import Settings
+from tablut.play.collection import write_collection
+from tablut.variants import load_variant
+from tablut.work.progress import Observer
 from tests.support.waiting import PATIENCE
 
 if TYPE_CHECKING:
@@ -376,6 +379,21 @@ def test_a_phone_moves_by_touch(browser: Any, address: str) -> None:
     square(page, "d13").tap()
     until(page, "document.querySelectorAll('.made').length === 1")
     context.close()
+
+
+def test_moves_that_were_played_are_shown_and_made(browser: Any, workers: Workers, tmp_path: Path) -> None:
+    archive, games = tmp_path / "games.csv", tmp_path / "my.games"
+    archive.write_text("d2-e2 c4-c5,0,0,White\nd2-e2,0,0,Black\na4-a5,0,0,Draw\n", encoding="utf-8")
+    write_collection(games, [archive], load_variant("brandubh"), Observer())
+    with running(Settings(games=games), workers) as address:
+        for width in (1280, 360):
+            context = browser.new_context(base_url=address, viewport={"width": width, "height": 740})
+            page = opened(context.new_page(), "/board?variant=brandubh")
+            until(page, "document.querySelectorAll('#played tbody tr').length === 2")
+            assert page.evaluate("document.documentElement.scrollWidth") <= width
+            page.click("#played tbody button")
+            until(page, "document.getElementById('played').textContent.includes('2 games, 1 ended here')")
+            context.close()
 
 
 def test_keys_alone_are_enough(page: Any) -> None:

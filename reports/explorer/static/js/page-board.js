@@ -6,6 +6,7 @@ import { byId, chip, complain, copy, el, plies, say, saidScore, verdict, whiteCh
 import { Game } from "./game.js";
 import { OWN, ownRules } from "./own-rules.js";
 import { showLegal, showMade, showStanding, showTurn, tableLine } from "./panel.js";
+import { showPlayed } from "./played.js";
 import { rulebook } from "./rulebook.js";
 import { saveGame } from "./save.js";
 
@@ -27,6 +28,7 @@ async function refresh({ keep = false } = {}) {
     if (!keep) say("");
     show();
     history.replaceState(null, "", game.address());
+    showPlayed(byId("played"), game, make, asking.signal);
     if (byId("think").getAttribute("aria-pressed") === "true") think();
     return true;
   } catch (error) {

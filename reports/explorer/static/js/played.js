@@ -1,0 +1,48 @@
+// The opening explorer beside the board: moves played in the position, in the games that the server has been given.
+
+import { post } from "./api.js";
+import { el } from "./dom.js";
+
+const percent = (share) => `${Math.round(100 * share)} %`;
+
+// A bar with the shares of white, drawn and black games, as wide as the games that have a result.
+function bar(move) {
+  const shares = [["white", move.white], ["drawn", move.draw], ["black", move.black]].filter(([, games]) => games);
+  const words = shares.map(([name, games]) => `${name} ${games}`).join(", ") || "no results";
+  return el("span", { class: "shares", role: "img", "aria-label": words, title: words }, ...shares.map(([name, games]) => {
+    const part = el("span", { class: name });
+    part.style.flexGrow = games;
+    return part;
+  }));
+}
+
+function row(move, play) {
+  const known = move.score !== null;
+  const interval = known ? `95 % interval: ${percent(move.low)} to ${percent(move.high)}` : "";
+  const name = el("button", { type: "button", text: move.move, title: move.same.length ? `Same up to symmetry: ${move.same.join(", ")}` : null, onclick: () => play(move.move) });
+  return el("tr", {}, el("th", { scope: "row" }, name), el("td", { text: move.games.toLocaleString("en") }), el("td", {}, bar(move)), el("td", { text: known ? percent(move.score) : "–", title: interval }));
+}
+
+// Show what was played in the position of a game. The box is missing if the server has no games.
+export async function showPlayed(box, game, play, signal) {
+  if (!box) return;
+  let found = null;
+  try {
+    found = await post("/api/played", game.asked(), { signal });
+  } catch (error) {
+    if (error.name !== "AbortError") box.replaceChildren(el("p", { class: "quiet", text: error.message }));
+    return;
+  }
+  if (signal.aborted) return;
+  const count = `${found.total.toLocaleString("en")} game${found.total === 1 ? "" : "s"}`;
+  const head = el("tr", {}, ...["Move", "Games", "Results", "Points"].map((name) => el("th", { scope: "col", text: name })));
+  const references = found.games.map((one) => {
+    const players = [one.white, one.black].filter(Boolean).join(" – ");
+    return el("li", { text: [players || "unnamed players", one.date, one.result, `${one.file}, game ${one.number}`].filter(Boolean).join(", ") });
+  });
+  box.replaceChildren(
+    el("p", { class: "quiet", text: found.total ? `${count}${found.ended ? `, ${found.ended.toLocaleString("en")} ended here` : ""}` : "No game reached this position." }),
+    found.moves.length ? el("table", { class: "played" }, el("thead", {}, head), el("tbody", {}, ...found.moves.map((move) => row(move, play)))) : "",
+    references.length ? el("details", {}, el("summary", { text: "Games" }), el("ul", { class: "references" }, ...references)) : "",
+  );
+}

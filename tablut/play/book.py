@@ -1,0 +1,94 @@
+"""Opening books: a player that first plays from a book, and openings of matches that are drawn from a book.
+
+A book is a collection of games (`tablut.play.collection`). In a position of the book, the player makes the move with
+the best lower bound of its points, or draws a move in proportion to the number of its games.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from random import Random
+from typing import Any, Final, NamedTuple
+
+from tablut.board import Board
+from tablut.errors import InputError
+from tablut.play.collection import PlayedMove, open_collection
+from tablut.play.players import Player
+from tablut.play.players.registry import bare_choice
+from tablut.play.search.limits import Choice, SearchLimits
+from tablut.position import Move, Position
+from tablut.variants import Variant
+from tablut.work.files import excerpt
+
+BOOK: Final = "book"
+"""Setting of every player: the file of a book."""
+BOOK_MOVE: Final = "book-move"
+"""Setting of every player: how it chooses a move of the book."""
+WAYS: Final = ("best", "draw")
+
+
+class BookPlayer:
+    """A player that plays from a book as long as the book contains the position, and then as another player does."""
+
+    def __init__(self, player: Player, variant: Variant, settings: dict[str, str], seed: int) -> None:
+        self._player, self._random = player, Random(f"book {seed}")
+        self._path, self._way = Path(settings.get(BOOK, "")), settings.get(BOOK_MOVE, "best")
+        if self._way not in WAYS:
+            raise InputError(f"expected {' or '.join(WAYS)}", subject=f"option {BOOK_MOVE}={excerpt(self._way)}")
+        with open_collection(self._path) as book:
+            book.rules(variant)
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        """Return a move of the book, or the choice of the other player."""
+        moves = book_moves(self._path, board)
+        if not moves:
+            return self._player.choose(board, limits)
+        if self._way == "draw":
+            return bare_choice(drawn_move(moves, self._random, board.size))
+        best = max(moves, key=lambda move: (move.low, move.games))
+        return bare_choice(Move.parse(best.move, board.size))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._player, name)
+
+
+def book_moves(path: Path, board: Board) -> list[PlayedMove]:
+    """Return the moves that a book contains for the position of a board."""
+    with open_collection(path) as book:
+        return book.answer(board, most=0).moves
+
+
+def drawn_move(moves: list[PlayedMove], random: Random, size: int) -> Move:
+    """Draw a move in proportion to the number of its games, which equivalent moves share."""
+    (drawn,) = random.choices(moves, [move.games for move in moves])
+    return Move.parse(random.choice([drawn.move, *drawn.same]), size)
+
+
+class BookOpenings(NamedTuple):
+    """Openings of a match that are drawn from a book, in proportion to the number of games of each move.
+
+    Attributes
+    ----------
+    book : str
+        File of the book.
+    plies : int
+        Maximum number of moves. An opening ends earlier where the book ends.
+    seed : int
+        Random seed. Each pair uses a separate stream of random numbers.
+    """
+
+    book: str
+    plies: int = 4
+    seed: int = 1
+
+    def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
+        """Return the opening of a pair of games, after which the game is not over."""
+        random, board = Random(f"book {self.seed} {number}"), Board(variant, start)
+        while board.ply < self.plies and (moves := book_moves(Path(self.book), board)):
+            board.push(drawn_move(moves, random, board.size))
+            if board.outcome() is not None:
+                board.pop()
+                break
+        if not board.ply and self.plies:
+            raise InputError("does not contain the first position of the games", subject=f"book {excerpt(self.book)}")
+        return tuple(board.move_stack)

@@ -1,0 +1,211 @@
+"""The commands ``games`` and ``book``: check archives of games, collect games, and show what was played."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Literal
+
+from rich.text import Text
+
+from tablut.board import Board
+from tablut.cli.command import Group, argument, choice, command, option, whole
+from tablut.cli.options import file_option, position_option, read_bytes, read_position, variant_option
+from tablut.cli.people import PeopleConsole, Table, label, number
+from tablut.cli.runtime import EXIT_NO, Reply, progress
+from tablut.errors import InputError
+from tablut.play.collection import (
+    FILE_BYTES,
+    PlayedMove,
+    PositionGames,
+    UnreadGame,
+    is_collection,
+    open_collection,
+    write_collection,
+)
+from tablut.records import ARCHIVE, decoded, kind_of, read_archive
+from tablut.replay import ArchivedGameResult, ArchiveResult, archive_result, fitting_rules, replay_archive
+from tablut.results import Result
+from tablut.variants import Variant, load_variant
+from tablut.work.files import excerpt
+from tablut.work.progress import plural
+
+
+class CollectedGames(Result):
+    """A collection that was written: the number of games under each rule set, and the games that were not read."""
+
+    collection: str
+    bytes: int
+    games: dict[str, int]
+    unread: list[UnreadGame]
+
+
+class AnsweredGames(PositionGames):
+    """What was played in a position, and the games of the given files that were not read."""
+
+    unread: list[UnreadGame]
+
+
+@command(table=True)
+@argument(
+    "sources",
+    nargs=-1,
+    required=True,
+    metavar="FILE...",
+    help="Archives, records, collections and folders of these, or - for an archive on standard input.",
+)
+@variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
+@choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
+@file_option("--into", help="Collection to write: one file with all games, which answers questions about positions.")
+@position_option
+@option("--player", metavar="NAME", help="Player whose games alone are counted.")
+@whole("--most", least=0, most=10_000, default=10, help="Maximum number of games listed.")
+def games_command(
+    sources: tuple[str, ...],
+    variant: str | None,
+    repetition: Literal["judge", "ignore"],
+    into: Path | None,
+    position: str | None,
+    player: str | None,
+    most: int,
+) -> Reply:
+    """Check an archive of games against the rules, or show what was played in a position.
+
+    A single CSV archive is checked. Each of its lines contains one game: its moves, the number of
+    captures by each side, and the result. `tablut replay --game N` steps through one of the games.
+    Exit code 1: a game could not be read, contains an illegal move, or has captures or a result that
+    contradict the rules.
+
+    For other files, and with --position or --player, the command shows which moves were played in a
+    position or in its images under the symmetries of the rules, with which results, and in which
+    games. With --into, it writes all games to a collection, which answers such questions at once.
+    """
+    rules, first = None if variant is None else load_variant(variant), Path(sources[0])
+    if into is not None:
+        return _collected(into, sources, rules, None)
+    if len(sources) == 1 and position is player is None and not (first.is_dir() or is_collection(first)):
+        text = decoded(read_bytes(sources[0], "record", FILE_BYTES), sources[0])
+        if kind_of(text) is ARCHIVE:
+            return _checked(text, sources[0], rules, repetition)
+    with tempfile.TemporaryDirectory() as folder:
+        unread: list[UnreadGame] = []
+        if len(sources) > 1 or not is_collection(first):
+            first = Path(folder, "the given files")
+            with progress("games") as observer:
+                unread = write_collection(first, list(map(Path, sources)), rules, observer)
+        with open_collection(first) as collection:
+            chosen = collection.rules(rules)
+            board = Board(chosen, read_position(position, chosen))
+            found = collection.answer(board, player=player, most=most)
+    result = AnsweredGames(**found.model_dump(), unread=unread)
+    code = _exit_code(unread)
+    return Reply(result, lambda console: _show_played(console, board, result), code, table=(PlayedMove, result.moves))
+
+
+def _exit_code(unread: list[UnreadGame]) -> int:
+    """Return the exit code. Files in a folder that contain no game do not count."""
+    return EXIT_NO if any(game.number for game in unread) else 0
+
+
+book_app = Group(help="Make an opening book from games.")
+
+
+@book_app.command()
+@argument("book", metavar="BOOK", help="File to write.")
+@argument("sources", nargs=-1, required=True, metavar="FILE...", help="Records, archives, collections and folders.")
+@variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
+@whole("--plies", least=1, most=1000, default=40, help="Number of plies of each game that the book contains.")
+def make(book: str, sources: tuple[str, ...], variant: str | None, plies: int) -> Reply:
+    """Make an opening book from game records, archives, collections and the folders of matches.
+
+    A book is a collection of games that is indexed for the first plies only. `bestmove`, `play` and
+    `match` use it, and `games` shows what it contains.
+    """
+    return _collected(Path(book), sources, None if variant is None else load_variant(variant), plies)
+
+
+def _collected(target: Path, sources: tuple[str, ...], rules: Variant | None, plies: int | None) -> Reply:
+    """Write a collection of all games."""
+    with progress("games") as observer:
+        unread = write_collection(target, list(map(Path, sources)), rules, observer, plies=plies)
+    with open_collection(target) as collection:
+        games = collection.counts()
+    result = CollectedGames(collection=str(target), bytes=target.stat().st_size, games=games, unread=unread)
+    return Reply(result, lambda console: _show_collected(console, result), _exit_code(unread))
+
+
+def _checked(text: str, file: str, rules: Variant | None, repetition: str) -> Reply:
+    """Check all games of an archive."""
+    games, unread = read_archive(text)
+    for line, why in unread.items() if not games else ():
+        raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
+    rules = rules or fitting_rules(text)
+    with progress("games") as observer:
+        replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")
+    result = archive_result(rules, ranks, replayed, unread)
+    return Reply(
+        result,
+        lambda console: _show_archive(console, result),
+        0 if result.holds else EXIT_NO,
+        table=(ArchivedGameResult, result.games),
+    )
+
+
+def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
+    counted = {
+        "bottom": "from the bottom",
+        "top": "from the top",
+        "either": "from the bottom or from the top: both fit equally well",
+    }
+    found = result.summary
+    size = f"  {plural(found.games, 'game')}, {plural(found.plies, 'ply')}"
+    console.print(Text.assemble((result.variant, "bold"), size))
+    console.print(f"ranks are counted {counted[result.ranks]}", soft_wrap=True)
+    console.print(f"completely legal: {plural(found.legal, 'game')}; captures agree in {found.captures_agree:,}")
+    console.print(f"{found.ended:,} end on the board; {found.contradicted:,} of these contradict the recorded result")
+    console.print(f"the repetition rule applies in {found.repeated:,}")
+    for line in result.unread:
+        console.print(Text.assemble((f"line {line.line}  ", "bold red"), f"not read: {line.why}"), soft_wrap=True)
+    for row in result.games:
+        if row.illegal is not None:
+            told = f"ply {row.illegal.ply}, {row.illegal.move}: {row.illegal.why}"
+        elif row.contradicted:
+            told = f"{(row.termination or '').replace('_', ' ')}, {row.winner or 'draw'}; the record has {row.recorded}"
+        elif not row.captures_agree:
+            plies = ", ".join(map(str, row.captures_differ[:8])) + " ..." * (len(row.captures_differ) > 8)
+            told = f"captures differ: plies {plies}" if plies else "the numbers of captures differ"
+        else:
+            continue
+        console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
+
+
+def _show_collected(console: PeopleConsole, result: CollectedGames) -> None:
+    console.print(f"{result.collection}: {plural(sum(result.games.values()), 'game')}, {result.bytes:,} bytes")
+    for name, games in result.games.items():
+        console.print(f"  {name}  {plural(games, 'game')}")
+    _show_unread(console, result.unread)
+
+
+def _show_unread(console: PeopleConsole, unread: list[UnreadGame]) -> None:
+    for game in unread[:20]:
+        place = f"{game.file}, game {game.number}  " if game.number else f"{game.file}  "
+        console.print(Text.assemble((place, "bold red"), game.why), soft_wrap=True)
+    if len(unread) > 20:
+        console.print(f"{len(unread) - 20:,} more games were not read completely; --json lists them all")
+
+
+def _show_played(console: PeopleConsole, board: Board, result: AnsweredGames) -> None:
+    console.board(board.variant, board.position.rows())
+    ended = f"; {result.ended:,} ended here" if result.ended else ""
+    console.print(f"{result.variant}, {board.turn} to move: {plural(result.total, 'game')}{ended}", style="bold")
+    table = Table(label("move"), *map(number, ("games", "white", "draw", "black", "score")), label("95 % interval"))
+    for move in result.moves:
+        counts = [f"{count:,}" for count in (move.games, move.white, move.draw, move.black)]
+        score = "" if move.score is None else f"{100 * move.score:.1f} %"
+        table.add(move.move, *counts, score, f"{100 * move.low:.1f} to {100 * move.high:.1f} %" if score else "")
+    console.print(table)
+    for game in result.games:
+        players = " against ".join(filter(None, (game.white, game.black)))
+        words = [f"{game.file}, game {game.number}", players, game.date, game.result or "", f"ply {game.ply}"]
+        console.print("  ".join(filter(None, words)), style="dim", soft_wrap=True)
+    _show_unread(console, result.unread)

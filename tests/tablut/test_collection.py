@@ -1,0 +1,237 @@
+"""Collections of games: what they answer is what a plain walk over the games answers, up to symmetry."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+from collections import Counter
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tablut.board import Board
+from tablut.cli.shell import run
+from tablut.engine import engine_for
+from tablut.errors import InputError
+from tablut.play.book import BookOpenings
+from tablut.play.collection import PositionGames, key_of, open_collection, write_collection
+from tablut.position import Move, Position
+from tablut.records import write_line, write_record
+from tablut.variants import Variant, load_variant
+from tablut.work.progress import Observer
+from tests.support.effort import examples
+
+FOREIGN = Path(__file__).parents[1] / "data" / "foreign"
+
+
+def played(name: str, seed: int, plies: int) -> Board:
+    board, random = Board(name), Random(seed)
+    while board.ply < plies and board.outcome() is None:
+        board.push(random.choice(list(board.legal_moves)))
+    return board
+
+
+@pytest.fixture(scope="module")
+def games() -> list[Board]:
+    return [played("ashton-5-4v2", seed, 30) for seed in range(60)]
+
+
+@pytest.fixture(scope="module")
+def collection(games: list[Board], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a collection of half the games as records, and half as an archive."""
+    folder = tmp_path_factory.mktemp("games")
+    tags = [{"White": f"w{number % 3}", "Black": f"b{number % 4}"} for number in range(60)]
+    for number, board in enumerate(games[:30]):
+        (folder / f"{number:02}.txt").write_text(write_record(board.record(tags[number])), encoding="utf-8")
+    lines = [write_line(board.record(), board.variant) for board in games[30:]]
+    (folder / "rest.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    target = folder.with_suffix(".games")
+    assert write_collection(target, [folder], games[0].variant, Observer()) == []
+    return target
+
+
+def image(position: Position, table: tuple[int, ...]) -> str:
+    cells = ["."] * len(position.cells)
+    for cell, letter in enumerate(position.cells):
+        cells[table[cell]] = letter
+    return "".join(cells)
+
+
+def plain_answer(games: list[Board], asked: Board) -> tuple[int, Counter[str], Counter[tuple[str, str]]]:
+    """Return the number of games that reached a position up to symmetry, and the games and results by next position."""
+    tables = [symmetry.table for symmetry in asked.variant.symmetries]
+
+    def least(position: Position) -> str:
+        return min(image(position, table) for table in tables) + position.side
+
+    def pair(board: Board, move: Move) -> str:
+        """Return the least image of a position together with the squares of a move."""
+        return min(
+            f"{image(board.position, table)}{board.position.side}{table[move.start]:03}{table[move.target]:03}"
+            for table in tables
+        )
+
+    reached, moves, results = 0, Counter[str](), Counter[tuple[str, str]]()
+    for game in games:
+        board, outcome, seen = Board(asked.variant), game.outcome(), set()
+        for move in [*game.move_stack, None]:
+            if least(board.position) == least(asked.position):
+                seen.add(None if move is None else pair(board, move))
+            if move is not None:
+                board.push(move)
+        reached += bool(seen)
+        for one in seen - {None}:
+            moves[str(one)] += 1
+            results[str(one), outcome.winner or "draw" if outcome else ""] += 1
+    return reached, moves, results
+
+
+def test_answers_are_those_of_a_plain_walk(games: list[Board], collection: Path) -> None:
+    for seed in range(12):
+        asked = Board(games[0].variant)
+        for move in games[seed].move_stack[: seed // 2]:
+            asked.push(move)
+        if asked.outcome() is not None:
+            continue
+        with open_collection(collection) as opened:
+            found = opened.answer(asked, most=100)
+        reached, moves, results = plain_answer(games, asked)
+        assert (found.total, len(found.games)) == (reached, sum(moves.values()) + found.ended)
+        assert sorted(move.games for move in found.moves) == sorted(moves.values())
+        for winner, count in (("white", "white"), ("black", "black"), ("draw", "draw")):
+            expected = sum(number for (_, result), number in results.items() if result == winner)
+            assert sum(getattr(move, count) for move in found.moves) == expected
+        for move in found.moves:
+            assert 0 <= move.low <= (move.low if move.score is None else move.score) <= move.high <= 1
+
+
+@given(st.sampled_from(["ashton", "copenhagen"]), st.integers(0, 10**6), st.integers(0, 40))
+@settings(max_examples=examples(12, 200), deadline=None)
+def test_the_key_of_a_position_is_the_engines_least_image(name: str, seed: int, plies: int) -> None:
+    board = played(name, seed, plies)
+    words = engine_for(board.variant).canonical(engine_for(board.variant).words(board), board.variant.symmetries)[0]
+    number = sum(int(word) << 64 * place for place, word in enumerate(words[0]))
+    key, images = key_of(board.variant, board.position)
+    assert int.from_bytes(key, "big") == number
+    assert {image(board.position, table) for table in images} == {image(board.position, images[0])}
+
+
+def test_the_same_answer_of_files_a_collection_and_a_copy(
+    collection: Path, games: list[Board], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def asked(*words: object) -> dict[str, object]:
+        code = run(["games", *map(str, words), "--json"])
+        out, err = capsys.readouterr()
+        assert code == 0, err
+        return {name: value for name, value in json.loads(out).items() if name not in ("provenance", "seconds")}
+
+    folder = collection.with_suffix("")
+    copy = tmp_path / "copy.games"
+    made = asked(collection, "--into", copy)
+    assert (made["games"], made["unread"]) == ({"ashton-5-4v2": 60}, [])
+    answers = [asked(source) for source in (folder, collection, copy)]
+    assert answers[0] == answers[1] == answers[2]
+    assert answers[0]["total"] == 60
+    of_player = asked(collection, "--player", "w1", "--most", 100)
+    assert of_player["total"] == 10
+    assert {game["white"] for game in of_player["games"]} == {"w1"}  # type: ignore[attr-defined]
+    reference = of_player["games"][3]  # type: ignore[index]
+    assert run(["replay", reference["file"], "--game", str(reference["number"])]) == 0
+
+
+def test_what_is_not_read_is_named_and_the_rest_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    text = '[Variant "brandubh"]\n1. d2-e2 c4-c5 *\n\n[Variant "brandubh"]\n1. d2-e2 {open\n'
+    (tmp_path / "two.pgn").write_text(text + "}\n2. x9 *\n", encoding="utf-8")
+    (tmp_path / "illegal.txt").write_text('[Variant "brandubh"]\n1. d2-e2 c4-c9 *', encoding="utf-8")
+    (tmp_path / "far.txt").write_text('[Variant "brandubh"]\n1. d2-e2 c4-d5 *', encoding="utf-8")
+    (tmp_path / "nearly.csv").write_text("d2-e2 c4-c5,0,0\nd2-e2,0,0,White\n", encoding="utf-8")
+    (tmp_path / "cut.json").write_text('[{"blackPlayerName": "a",\n "moves": "d1-d3', encoding="utf-8")
+    over = '[Variant "brandubh"]\n[Start "K6/7/3b3/7/7/7/7 b"]\n1. d5-d6 *'
+    (tmp_path / "over.txt").write_text(over, encoding="utf-8")
+    assert run(["games", str(tmp_path / "over.txt"), "--json"]) == 1
+    assert "over" in json.loads(capsys.readouterr().out)["unread"][0]["why"]
+    (tmp_path / "notes.md").write_text("no game\n", encoding="utf-8")
+    assert run(["games", str(tmp_path), "-v", "brandubh", "--json"]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    faults = {(Path(one["file"]).name, one["number"]): one["why"] for one in answer["unread"]}
+    assert answer["total"] == 3  # of them, one with an illegal second move
+    assert "line 7, column 1" in faults["two.pgn", 2]
+    assert "line 1: column 16" in faults["nearly.csv", 1]
+    assert "line 2, column 11" in faults["cut.json", 0]
+    assert "ply 2" in faults["illegal.txt", 1]
+    assert "ply 2" in faults["far.txt", 1]
+    assert len(faults) == 7
+
+
+def test_a_file_that_is_no_sound_collection_is_refused(
+    collection: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    content, random = collection.read_bytes(), Random(1)
+    target = tmp_path / "spoilt.games"
+    for number in range(examples(25, 400)):
+        spoilt = bytearray(content)
+        for _ in range(random.randrange(1, 40)):
+            spoilt[random.randrange(16, len(spoilt))] = random.randrange(256)
+        target.write_bytes(spoilt[: random.randrange(16, len(spoilt))] if number % 2 else spoilt)
+        code = run(["games", str(target), "--json"])
+        err = capsys.readouterr().err
+        assert code == 0 or (code == 2 and len(err.splitlines()) == 1 and "spoilt.games" in err)
+    # An endless view instead of a table is not read.
+    target.unlink()
+    shutil.copy(collection, target)
+    with sqlite3.connect(target) as connection:
+        connection.execute("DROP TABLE rules")
+        connection.execute(
+            "CREATE VIEW rules AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT 1 FROM n) SELECT * FROM n"
+        )
+    connection.close()
+    with pytest.raises(InputError, match="not a collection"), open_collection(target):
+        pass
+
+
+# -- books ----------------------------------------------------------------------------------
+
+
+def answer_of(path: Path, variant: Variant, *moves: str) -> PositionGames:
+    board = Board(variant)
+    for move in moves:
+        board.push(move)
+    with open_collection(path) as opened:
+        return opened.answer(board)
+
+
+def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rules = load_variant("brandubh")
+    lines = ["d2-e2 c4-c5,0,0,White"] * 3 + ["d2-c2 e4-e5,0,0,Black"] + ["a4-a5 d3-e3,0,0,Black"] * 2
+    (tmp_path / "games.csv").write_text("\n".join(lines), encoding="utf-8")
+    book = str(tmp_path / "my.book")
+    assert run(["book", "make", book, str(tmp_path / "games.csv"), "-v", "brandubh", "--plies", "1"]) == 0
+    found = {move.move: move for move in answer_of(Path(book), rules).moves}
+    assert {move: one.games for move, one in found.items()} == {"d2-c2": 4, "d1-c1": 2}
+    assert answer_of(Path(book), rules, "d2-e2").moves == []  # beyond the first ply
+    assert found["d1-c1"].low > found["d2-c2"].low
+    capsys.readouterr()
+
+    def chosen(*words: str) -> str:
+        assert run(["bestmove", "-v", "brandubh", "--player", "random", "--json", "--book", book, *words]) == 0
+        return str(json.loads(capsys.readouterr().out)["move"])
+
+    assert chosen() == "d1-c1"
+    drawn = Counter(chosen("--book-move", "draw", "--seed", str(seed)) for seed in range(30))
+    same = {move for one in found.values() for move in (one.move, *one.same)}
+    assert set(drawn) <= same
+    assert len(drawn) > 3
+    lines_of_pairs = [BookOpenings(book, 1, 7).of_pair(rules, number) for number in range(40)]
+    assert lines_of_pairs == [BookOpenings(book, 1, 7).of_pair(rules, number) for number in range(40)]
+    assert {str(line[0]) for line in lines_of_pairs} <= same
+    assert {len(BookOpenings(book, 9, 7).of_pair(rules, 0))} == {1}
+    match = ["match", "random", "random", "-v", "brandubh", "-n", "2", "--nodes", "1", "--openings", book, "--json"]
+    assert run([*match, "--store", str(tmp_path / "match")]) == 0
+    record = (tmp_path / "match" / "game-000000.txt").read_text(encoding="utf-8")
+    assert record.split("\n1. ")[1].split()[0] in same
+    with pytest.raises(InputError, match="contains games of brandubh, not of ashton"):
+        BookOpenings(book).of_pair(load_variant("ashton"), 0)
