@@ -25,6 +25,7 @@ from counting.reachable.checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
 from counting.reachable.drawing import (
     BATCH,
     BATCH_ROWS,
+    PLACED,
     DrawTables,
     Placed,
     draw_number,
@@ -33,11 +34,13 @@ from counting.reachable.drawing import (
     open_number,
     place_soldiers,
     placed,
+    placed_row,
 )
 from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
 from counting.spaces import spaces
 from tablut.engine import engine_for
 from tablut.engine.cells import is_empty, join, set_at, without
+from tablut.engine.distant import is_far
 from tablut.engine.engine import position_keys, words_of_keys
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
@@ -54,10 +57,19 @@ from tablut.engine.layout import (
     move_of,
     own_pieces,
     side_of,
+    undo_of,
 )
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, add_unmoves, line_origins, open_sides, predecessors
+from tablut.engine.unmoves import (
+    MOST_UNMOVES,
+    OriginTables,
+    add_unmoves,
+    add_wall_unmoves,
+    line_origins,
+    open_sides,
+    predecessors,
+)
 from tablut.indexing import ENDINGS, Ending, EndingIndex, PlacementIndex
 from tablut.position import Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
@@ -167,7 +179,7 @@ class GameFinder:
         for width, plies, shake in efforts:
             if not len(open_rows):
                 break
-            memory = new_beam_memory(self.variant.size, width, plies)
+            memory = new_beam_memory(self.variant, width, plies)
             games = np.empty((len(open_rows), plies), dtype=np.int32)
             lengths = np.empty(len(open_rows), dtype=np.int32)
             open_boards = np.ascontiguousarray(boards[open_rows])
@@ -258,6 +270,27 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
 
 _OUTSIDE: Final = len(LEMMAS) + 1
 """Index of the additional count, which follows the counts of the lemmas."""
+_LARGE_STEP: Final = 1 << 13
+"""Number of samples of a large space that are drawn before the lemmas are applied to them."""
+
+
+@inlined
+def _tallied(
+    lemmas: LemmaTables,
+    family: FamilyTables,
+    position: Placed,
+    board: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    index: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Add the result of the lemmas for one sample to ``counts``, and return its part of the checksum."""
+    code = placement_lemma(lemmas, position, board, left)
+    counts[code] += 1
+    if code == LOCKED and holds_counted_set(family, position):
+        counts[_OUTSIDE] += 1
+    mixed = (U64(index) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> U64(29))
 
 
 @kernel
@@ -288,14 +321,28 @@ def _tally_lemmas(
             open_number(x, low, high, batch, entry)
         place_soldiers(x, batch, many)
         for entry in range(many):
-            position = placed(x, batch, entry)
-            code = placement_lemma(m, position, board, left)
-            counts[code] += 1
-            if code == LOCKED and holds_counted_set(f, position):
-                counts[_OUTSIDE] += 1
-            mixed = (U64(done + entry) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
-            checksum += mixed ^ (mixed >> U64(29))
+            checksum += _tallied(m, f, placed(x, batch, entry), board, left, done + entry, counts)
     keep(words)
+    keep(boards)
+    return checksum
+
+
+@kernel
+def _tally_large(
+    lemmas: LemmaTables,
+    family: FamilyTables,
+    placements: NDArray[np.uint64],
+    first: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Add the results of the lemmas for samples of a `LargeSpace` to ``counts``, as `_tally_lemmas` does."""
+    m, f = flat(lemmas), flat(family)
+    stride = board_items(m.rules.size)
+    boards, checksum = np.empty(2 * stride, np.uint32), U64(0)
+    board, left = pointer(boards), advance(pointer(boards), stride)
+    for entry in range(len(placements)):
+        position = placed_row(advance(pointer(placements), entry * PLACED))
+        checksum += _tallied(m, f, position, board, left, first + entry, counts)
     keep(boards)
     return checksum
 
@@ -303,9 +350,17 @@ def _tally_lemmas(
 def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
     """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
     counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
-    drawing, family = drawer_for(variant).tables, family_tables(variant)
-    checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
-    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
+    drawer, family = drawer_for(variant), family_tables(variant)
+    if drawer.narrow:
+        checksum = int(_tally_lemmas(drawer.tables, tables, family, np.uint64(seed), first, count, counts))
+    else:
+        checksum = 0
+        for begin in range(first, first + count, _LARGE_STEP):
+            end = min(begin + _LARGE_STEP, first + count)
+            numbers = [draw_number(drawer.size, seed, index) for index in range(begin, end)]
+            checksum += int(_tally_large(tables, family, drawer.large.rows(numbers), begin, counts))
+    checksum %= 1 << 64
+    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": checksum}
 
 
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
@@ -474,7 +529,7 @@ def _leads(
 
 @inlined
 def _un_moves_to(
-    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
+    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int64]
 ) -> int:
     """Write all un-moves of the piece on a cell, with all possible captures. Return their number."""
     side, centre = I64(kind == 0), coordinates(t, cell)
@@ -486,7 +541,10 @@ def _un_moves_to(
         place = trailing_zeros(origins)
         origins &= origins - 1
         move = move_of(t, cell_on_cross(t, centre, place), cell)
-        count = add_unmoves(records, count, move, sides & ~direction_on_cross(centre, place), missing)
+        way = direction_on_cross(centre, place)
+        count = add_unmoves(records, count, move, sides & ~way, missing)
+        if is_far(t.distant) and t.distant.shieldwall != 0:
+            count = add_wall_unmoves(t, r, board, (cell, way), records, count, undo_of(move, sides & ~way), missing)
     return count
 
 
@@ -506,7 +564,7 @@ def _last_plies(
     """
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
-    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int32)
+    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int64)
     earlier, later, records = pointer(scratch), advance(pointer(scratch), stride), pointer(found_records)
     total = 0
     for index in range(len(boards)):

@@ -56,13 +56,13 @@ def assert_twins_agree(variant: Variant, positions: list[NaivePosition]) -> None
 
 
 @relaxed
-@given(st.one_of(variants(), random_variants()), SEEDS)
+@given(st.one_of(variants(), random_variants(), random_variants(later=True)), SEEDS)
 def test_twins_agree(variant: Variant, seed: int) -> None:
     assert_twins_agree(variant, drawn(variant, seed, 6))
 
 
 @relaxed
-@given(random_variants(), SEEDS)
+@given(st.one_of(random_variants(), random_variants(later=True)), SEEDS)
 def test_twins_agree_on_crowded_placements(variant: Variant, seed: int) -> None:
     reach, random = PlainReach(variant), Random(seed)
     positions = [placement(variant, random) for _ in range(6)]
@@ -74,7 +74,8 @@ def test_twins_agree_on_crowded_placements(variant: Variant, seed: int) -> None:
 @relaxed
 @given(st.sampled_from(sorted(SOLDIERS)), st.data())
 def test_twins_agree_on_random_terrain(size: int, data: st.DataObject) -> None:
-    variant, seed = data.draw(small_variants(size, *SOLDIERS[size])), data.draw(SEEDS)
+    later, seed = data.draw(st.booleans()), data.draw(SEEDS)
+    variant = data.draw(small_variants(size, *SOLDIERS[size], later=later))
     assert_twins_agree(variant, drawn(variant, seed, 4))
     assert_sets_agree(variant, seed, 500)
 
@@ -93,7 +94,7 @@ def assert_sets_agree(variant: Variant, seed: int, count: int) -> None:
 
 
 @relaxed
-@given(st.one_of(variants(), random_variants()), SEEDS)
+@given(st.one_of(variants(), random_variants(), random_variants(later=True)), SEEDS)
 def test_sets_and_pieces_agree(variant: Variant, seed: int) -> None:
     assert_sets_agree(variant, seed, 1000)
 
@@ -105,7 +106,7 @@ def test_sets_and_pieces_agree_on_a_million_samples(name: str) -> None:
 
 
 @relaxed
-@given(st.one_of(variants(), random_variants()), SEEDS)
+@given(st.one_of(variants(), random_variants(), random_variants(later=True)), SEEDS)
 def test_no_lemma_holds_on_what_play_reaches(variant: Variant, seed: int) -> None:
     positions = random_play(variant, Random(seed), 60)
     # A position of a game in which either side is stuck would have ended it; only the start can be such a one.
