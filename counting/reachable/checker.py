@@ -76,7 +76,7 @@ class PlainReach(Arrivals):
             return "immobile"
         if self.locked(position):
             return "locked"
-        return None if any(True for _ in self.predecessors(position)) else "last_move"
+        return "last_move" if self.no_last_move(position) else None
 
     def no_last_capture(self, position: NaivePosition) -> bool:
         """Return whether soldiers are missing although no piece of either side could have made the last capture."""
@@ -107,6 +107,17 @@ class PlainReach(Arrivals):
         return self.variant.rules.no_moves == "either_after_ply" and not (
             self.plies.legal_moves(position, "w") and self.plies.legal_moves(position, "b")
         )
+
+    def no_last_move(self, position: NaivePosition) -> bool:
+        """Return whether no ply can have led to a position.
+
+        This includes the positions in which white is encircled after its own ply, because white was already encircled
+        before this ply, and the game was over.
+        """
+        rings = self.variant.rules.encirclement != "none" and not begins_encircled(self.variant)
+        if rings and position.side == "b" and self.plies.is_encircled(position):
+            return True
+        return next(self.predecessors(position), None) is None
 
     # -- predecessors ------------------------------------------------------------------
 
@@ -206,6 +217,13 @@ class PlainReach(Arrivals):
                 tree.add(key)
                 pending.append(earlier)
         return tree
+
+
+@lru_cache(maxsize=16)
+def begins_encircled(variant: Variant) -> bool:
+    """Return whether white is to move first and is encircled at the start."""
+    game = NaiveGame(variant)
+    return variant.rules.first == "white" and game.is_encircled(game.start())
 
 
 @lru_cache(maxsize=16)
@@ -459,7 +477,7 @@ class Checker:
             "material": reach.no_last_capture,
             "camp": reach.overfull_camp,
             "immobile": reach.immobile,
-            "last_move": lambda position: next(reach.predecessors(position), None) is None,
+            "last_move": reach.no_last_move,
         }
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 

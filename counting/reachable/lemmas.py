@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.census.codes import halves
+from counting.reachable.checker import begins_encircled
 from counting.reachable.drawing import check_board
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at, wins_afar
@@ -81,6 +82,8 @@ class LemmaTables(NamedTuple):
     ----------
     rules, origins
         The tables of the rules, and of the cells from which pieces could have come. N is the size of the board.
+    rings : int
+        1 if black wins by encirclement and the game does not begin with white encircled and to move, else 0.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -108,6 +111,7 @@ class LemmaTables(NamedTuple):
 
     rules: Tables
     origins: OriginTables
+    rings: int
     camps: int
     camp_rows: NDArray[np.uint32]
     garrisons: NDArray[np.int64]
@@ -237,6 +241,14 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
     return king_of(rules, board) == king_of(rules, start) and side_of(rules, board) == side_of(rules, start)
 
 
+@inlined
+def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
+    """Return whether white is encircled after its own ply, so that it was encircled before this ply too."""
+    if not is_far(lemmas.rules.distant) or lemmas.rings == 0 or side_of(lemmas.rules, board) == 0:
+        return False
+    return wins_afar(lemmas.rules, board, I64(1), king_of(lemmas.rules, board))
+
+
 @called
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
@@ -256,7 +268,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
         left[place] = board[place]
     if _is_left_locked(lemmas, left, king_of(rules, left)):
         return I64(LOCKED)
-    return I64(0) if has_unmove(rules, lemmas.origins, board) else I64(LAST_MOVE)
+    return I64(LAST_MOVE) if _stays_encircled(lemmas, board) or not has_unmove(rules, lemmas.origins, board) else I64(0)
 
 
 @kernel
@@ -321,6 +333,7 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
     return LemmaTables(
         rules=tables,
         origins=origins,
+        rings=int(rules.encirclement != "none" and not begins_encircled(variant)),
         camps=len(overfull),
         camp_rows=rows.ravel(),
         garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
@@ -529,12 +542,12 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 
 @inlined
 def _ended_afar(lemmas: LemmaTables, board: NDArray[np.uint32]) -> int:
-    """Return the number of the lemma on the last move if that move would have ended the game, or 0.
+    """Return the number of the lemma on the last move if it applies because of a fort or an encirclement, or 0.
 
     `_quick_lemma` has shown that no other lemma applies, but it ignores forts and encirclement.
     """
     rules = lemmas.rules
-    ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board))
+    ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _stays_encircled(lemmas, board)
     return I64(LAST_MOVE) if ended and not is_start(lemmas, board) else I64(0)
 
 

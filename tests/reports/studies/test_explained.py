@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from counting.census import census
 from counting.reachable.checker import PlainReach
@@ -48,7 +49,7 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
 def naive_parts(variant: Variant) -> tuple[Counter[str], list[int], dict[str, int]]:
     """Return how many positions the lemmas exclude, the sizes of the layers, and the sums, by plies forward alone."""
     reach, index, size = PlainReach(variant), PlacementIndex(variant), variant.size
-    game = reach.game
+    game = reach.plies
 
     def read(rank: int, side: str) -> NaivePosition:
         cells = index.unrank(rank, "w" if side == "w" else "b").cells
@@ -105,7 +106,7 @@ def assert_twins_agree(variant: Variant) -> None:
 
 
 @relaxed
-@given(small_variants(3, 2, 1))
+@given(st.one_of(small_variants(3, 2, 1), small_variants(3, 4, 1, later=True)))
 def test_twins_agree_on_random_small_boards(variant: Variant) -> None:
     assume(variant.rules.move_limit is None)
     assert_twins_agree(variant)
@@ -113,7 +114,7 @@ def test_twins_agree_on_random_small_boards(variant: Variant) -> None:
 
 @pytest.mark.slow
 @relaxed
-@given(small_variants(4, 2, 1))
+@given(st.one_of(small_variants(4, 2, 1), small_variants(4, 2, 1, later=True)))
 def test_twins_agree_on_larger_random_boards(variant: Variant) -> None:
     assume(variant.rules.move_limit is None)
     assert_twins_agree(variant)
