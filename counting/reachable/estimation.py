@@ -38,8 +38,9 @@ from counting.reachable.chunks import (
     write_chunk,
 )
 from counting.reachable.drawing import GENERATOR, check_board, drawer_for
-from counting.reachable.games import EXCLUSIONS, count_lemmas, ending_index, settle_endings, settle_samples, surviving
+from counting.reachable.games import EXCLUSIONS, ending_index, settle_endings, settle_samples
 from counting.reachable.lemmas import LAST_MOVE
+from counting.reachable.tallies import count_lemmas, surviving
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, shown_value, whole_number
