@@ -191,23 +191,11 @@ def test_examples_of_the_family(mover: str, text: str, lemma: str | None) -> Non
 
 def test_rings_exclude_nothing_where_the_game_begins_in_one() -> None:
     """White moves first, within a ring: its ply leads to a position with a ring and black to move."""
-    start = ("X.....X", "..bb...", ".bKwb..", ".b..b..", "..bb...", ".......", "X.....X")
-    shipped = load_variant("brandubh-federation")
+    start = (".......", "..bb...", ".bKwb..", ".b..b..", "..bb...", ".......", ".......")
+    shipped, terrain = load_variant("brandubh-federation"), ("X.....X", *(5 * ["......."]), "X.....X")
     for first, lemma in (("white", None), ("black", "last_move")):
         rules = shipped.rules.model_copy(update={"first": first})
-        variant = replace(
-            shipped,
-            start=start,
-            rules=rules,
-            terrain=(
-                "X.....X",
-                *[
-                    ".......",
-                ]
-                * 5,
-                "X.....X",
-            ),
-        )
+        variant = replace(shipped, start=start, rules=rules, terrain=terrain)
         reach = PlainReach(variant)
         after = reach.game.read("7/2bb3/1bK1b2/1b1wb2/2bb3/7/7 b")
         assert reach.lemma(after) == lemma

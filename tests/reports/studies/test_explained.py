@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 from tests.support.strategies import small_variants
 
 pytestmark = pytest.mark.study
@@ -41,6 +43,26 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
     stored = explanations()[name]
     assert found == {key: value for key, value in stored.items() if key != "provenance"}
     assert found["failures"] == 0
+
+
+COPENHAGEN = {
+    "4v0": (("..b..", ".....", "b.K.b", ".....", "..b.."), 199_528, 11_330, 2_932),
+    "6v0": (("..b..", ".b...", "b.K.b", "...b.", "..b.."), 1_672_736, 142_598, 57_384),
+    "2v3": (("..b..", "..w..", ".wKw.", ".....", "..b.."), 6_669_542, 199_390, 8_348),
+    "4v2": (("..b..", "..w..", "b.K.b", "..w..", "..b.."), 26_128_582, 872_068, 5_040),
+}
+"""Boards under the rules of Copenhagen: the start, and how many positions are reached, excluded and closed."""
+
+
+@pytest.mark.parametrize("name", slow_but(["4v0"], COPENHAGEN))
+def test_every_position_is_explained_under_the_rules_of_copenhagen(name: str) -> None:
+    start, *counts = COPENHAGEN[name]
+    terrain = ("X...X", ".....", "..T..", ".....", "X...X")
+    found = explain(replace(load_variant("copenhagen"), name=f"copenhagen-5-{name}", terrain=terrain, start=start))
+    excluded = sum(amount.positions for amount in found.excluded.values())
+    assert found.failures == 0
+    assert [found.reached.positions, excluded, found.closed.all.positions] == counts
+    assert sum(counts) == found.counted.positions
 
 
 # -- against plain search --------------------------------------------------------------
