@@ -43,7 +43,7 @@ def numbas(session: nox.Session, numba: str) -> None:
 
 @nox.session(python="3.11")
 def coverage(session: nox.Session) -> None:
-    """Run the tests, and report which branches of the Python code they cover; compiled code is not seen."""
+    """Run the tests, and report which branches of the packages they cover, without studies and compiled functions."""
     session.install("-e", ".[test]", "pytest-cov")
     packages = [f"--cov={name}" for name in ("symmetry", "tablut", "counting", "retrograde", "reports")]
     session.run(*_TESTS, *packages, "--cov-branch", "--cov-report=term:skip-covered", *session.posargs)

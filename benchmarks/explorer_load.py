@@ -44,7 +44,7 @@ delay = function() return {pause} end
 
 
 class Measured(NamedTuple):
-    """The results of wrk: requests per second, latencies in ms, refused requests, and CPU time per request in ms."""
+    """The results from wrk: requests per second, latencies in ms, refused requests, and CPU time per request in ms."""
 
     rate: float
     median: float

@@ -1,7 +1,7 @@
 """``python -m benchmarks.overrun``: measure how closely a search keeps to its time limit on an idle or busy machine.
 
 A busy machine is simulated by several processes that keep the CPU fully busy, and by a thread of this process that
-competes for the interpreter lock. A negative figure is the time left at the end of the search. A positive figure means
+competes for the interpreter lock. A negative figure is the time left when the search ended. A positive figure means
 that the search was late.
 """
 

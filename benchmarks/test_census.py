@@ -1,6 +1,6 @@
 """Speed of each step of a census: ``pytest benchmarks/test_census.py --benchmark-enable --benchmark-only -s``.
 
-Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes of ply 4 have 38,174,330 children in 12.9
+Times are CPU seconds of one thread, for ply 5 of ashton: the 682,438 classes at ply 4 have 38,174,330 children in 12.9
 million classes. Memory is touched before the clock starts, because a census also reuses its arrays from task to task.
 The benchmark needs 4 GiB of memory. `docs/notes/census.md` quotes the figures.
 """
@@ -30,7 +30,7 @@ def tools():
 
 @pytest.fixture(scope="module")
 def children(tools, tmp_path_factory):
-    """The children of the positions of ply 4, and a function that generates these children again."""
+    """The children of the positions at ply 4, and a function that generates these children again."""
     store = tmp_path_factory.mktemp("census")
     census(load_variant("ashton"), plies=4, store=store)
     files = [open_rows(part) for part in sorted((store / "classes/ply-004").glob("*.rows"))]
@@ -115,7 +115,7 @@ def test_duplicates(benchmark, sifting):
 
 @pytest.fixture(scope="module")
 def classes(sifting):
-    """The distinct children, in the order of `sift`, and the number of them in each leaf."""
+    """The distinct children, in the order of `sift`, and their number in each leaf."""
     arguments = sifting()
     kept, counts = sift(*arguments)
     return arguments[0][:kept].copy(), counts

@@ -24,7 +24,7 @@ pytestmark = pytest.mark.benchmark(timer=time.process_time)
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
-    """The folder of the tablebase."""
+    """The tablebase folder."""
     named = os.environ.get("TABLUT_TABLEBASE")
     if named:
         return Path(named)

@@ -28,7 +28,7 @@ pytestmark = [
 
 _SOLDIERS = 3
 _MEMORY = 16 << 20
-"""Memory, in bytes, that is enough for all tiers of at most `_SOLDIERS` soldiers."""
+"""Memory, in bytes, that suffices for all tiers of at most `_SOLDIERS` soldiers."""
 
 
 class Lower(Tablebase):

@@ -86,7 +86,7 @@ def bounds_command(variant: str | None, latex: bool, as_bfile: bool) -> Reply:
 
 
 def _by_board() -> Reply:
-    """Return the bounds of all shipped rule sets as a sequence, ordered by the names of the rule sets."""
+    """Return the bounds of all shipped rule sets as a sequence, ordered by rule set name."""
     boards = [_Board(variant=one.name, distinct=corrected_counts(one).distinct) for one in shipped_variants()]
     names = ", ".join(f"{number} {one.variant}" for number, one in enumerate(boards, 1))
     head = f"Distinct placements of the corrected bound, by rule set (tablut bounds --bfile, version {__version__})."

@@ -94,27 +94,27 @@ class BoundsReport(Result):
     terms : list of Term
         The paper's equations, in the paper's order.
     geometry : list of Geometry
-        The numbers that describe the board and enter the equations.
+        The numbers that describe the board and appear in the equations.
     corrected : SpaceCounts
         The paper's spaces, counted correctly: the cases that the paper omits are included, and no placement is counted
         twice for the same ending.
     tightened : SpaceCounts
         ``corrected`` minus the placements that are proved unreachable.
     with_side_to_move : dict of str to int
-        ``total`` and ``distinct`` of the corrected and the tightened counts when the side to move is included. An
-        undecided placement is then counted twice, and a final one once.
+        ``total`` and ``distinct`` of the corrected and tightened counts, including the side to move. An undecided
+        placement is then counted twice, and a final one once.
     classes, classes_tightened : SpaceCounts
         The same counts up to symmetry, computed by Burnside's lemma.
     symmetries : list of str
-        The names of the symmetries in the group used for ``classes``.
+        The names of the symmetries used for ``classes``.
     excluded : list of SpaceCount
         The placements excluded from ``tightened``, by reason. No placement is in two of these spaces.
     left_in : list of str
         Conditions that end the game or make a placement unreachable, but that depend on distant cells. Placements that
         satisfy one of them are not excluded from any count.
     locked : LockedSets or None
-        The family of locked sets used for the exclusions. If it is None, the placements with locked sets were not
-        counted, and ``tightened`` reflects only the other exclusions.
+        The locked sets used for the exclusions. If this is None, the placements with locked sets were not counted, and
+        ``tightened`` reflects only the other exclusions.
     """
 
     variant: str
@@ -140,8 +140,8 @@ class BoundsReport(Result):
         Returns
         -------
         tuple of Rung
-            The steps, in the order in which the command and the report show them. A labelled state is a placement
-            together with a label, which states how the game ended with this placement or that the game continues.
+            The steps, in the order used by the command and the report. A labelled state is a placement together with a
+            label, which states how the game ended with this placement or that the game continues.
         """
         paper = self.term("eq14")
         first = "the paper's equations, evaluated for this board"
@@ -184,7 +184,7 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
     variant : Variant, str or path-like
         The rule set. Findings and published values are included only for the paper's own rules.
     record : ExclusionRecord, optional
-        Counts of the placements without locked sets. The default is the built-in record for the game, if it exists.
+        Counts of the placements without locked sets. The default is the game's built-in record, if it exists.
 
     Returns
     -------
@@ -256,16 +256,16 @@ def bounds(variant: VariantLike, record: ExclusionRecord | None = None) -> Bound
 
 
 def corrected_counts(variant: Variant) -> SpaceCounts:
-    """Return the sizes of the corrected bound without computing the rest of a report."""
+    """Return the corrected bound's sizes without computing the rest of a report."""
     sizes = {id_: space.value() for id_, space in spaces(variant).items()}
     return _sum(sizes, sizes["king_captured"])
 
 
 def _left(counts: Mapping[str, int], survivors: Mapping[str, int]) -> dict[str, int]:
-    """Return the size of each space after the exclusions, in placements or in classes.
+    """Return the size of each space after the exclusions, in placements or classes.
 
-    ``survivors`` are the counts of a record. These counts replace the sizes computed here. The additional key
-    ``king_captured_undecided`` stands for the placements with a captured king that are still undecided placements.
+    ``survivors`` are a record's counts, which replace the sizes computed here. The additional key
+    ``king_captured_undecided`` is for the placements with a captured king that are nevertheless undecided placements.
     """
     sizes = {name: counts[name] - counts.get(f"excluded_{name}", 0) for name in ("no_end", *FINAL)}
     # Every placement with a besieged king belongs to the placements with a captured king and to the undecided
@@ -406,7 +406,7 @@ def _percent(part: int, whole: int) -> str:
 def placements_by_men(report: BoundsReport) -> list[int]:
     """Return the number of labelled states for each number of men.
 
-    The first entry counts the states in which the king is the only piece.
+    The first entry counts the states where the king is the only piece.
     """
     counts = [0] * (1 + max(pair.attackers + pair.defenders for pair in report.material))
     for pair in report.material:
@@ -431,7 +431,7 @@ _GROUPS = ("corrected", "classes", "tightened", "classes_tightened")
 
 
 def bound_numbers(report: BoundsReport) -> list[BoundNumber]:
-    """Return all numbers in a report, in the order in which ``--csv`` prints them."""
+    """Return all numbers in a report, in the order of the ``--csv`` output."""
     rows: list[tuple[Any, ...]] = [
         ("equation", term.id, term.description, term.exact, term.published, term.agrees) for term in report.terms
     ]

@@ -31,7 +31,7 @@ Evidence = dict[str, str | int | list[str]]
 
 
 class Finding(Result):
-    """One point in which the paper is wrong, incomplete or outdated."""
+    """One point where the paper is wrong, incomplete or outdated."""
 
     id: str
     kind: Literal["misprint", "omission", "overcount", "refuted", "scope", "outdated"]
@@ -43,8 +43,8 @@ class Finding(Result):
 def find(paper: PaperEquations, values: Mapping[str, int], record: ExclusionRecord | None = None) -> list[Finding]:
     """Return the findings about the paper.
 
-    The statements of the findings are read from ``data/findings.toml``. For games other than the paper's own, the list
-    is empty.
+    The findings' statements are read from ``data/findings.toml``. The list is empty for games other than the paper's
+    own.
     """
     if not paper.is_the_papers:
         return []
@@ -85,7 +85,7 @@ def _evidence(paper: PaperEquations, values: Mapping[str, int]) -> dict[str, Evi
 def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about numbers and remarks printed or quoted in the paper."""
     variant, camps = paper.variant, paper.variant.regions.camps
-    # Raising the upper limit on the number of attackers by one gives the value printed for equation (12).
+    # Raising the upper limit on the number of attackers by one produces the value printed for equation (12).
     printed, (limit_of_12,) = paper["eq12"].published, paper["eq12"].parts
     assert printed is not None
     assert isinstance(limit_of_12, Subspace)
@@ -129,8 +129,8 @@ def _of_print(paper: PaperEquations, exact: Mapping[str, int]) -> dict[str, dict
 def _of_spaces(paper: PaperEquations, exact: Mapping[str, int], values: Mapping[str, int]) -> dict[str, dict[str, Any]]:
     """Return the evidence about placements that the paper counts more than once or not at all."""
     final, size = sum(values[name] for name in FINAL), paper.variant.size
-    # The paper omits the patterns in which two soldiers capture a king that stands next to a camp, along the axis that
-    # does not touch the camp.
+    # The paper omits the patterns in which two soldiers capture a king next to a camp, along the axis that does not
+    # touch the camp.
     past_terrain = paper.patterns["past_terrain"]
     missing = sum(part.value() for part in paper.captured(past_terrain))
     by_pattern = sum(exact[f"eq{n}"] for n in (9, 10, 11, 12))
@@ -191,7 +191,7 @@ def _single_changes(part: Subspace) -> dict[str, Subspace]:
     return {change: changed for change, changed in changes.items() if changed != part}
 
 
-# -- fillings of a camp: the sets of its cells that can be occupied in the course of a game
+# -- fillings of a camp: the sets of its cells that can be occupied during a game
 
 
 FilledCells = frozenset[int]
@@ -242,7 +242,7 @@ def shortest_line(graph: nx.DiGraph[FilledCells], start: FilledCells, goal: Fill
 
 
 class ComparedGame(Result):
-    """A game in the comparison, with the paper's figures and the current ones."""
+    """A game in the comparison, including the paper's figures and the current ones."""
 
     name: str
     published: tuple[str, ...]
@@ -262,12 +262,12 @@ class ComparedGame(Result):
 
 @cache
 def published_games() -> tuple[ComparedGame, ...]:
-    """Return the other games in Table 1 of the paper, in the order of the table."""
+    """Return the other games in Table 1 of the paper, in the table's order."""
     return tuple(ComparedGame.model_validate(game) for game in _data("comparison", "games"))
 
 
 class PublishedEstimate(Result):
-    """A published estimate of the size of a state space, and the variants to which it applies."""
+    """A published estimate of the size of a state space, and the variants that it applies to."""
 
     variants: tuple[str, ...]
     figure: str

@@ -4,7 +4,7 @@ A. Galassi divides the placements into subspaces. Undecided placements are divid
 on the castle, and final placements according to how the game ended. A subspace has a multiplicity, a number of camp
 cells, a number of free cells, and ranges for the numbers of soldiers. Every number in an equation (cells, positions,
 ways to capture) is derived from the variant's terrain. For the paper's own rules, the derived numbers are compared with
-the numbers stated in the paper (`PaperEquations.geometry`). The values of the equations are compared with the published
+the numbers stated in the paper (`PaperEquations.geometry`). The equations' values are compared with the published
 values (`PUBLISHED`).
 
 Each value is computed twice: with generating functions, and with sympy from the expression that is printed as LaTeX.
@@ -95,7 +95,7 @@ class Subspace:
 def _summands(
     summand: Callable[..., int], ends: list[Callable[..., tuple[int, int]]], depth: int, values: list[int]
 ) -> Iterator[int]:
-    """Yield the summands of a nested sum, with the outermost index first.
+    """Yield a nested sum's summands, with the outermost index first.
 
     Sympy lists the innermost index first.
     """
@@ -144,7 +144,7 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Equation:
-    """A numbered equation of the paper, evaluated for one variant.
+    """A numbered equation from the paper, evaluated for one variant.
 
     Its value is the sum of its parts, which are subspaces, other equations, or the single product of equation (1).
     """
@@ -189,7 +189,7 @@ class Equation:
         return f"{self.symbol} = {sympy.latex(body)} = {self.value()}"
 
 
-# -- the equations of the paper ----------------------------------------------------------
+# -- the paper's equations ---------------------------------------------------------------
 
 
 PUBLISHED = {
@@ -207,7 +207,7 @@ PUBLISHED = {
     "eq13": "4.6e26",
     "eq14": "1.4e27",
 }
-"""The values of the equations, exactly as the paper prints them."""
+"""The equations' values, exactly as printed in the paper."""
 
 
 class Geometry(Result):
@@ -238,7 +238,7 @@ class PaperEquations:
 
     @cached_property
     def equations(self) -> dict[str, Equation]:
-        """All equations by id, in the order of the paper."""
+        """All equations by id, in the paper's order."""
         anywhere = self._kings(0, self.camp + self.free, self._attackers)
         undecided = self._kings(self.camp, self.free, self._attackers)
         listed: list[tuple[str, str, str, tuple[Product | Subspace | str, ...]]] = [
@@ -275,9 +275,9 @@ class PaperEquations:
         )
 
     def _escaped(self) -> tuple[Subspace, ...]:
-        """Return the subspaces of the placements with the king on an escape cell and at least one empty path to it.
+        """Return the subspaces with the king on an escape cell and at least one empty path to it.
 
-        Applying inclusion–exclusion to the paths gives positive and negative multiplicities.
+        Inclusion–exclusion over the paths produces positive and negative multiplicities.
         """
         regions = self.variant.regions
         shapes: Counter[int] = Counter()
@@ -298,7 +298,7 @@ class PaperEquations:
 
         For a king next to a camp or a hostile corner, the patterns that use that terrain are in the class
         ``against_terrain``. The king's other patterns consist of two soldiers on opposite sides. These patterns are in
-        the class ``past_terrain``, which no equation of the paper counts.
+        the class ``past_terrain``, which no equation in the paper counts.
         """
         regions = self.variant.regions
         classes: dict[str, list[tuple[int, KingPattern]]] = {
@@ -320,7 +320,7 @@ class PaperEquations:
         return classes
 
     def captured(self, patterns: list[tuple[int, KingPattern]]) -> tuple[Subspace, ...]:
-        """Return the subspaces of the placements with a captured king, counted pattern by pattern as in the paper.
+        """Return the subspaces with a captured king, counted pattern by pattern as in the paper.
 
         A placement that matches two patterns is therefore counted twice.
         """

@@ -1,18 +1,17 @@
 """Spaces of placements, and counts of the placements in each space by material.
 
-A *placement* is an arrangement of pieces on the board. Its *material* is the number of attackers and the number of
-defenders. A space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood,
-which contains the path by which the king arrived or the soldiers that capture it. The contents of the neighbourhood
-decide whether a placement belongs to the space. Summing over these contents counts a union of patterns without
-counting any placement twice. Restricting the sum to the contents that a symmetry preserves gives the number of fixed
-points, which Burnside's lemma requires. The function `fixed_material` computes this sum for any symmetry, including
-the identity.
+A *placement* is an arrangement of pieces on the board. Its *material* is the numbers of attackers and defenders. A
+space is defined by king cells and by ranges for the material. Each king cell has a small neighbourhood, which contains
+the king's arrival path or the soldiers that capture the king. The neighbourhood's contents decide whether a placement
+belongs to the space. Summing over these contents counts a union of patterns without counting any placement twice.
+Restricting the sum to the contents that a symmetry preserves yields the number of fixed points, which Burnside's lemma
+requires. The function `fixed_material` computes this sum for any symmetry, including the identity.
 
 Arrangements of soldiers are counted by polynomials in x (attackers) and y (defenders), truncated at the starting
-material. A camp cell is empty or holds an attacker, and a free cell is empty or holds a soldier of either side. The
-polynomial is therefore (1 + x)^camp · (1 + x + y)^free. Placing the defenders first gives the coefficients in closed
-form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the same
-contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
+material. A camp cell is empty or contains an attacker, and a free cell is empty or contains a soldier of either side.
+The polynomial is therefore (1 + x)^camp · (1 + x + y)^free. If the defenders are placed first, the coefficients have a
+closed form: C(free, d) · C(camp + free - d, a). If a symmetry preserves an arrangement, all cells of a cycle have the
+same contents. In this case, x and y are replaced by powers of themselves. All numbers are Python integers.
 
 Whether a placement belongs to a space depends on the placement alone. The sizes of the spaces are therefore upper
 bounds on the numbers of reachable placements. The placements in the ``excluded`` spaces are proved unreachable.
@@ -67,7 +66,7 @@ class CountsByMaterial:
         )
 
     def shifted(self, attackers: int, defenders: int) -> CountsByMaterial:
-        """Return the product of this polynomial and x^attackers · y^defenders, to add soldiers on fixed cells."""
+        """Multiply this polynomial by x^attackers · y^defenders, to add soldiers on fixed cells."""
         width, height = len(self.rows[0]), len(self.rows)
         empty = (0,) * width
         moved = [((0,) * defenders + row)[:width] for row in self.rows]
@@ -88,7 +87,7 @@ class CountsByMaterial:
         return CountsByMaterial(tuple(tuple(factor * count for count in row) for row in self.rows))
 
     def __matmul__(self, other: CountsByMaterial) -> CountsByMaterial:
-        """Return the product of the polynomials, truncated at the same material."""
+        """Multiply the polynomials, and truncate the product at the same material."""
         height, width = len(self.rows), len(self.rows[0])
         product = [[0] * width for _ in range(height)]
         terms = [(a, d, count) for a, d, count in other.pairs() if count]
@@ -124,7 +123,7 @@ def soldiers(camp: CycleType, free: CycleType, attackers: int, defenders: int) -
 EMPTY, ATTACKER, DEFENDER = range(3)
 
 FINAL = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""Ids of the spaces of final placements. Each space corresponds to one way in which a game can end."""
+"""Ids of the spaces of final placements. Each space corresponds to one way to end a game."""
 
 DESCRIPTIONS = {
     "no_end": "undecided",
@@ -155,7 +154,7 @@ class KingPlacement:
     ) -> Iterator[tuple[tuple[int, ...], dict[int, int]]]:
         """Yield every filling of the watched cells that a symmetry preserves.
 
-        Each filling is given twice: as the contents of the cycles, and as a dictionary of the contents of the cells.
+        Each filling is yielded in two forms: the contents of the cycles, and a dictionary of the cells' contents.
         """
         cycles = symmetry.cycles(self.watched)
         choices = [(EMPTY, ATTACKER) if cycle[0] in camp_cells else (EMPTY, ATTACKER, DEFENDER) for cycle in cycles]
@@ -166,7 +165,7 @@ class KingPlacement:
 @brief
 @dataclass(frozen=True, slots=True)
 class Space:
-    """A set of placements of one variant."""
+    """A set of placements in one variant."""
 
     id: str
     description: str
@@ -187,7 +186,7 @@ class Space:
 def fixed_material(space: Space, symmetry: Symmetry) -> CountsByMaterial:
     """Return the number of placements in a space that a symmetry preserves, by material."""
     regions = space.variant.regions
-    # The polynomial of the cells outside a neighbourhood depends only on their cycle type, so the king cells are first
+    # The polynomial for the cells outside a neighbourhood depends only on their cycle type. So the king cells are first
     # grouped by cycle type.
     tally: dict[tuple[CycleType, CycleType], Counter[tuple[int, int]]] = {}
     for placement in space.kings:
@@ -235,14 +234,14 @@ def classes_by_material(space: Space) -> dict[tuple[int, int], int]:
 
 
 def spaces(variant: VariantLike) -> dict[str, Space]:
-    """Return the spaces of a variant by id."""
+    """Return a variant's spaces by id."""
     variant = as_variant(variant)
     regions, rules = variant.regions, variant.rules
     any_number, none = range(1, variant.attackers + 1), range(1)
     defenders = range(variant.defenders + 1)
     undecided = tuple(KingPlacement(king) for king in sorted(regions.king_cells))
 
-    # An unarmed king captures nothing, so it cannot capture the last attacker with its escaping move.
+    # An unarmed king captures nothing, so its escaping move cannot capture the last attacker.
     armed_escapes = _escaped(variant) if rules.king.armed else ()
     listed = {
         "no_end": (undecided, any_number, defenders),
@@ -259,7 +258,7 @@ def spaces(variant: VariantLike) -> dict[str, Space]:
 
 
 def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of a king on an escape cell with at least one empty path by which it could have arrived."""
+    """Return the placements with a king on an escape cell and at least one empty path to that cell."""
 
     def placement(escape: int, ways: tuple[frozenset[int], ...]) -> KingPlacement:
         return KingPlacement(
@@ -272,7 +271,7 @@ def _escaped(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _captured(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of a king that is captured in at least one of its capture patterns."""
+    """Return the placements with a king that is captured in at least one of its capture patterns."""
 
     def placement(king: int, patterns: list[frozenset[int]]) -> KingPlacement:
         return KingPlacement(
@@ -294,9 +293,9 @@ def _never_returns(variant: Variant) -> bool:
 
 
 def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the undecided placements in which the king stands on the castle inside a complete capture pattern.
+    """Return the undecided placements where the king is on the castle inside a complete capture pattern.
 
-    A king that has never moved cannot have stepped into the pattern, so the last soldier of the pattern captured it on
+    A king that has never moved cannot have stepped into the pattern, so the pattern's last soldier captured it on
     arrival. Hence the placement can only be final. If the starting position itself contains a complete pattern, the
     argument fails, and nothing is returned.
     """
@@ -310,7 +309,7 @@ def _besieged_at_home(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _idle_kings(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of a king that is unarmed or has never moved, so it cannot have captured an attacker."""
+    """Return the placements with a king that is unarmed or has never moved, and cannot have captured an attacker."""
     regions = variant.regions
     if not variant.rules.king.armed:
         idle = regions.king_cells
@@ -336,7 +335,7 @@ def _capturable_beside(variant: Variant, king: int) -> list[tuple[int, int]]:
 
 
 def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements of an escaped king next to an attacker that the king's arrival would have captured.
+    """Return the placements with an escaped king next to an attacker that the king's arrival would have captured.
 
     Since a captured piece is removed, these placements cannot occur.
     """
@@ -363,7 +362,7 @@ def _escaped_past_a_capture(variant: Variant) -> tuple[KingPlacement, ...]:
 
 
 def _escaped_without_capture(variant: Variant) -> tuple[KingPlacement, ...]:
-    """Return the placements without attackers in which the escaping move cannot have captured the last attacker.
+    """Return the placements without attackers where the escaping move cannot have captured the last attacker.
 
     These placements cannot occur. A shieldwall captures attackers that are not next to the king, so nothing is returned
     for rules with shieldwalls.

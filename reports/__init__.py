@@ -1,1 +1,1 @@
-"""Pages that present the results of the other packages. The latest rendered version is in `reports/rendered/`."""
+"""Pages that present the other packages' results. The latest rendered version is in `reports/rendered/`."""

@@ -1,8 +1,8 @@
 """``tablut bench``: a signature of the engine's behaviour, and the engine's speed on this machine.
 
-The signature covers positions from one game under each older rule set. In these games, the Zobrist key of each position
-determines the next move. From each of the positions, all sequences of two plies are made and their outcomes determined.
-The signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the engine's speed.
+The signature covers positions from one game under each older rule set. In these games, each position's Zobrist key
+determines the next move. From each position, all sequences of two plies are made and their outcomes determined. The
+signature depends on moves, captures, outcomes, keys, packing and canonical forms, but not on the engine's speed.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def fingerprint() -> str:
 
 
 def _game(engine: Engine) -> list[NDArray[np.uint32]]:
-    """Return positions from a game in which the Zobrist key of each position determines the next move."""
+    """Return positions from a game where each position's Zobrist key determines the next move."""
     board, kept = engine.start(), []
     for ply in range(_PLIES):
         if ply % _EVERY == 0:

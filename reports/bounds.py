@@ -1,4 +1,4 @@
-"""The pages on the complexity bounds of all variants and on the tafl family."""
+"""The pages on all variants' complexity bounds and on the tafl family."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ _PIXELS = 170
 
 @cache
 def every_bound() -> list[BoundsReport]:
-    """Return the bounds of the older rule sets. Two pages show these bounds."""
+    """Return the older rule sets' bounds. Two pages show these bounds."""
     return [bounds(variant) for variant in older_variants()]
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the pages on the bounds and on the tafl family."""
+    """Return the files for the pages on the bounds and the tafl family."""
     every = every_bound()
     others = [bounds(variant) for variant in shipped_variants() if variant not in older_variants()]
     paper = next(report for report in every if report.findings)
@@ -75,7 +75,7 @@ def artefacts() -> list[Artefact]:
 
 
 class FamilyGame(NamedTuple):
-    """A full game with its bounds and the published estimates of its size."""
+    """A full game, its bounds, and the published estimates of its size."""
 
     title: str
     variant: Variant
@@ -84,7 +84,7 @@ class FamilyGame(NamedTuple):
 
 
 def _family_page(every: list[BoundsReport]) -> list[Artefact]:
-    """Return the files of the page on the tafl family, which lists the full games in order of board size."""
+    """Return the files for the page on the tafl family, which lists the full games in order of board size."""
     estimates = published_estimates()
     games = []
     for report in every:
@@ -100,7 +100,7 @@ def _family_page(every: list[BoundsReport]) -> list[Artefact]:
 
 
 def _draw_family(rows: list[list[Any]]) -> Figure:
-    """Draw the bound of each game on a logarithmic scale, with published estimates and a band for each board size."""
+    """Draw each game's bound on a logarithmic scale, with published estimates and a band for each board size."""
     figure, axes = axes_of(7.6, 0.34 * len(rows) + 1.1)
     sizes = sorted({size for size, *_ in rows})
     for place, (size, _, exact, *quoted) in enumerate(rows):
@@ -139,7 +139,7 @@ def _draw_set(variant: Variant, found: LockedSet) -> str:
 
 
 def _data(report: BoundsReport) -> dict[str, Any]:
-    """Return a report as plain data. The counts by material are included only for the rules of the paper."""
+    """Return a report as plain data. The counts by material are included only for the paper's rules."""
     return report.model_dump(mode="json", exclude={"digest"} if report.findings else {"digest", "material"})
 
 

@@ -1,4 +1,4 @@
-"""The contents of the report, its default folder, and its two smallest pages (on symmetry and on the rule sets)."""
+"""The report's contents, its default folder, and its two smallest pages (on symmetry and on the rule sets)."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SHOWN: Final = "3b1b3/9/4w1b2/b4w2b/b3K2wb/b2w5/9/4b1w2/3b5 w"
 
 
 def _symmetry() -> list[Artefact]:
-    """Return the files of the page on symmetry."""
+    """Return the files for the page on symmetry."""
     variant = load_variant("ashton")
     position = Position.parse(_SHOWN, variant.size)
     boards = [
@@ -56,7 +56,7 @@ def _symmetry() -> list[Artefact]:
 
 
 def _variants() -> list[Artefact]:
-    """Return the files of the page on the rule sets."""
+    """Return the files for the page on the rule sets."""
     variants, older = shipped_variants(), older_variants()
     reduced = [variant for variant in older if variant.name in REDUCED_BOARDS]
     full = [variant for variant in older if variant not in reduced]
@@ -89,7 +89,7 @@ GENERATORS: dict[str, Callable[[], list[Artefact]]] = {
 """Generators of the pages, keyed by page name. Each returns a page with its data and its figures."""
 
 
-# -- the first page of the results on the site: each number, how it is known, and how to compute it --
+# -- the site's first results page: each number, how it is known, and how to compute it --
 
 
 class PaperSummary(Result):
@@ -107,7 +107,7 @@ def _check_summary(stored: PaperSummary, _name: str) -> None:
 
 
 def first_page() -> str:
-    """Return the first page of the results in Markdown; the playable HTML pages are built separately."""
+    """Return the first results page in Markdown; the playable HTML pages are built separately."""
     made = page(
         "index.md",
         "first.md.j2",

@@ -1,8 +1,8 @@
-"""Page on the census: the number of positions that can be reached, and how it compares with the bounds.
+"""Page on the census: how many positions can be reached, and how this compares with the bounds.
 
 Small boards take seconds to count and the full game takes minutes, so the page is rendered from stored output of
-`tablut census --json`. The folder ``reports/data/census`` contains this output with the command, time and memory of
-each run. Tests count the small boards again.
+`tablut census --json`. The folder ``reports/data/census`` contains this output, including the command, time and memory
+for each run. Tests count the small boards again.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from tablut.variants import variant_names
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored censuses by variant, in the order of the page. Variants without stored data are left out."""
+    """Return the stored censuses by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("census", (*_growing(), *REDUCED_BOARDS), CensusReport, _check)
 
 
 def _growing() -> list[str]:
-    """Return the names of the full games, of which only the first plies can be counted."""
+    """Return the names of the full games. Only their first plies can be counted."""
     return [name for name in variant_names() if name not in REDUCED_BOARDS]
 
 
@@ -74,7 +74,7 @@ def _check_counted(counted: CountedPly, plies: list[Ply]) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on the census."""
+    """Return the files for the page on the census."""
     found = results()
     growing = [found[name] for name in _growing() if name in found]
     complete = [found[name] for name in REDUCED_BOARDS if name in found]
@@ -117,7 +117,7 @@ def _growth(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the curves in order of decreasing length, with coinciding curves merged."""
+    """Merge coinciding curves, and return the curves in order of decreasing length."""
     found: list[dict[str, Any]] = []
     for curve in sorted(curves, key=lambda curve: -len(curve["new"])):
         same = [other for other in found if other["new"][: len(curve["new"])] == curve["new"]]
@@ -129,7 +129,7 @@ def _together(curves: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def _draw_growth(curves: list[dict[str, Any]]) -> Figure:
-    """Draw the new positions of each ply on a logarithmic scale, with a dashed line for their number up to symmetry."""
+    """Draw each ply's new positions on a logarithmic scale, and a dashed line for their number up to symmetry."""
     figure, axes = axes_of(6.6, 4.2)
     for curve in curves:
         plies = range(len(curve["new"]))
@@ -149,7 +149,7 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the reachable share of the bound for each board."""
+    """Draw the reachable share of each board's bound."""
     bars = [(share["variant"], int(share["total"]) / int(share["bound"])) for share in shares]
     return draw_shares(bars, "reachable undecided positions, percent of the bound", "#e6ddc9")
 
@@ -157,8 +157,8 @@ def _draw_bounds(shares: list[dict[str, Any]]) -> Figure:
 def _parts(result: dict[str, Any]) -> dict[str, Any]:
     """Return the number of classes in each part of a state graph.
 
-    The parts are the classes from which the start can recur, those in the largest of the other loops, the remaining
-    undecided classes, and the decided classes.
+    The parts are the classes from which the start can recur, those in the largest other loop, the remaining undecided
+    classes, and the decided classes.
     """
     graph = result["graph"]
     returning, largest = graph["returning"], graph["largest_component"]
@@ -173,7 +173,7 @@ def _parts(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_graph(boards: list[dict[str, Any]]) -> Figure:
-    """Draw the parts of each state graph as shares of its classes."""
+    """Draw each state graph's parts as shares of its classes."""
     figure, axes = axes_of(6.6, 0.6 * len(boards) + 1.3)
     names = [name for name in boards[0] if name != "variant"]
     for name, colour in zip(names, ["#54803c", "#2f6f8f", "#c9b98f", "#a0522d"], strict=True):

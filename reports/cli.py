@@ -69,7 +69,7 @@ def report_command(out: str | None, site: str | None, check: bool) -> Reply:
     files = []
     with progress("rendering") as observer:
         observer.begin("pages", len(GENERATORS))
-        # All pages are prepared before the first file is written, so that an error leaves the folder unchanged.
+        # All pages are prepared before the first file is written, so an error leaves the folder unchanged.
         prepared = {name: generate() for name, generate in GENERATORS.items()}
         for name, artefacts in prepared.items():
             for artefact in artefacts:

@@ -3,8 +3,8 @@
 Tables for six men take minutes to build and are not shipped. The page is therefore rendered from two kinds of stored
 results: the summaries written by `reports/studies/sources.py`, in ``reports/data/endings``, and the output of `tablut
 tablebase verify --json`, in ``reports/data/verified``. Before anything is drawn, every line of play is replayed, the
-positions and classes are counted again, and the digests of the tables are compared with the published digests. Tests
-compare the stored results with the shipped tables.
+positions and classes are counted again, and the tables' digests are compared with the published ones. Tests compare the
+stored results with the shipped tables.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _PRINTED: Final = 6
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored summaries by game, in the order of the page. Games without stored data are left out."""
+    """Return the stored summaries by game, in page order. Games without stored data are left out."""
     return read_stored_all("endings", variant_names(), TablebaseSummary, _check)
 
 
@@ -46,7 +46,7 @@ def verified() -> dict[str, dict[str, Any]]:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on endings."""
+    """Return the files for the page on endings."""
     found, proved = results(), verified()
     games = [
         {
@@ -66,7 +66,7 @@ def artefacts() -> list[Artefact]:
 
 
 def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return the verification of a game's tables if it is complete and found no difference, otherwise None."""
+    """Return the verification of a game's tables if it is complete and found no difference; otherwise None."""
     if proof is None or proof["failures"] or set(proof["published"]["same"]) != set(summary["digests"]):
         return None
     # Positions that an earlier, interrupted run verified are also counted.
@@ -74,7 +74,7 @@ def _whole(summary: dict[str, Any], proof: dict[str, Any] | None) -> dict[str, A
 
 
 def _deepest(summary: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return the longest win of each side over all material."""
+    """Return each side's longest win over all material."""
     sides = ("white", "black")
     won = {side: [win for win in summary["longest"] if win["winner"] == side] for side in sides}
     return {side: max(won[side], key=lambda win: win["dtm"]) for side in sides if won[side]}
@@ -93,7 +93,7 @@ def _first(summary: dict[str, Any], most: int) -> list[dict[str, Any]]:
 
 
 def _drawings(game: dict[str, Any]) -> list[Artefact]:
-    """Draw the longest win of each side, some mutual zugzwangs, and the longest win of all as a strip."""
+    """Draw each side's longest win, some mutual zugzwangs, and the longest win of all as a strip."""
     name = game["variant"]
     variant = load_variant(name)
     boards = [
@@ -207,7 +207,7 @@ def _check_longest(name: str, win: LongestResult) -> str:
 
 
 def _check_zugzwang(name: str, zugzwang: ZugzwangResult) -> bool:
-    """Return whether a mutual zugzwang is full, so that whichever side is to move loses.
+    """Return whether a mutual zugzwang is full, that is, whether whichever side is to move loses.
 
     Raise `ValueError` if the position is not a mutual zugzwang.
     """

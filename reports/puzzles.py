@@ -1,8 +1,8 @@
-"""Page on the shipped puzzles: a drawing of every position, and the proved solution of every puzzle.
+"""Page on the shipped puzzles: a drawing of every position, and every puzzle's proved solution.
 
-Proving all puzzles takes a minute, so the page is rendered from the stored output of ``tablut puzzle solve collection
---json`` in ``reports/data/puzzles``. A test compares the stored solutions with the puzzle files, and a slow test proves
-all of them again.
+Proving all puzzles takes a minute, so the page is rendered from the stored output of
+``tablut puzzle solve collection --json`` in ``reports/data/puzzles``. A test compares the stored solutions with the
+puzzle files, and a slow test proves all of them again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tablut.variants import load_variant, shipped_variants
 
 _PIXELS = 200
 _STRIPS = ("clear-edge", "safe-edge", "corner-capture")
-"""Further puzzles whose solutions are drawn as strips. The longest puzzle of each file is always drawn."""
+"""Further puzzles whose solutions are drawn as strips. Each file's longest puzzle is always drawn."""
 
 
 def results() -> dict[str, Any]:
@@ -42,7 +42,7 @@ def _check(stored: PuzzleFile, _name: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on puzzles."""
+    """Return the files for the page on puzzles."""
     stored = results()
     solutions = {puzzle["id"]: puzzle["solution"] for puzzle in stored["puzzles"]}
     files = {name: read_puzzles(name) for name in collection_names()}

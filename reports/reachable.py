@@ -2,7 +2,7 @@
 
 Each estimate takes minutes, so the page is rendered from the stored output of ``tablut reachable estimate --json`` in
 ``reports/data/reachable``. Tests repeat small runs, and a slow test repeats the complete estimates for the small
-boards. The results of the studies `lower_bound` and `explained` are read from the data folders of these studies.
+boards. The results of the studies `lower_bound` and `explained` are read from the studies' data folders.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _PIXELS = 260
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored estimates by variant, in the order of the page. Variants without stored data are left out."""
+    """Return the stored estimates by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("reachable", (*_FULL, *REDUCED_BOARDS), ReachableEstimate, _check)
 
 
@@ -123,7 +123,7 @@ def lower_bounds() -> dict[str, dict[str, Any]]:
 
 
 class Amount(Result):
-    """A number of positions, and the number of their classes under the symmetries that preserve the start."""
+    """A number of positions, and their number of classes under the symmetries that preserve the start."""
 
     positions: int = 0
     classes: int = 0
@@ -194,7 +194,7 @@ def _check_explanation(stored: Explanation, name: str) -> None:
 
 
 def explanations() -> dict[str, dict[str, Any]]:
-    """Return the stored explanations of the reduced boards by variant. Boards without stored data are left out."""
+    """Return the stored explanations for the reduced boards by variant. Boards without stored data are left out."""
     return read_stored_all(STUDIES / "explained" / "data", REDUCED_BOARDS, Explanation, _check_explanation)
 
 
@@ -231,7 +231,7 @@ def _check(stored: ReachableEstimate, name: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on reachability."""
+    """Return the files for the page on reachability."""
     found, decided, counted, whole = results(), decided_results(), census_results(), explanations()
     full = [found[name] for name in _FULL if name in found]
     checked = [(found[name], counted[name]) for name in REDUCED_BOARDS if name in found and name in counted]
@@ -284,7 +284,7 @@ def _labelled(undecided: dict[str, Any], decided: dict[str, Any]) -> dict[str, A
     """Return an interval for the number of reachable labelled states.
 
     Labelled states are undecided positions with the side to move, and final placements. Each of the two intervals has
-    99 % confidence, so the confidence that both hold is at least 98 %.
+    99 % confidence, so their joint confidence is at least 98 %.
     """
     ends = [int(undecided["positions"][end]) + int(decided["positions"][end]) for end in ("low", "high")]
     return {"low": ends[0], "high": ends[1], "counted": int(undecided["counted"]) + int(decided["counted"])}
@@ -300,6 +300,6 @@ def _share(result: dict[str, Any]) -> dict[str, Any]:
 
 
 def _draw_shares(shares: list[dict[str, Any]]) -> Figure:
-    """Draw the reachable share of the counted positions of each full game."""
+    """Draw the reachable share of each full game's counted positions."""
     bars = [(share["variant"], share["reachable"]) for share in shares]
     return draw_shares(bars, "percent of the counted positions (light: locked)", "#d9b8a4")

@@ -1,8 +1,8 @@
 """Shared code that reads stored results and renders files for all pages of the report.
 
-**Stored results.** Each file is the output of a command with ``--json``. When a file is read, its size is checked, its
-fields are validated with the model of the command's result, and its consistency is checked (sums, names, lines of
-play). A damaged file is reported by name and never rendered.
+**Stored results.** Each file is a command's ``--json`` output. When a file is read, its size is checked, its fields are
+validated with the model for the command's result, and its consistency is checked (sums, names, lines of play). A
+damaged file is reported by name and never rendered.
 
 **Files.** Pages and data are compared byte for byte. Figures are compared by a fingerprint in their metadata, because a
 drawing library may write different bytes for the same content. The fingerprint is the SHA-256 of the data and the code
@@ -57,14 +57,14 @@ REDUCED_BOARDS: Final = (
     "ashton-7-4v1",
     "brandubh-7-4v1",
 )
-"""The boards that have been completely counted, sampled and solved, in the order of the pages."""
+"""The boards that have been completely counted, sampled and solved, in page order."""
 
 Stored = TypeVar("Stored", bound=Result)
 
 
 @cache
 def with_provenance(model: type[Stored]) -> type[Stored]:
-    """Return the model of a command's JSON output: the fields of the result plus its provenance."""
+    """Return the model for a command's JSON output: the result's fields plus its provenance."""
     if "provenance" in model.model_fields:
         return model
     name = f"{model.__name__.removesuffix('Result')}Answer"
@@ -77,7 +77,7 @@ def read_stored(
     """Read and validate a stored result, and return it as plain data.
 
     The file is ``NAME.json`` in a folder of `DATA` or at any other path. If ``signed`` is set, the file must also
-    contain the provenance of the result.
+    contain the result's provenance.
     """
     path = DATA / folder / f"{name}.json"
     model = with_provenance(model) if signed else model
@@ -124,8 +124,8 @@ def quoted(kind: str, folder: Path = DATA.parent) -> list[dict[str, Any]]:
 def check_numbers(plain: Any, place: str = "") -> None:
     """Raise `ValueError` if a number is negative, infinite or NaN.
 
-    The provenance is skipped, and so are the fields that may be negative: ``no_win_within``, in which -1 means that
-    there is no such number, and Elo differences.
+    The provenance is skipped, and so are the fields that may be negative: ``no_win_within``, where -1 means that there
+    is no such number, and Elo differences.
     """
     if isinstance(plain, dict):
         for name, value in plain.items():
@@ -162,14 +162,14 @@ _FINGERPRINT = re.compile(rb"sha256:([0-9a-f]{64})")
 
 @dataclass(frozen=True)
 class Artefact:
-    """A file of the report, rendered on demand."""
+    """A report file, rendered on demand."""
 
     path: str
     render: Callable[[], bytes]
     fingerprint: str | None = None
 
     def differs(self, existing: bytes | None) -> bool:
-        """Return whether the content of an existing file differs from this artefact; a missing file (None) differs."""
+        """Return whether an existing file's content differs from this artefact; a missing file (None) differs."""
         if existing is None:
             return True
         if self.fingerprint is None:
@@ -185,7 +185,7 @@ def _scaled(value: float | None, unit: float, digits: int) -> str:
 
 @cache
 def templates(folder: str, *, html: bool = False) -> jinja2.Environment:
-    """Return the template environment of a folder of `reports`.
+    """Return the template environment for a folder of `reports`.
 
     The templates are Markdown, or HTML with escaping if `html` is set.
     """
@@ -213,7 +213,7 @@ def page(path: str, template: str, /, _folder: str = "templates", **values: Any)
 def json_data(path: str, content: dict[str, Any]) -> Artefact:
     """Return a JSON file with the content and the reproducible part of its provenance.
 
-    Time, memory and commit are omitted, because they differ from run to run and would make every check fail.
+    Time, memory and commit are omitted, because they differ between runs and would make every check fail.
     """
     provenance = {"version": __version__, "command": "tablut report"}
     text = json.dumps({"provenance": provenance, **content}, ensure_ascii=False, indent=1)

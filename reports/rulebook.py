@@ -1,8 +1,8 @@
-"""The rules of a game in words and pictures, generated from its rule fields for the documentation and the explorer.
+"""A game's rules in words and pictures, generated from its rule fields for the documentation and the explorer.
 
 ``rulebook.toml`` contains texts about each rule field and about general rules, and scenes that illustrate them. A scene
-contains only a position and the moves to try. To determine the effect of the moves, the engine plays the scene under
-the rules of a game.
+contains only a position and the moves to try. To determine the effect of the moves, the engine plays the scene under a
+game's rules.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Value = bool | str | tuple[str, ...]
 
 
 class Scene(Result):
-    """A position with moves to try, or with the square of a piece whose possible moves are shown."""
+    """A position with either moves to try or the square of a piece whose possible moves are shown."""
 
     heading: str
     position: str
@@ -37,7 +37,7 @@ class Scene(Result):
 
 
 class Point(Result):
-    """A rule field with a text for each of its values or, if it has no values, a rule that holds in every rule set."""
+    """A rule field with a text for each of its values or, if it has no values, a rule common to all rule sets."""
 
     name: str
     chapter: str
@@ -52,7 +52,7 @@ class Point(Result):
             return ""
         if not self.values:
             return self.texts[0].format(value=value)
-        # Lists contain squares, which differ from board to board, so all non-empty lists have the same text.
+        # Lists contain squares, which differ between boards, so all non-empty lists have the same text.
         number = bool(value) if isinstance(value, (list, tuple)) else self.values.index(value)
         return self.texts[number].format(value=", ".join(value) if isinstance(value, (list, tuple)) else value)
 
@@ -71,7 +71,7 @@ def _book() -> _Book:
 
 
 def points() -> tuple[Point, ...]:
-    """Return all points in the order in which they are presented."""
+    """Return all points in order of presentation."""
     return _book().points
 
 
@@ -84,7 +84,7 @@ def with_field(rules: Rules, field: str, value: Any) -> Rules:
 
 
 def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value: Any = None) -> Variant:
-    """Return the game in which a scene is played.
+    """Return the game for playing a scene.
 
     The game has the rules of the given variant. Without a variant, it has the rules used in the documentation, but with
     the values that the scene sets and with `field` set to `value`.
@@ -97,7 +97,7 @@ def game_of(scene: Scene, variant: Variant | None = None, field: str = "", value
         for name, changed in changes:
             rules = with_field(rules, name, changed)
     else:
-        # The scene's board is smaller: its camp cell in the middle of an edge stands for the inert cells of the game.
+        # The scene's board is smaller: its camp cell in the middle of an edge represents the game's inert cells.
         inert = ["d7"] if scene.board == "camps" and variant.rules.camps.inert else []
         rules = with_field(variant.rules, "camps.inert", inert)
         if not variant.regions.castles:
@@ -110,7 +110,7 @@ def _kinds(terrain: tuple[str, ...]) -> set[str]:
 
 
 def points_of(variant: Variant) -> Iterator[tuple[Point, Any]]:
-    """Yield the entries of the rulebook that apply to a game, each with the game's value of the rule field.
+    """Yield the rulebook entries that apply to a game, each with the game's value of the rule field.
 
     Each entry contains only the example scenes that are possible in the game.
     """
@@ -152,7 +152,7 @@ class Picture(Result):
 
 
 class Rule(Result):
-    """A point of the rules of a game, in words and pictures."""
+    """A point in a game's rules, in words and pictures."""
 
     name: str
     value: Any
@@ -168,7 +168,7 @@ class Chapter(Result):
 
 
 class Rulebook(Result):
-    """The rules of a game."""
+    """A game's rules."""
 
     variant: str
     title: str
@@ -218,7 +218,7 @@ def _farthest(board: Board, square: str) -> list[str]:
 
 
 def _effect(board: Board, nothing: str) -> str:
-    """Describe the effect of the last ply in words."""
+    """Describe the last ply's effect in words."""
     outcome = board.outcome()
     squares = [square_name(square, board.size) for square in board.captured()]
     effect = nothing
@@ -239,7 +239,7 @@ def _effect(board: Board, nothing: str) -> str:
 
 @lru_cache(maxsize=32)
 def rulebook(variant: Variant) -> Rulebook:
-    """Return the rules of a game in words, with scenes played under the rules of that game."""
+    """Return a game's rules in words, and scenes played under these rules."""
     chapters: dict[str, list[Rule]] = {}
     for point, value in points_of(variant):
         pictures = [play(scene, game_of(scene, variant)) for scene in point.scenes]

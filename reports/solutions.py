@@ -28,7 +28,7 @@ from tablut.variants import load_variant
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored solutions by variant, in the order of the page. Variants without stored data are left out."""
+    """Return the stored solutions by variant, in page order. Variants without stored data are left out."""
     return read_stored_all("solutions", REDUCED_BOARDS, SolveReport, _check)
 
 
@@ -49,7 +49,7 @@ def _check(stored: SolveReport, name: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the pages on solved boards."""
+    """Return the files for the pages on solved boards."""
     found = results()
     files = [page("solutions.md", "solutions.md.j2", boards=list(found.values()))]
     files.append(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class TierResult(Result):
-    """Counts, longest win and size of a tier of a tablebase.
+    """Counts, longest win and size of one tier in a tablebase.
 
     ``positions`` counts every placement once for each side to move. The numbers of wins, draws, unresolved positions
     and losses are numbers of symmetry classes, and their sum is ``classes``.
@@ -57,7 +57,7 @@ class TablebaseInfo(Result):
 
 
 def tier_result(record: TierRecord, variant: Variant) -> TierResult:
-    """Return the counts of a tier of a variant. Each position is valued as if a game began with this position."""
+    """Return the counts for one of a variant's tiers. Each position is valued as if a game began with this position."""
     rules = variant.rules
     return TierResult(
         attackers=record.attackers,
@@ -71,7 +71,7 @@ def tier_result(record: TierRecord, variant: Variant) -> TierResult:
 
 
 def info_of(store: Store) -> TablebaseInfo:
-    """Return the contents of a tablebase as a result."""
+    """Return a tablebase's contents as a result."""
     tiers = [tier_result(store.tier(*material).record, store.variant) for material in store.tiers()]
     classes, size = sum(tier.classes for tier in tiers), sum(tier.bytes for tier in tiers)
     return TablebaseInfo(
@@ -107,7 +107,7 @@ class ProbeResult(Result):
 
 
 def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
-    """Look up a board in a tablebase, and return its value and the values of all its moves."""
+    """Look up a board in a tablebase, and return its value and the value of each move."""
     outcome = board.outcome()
     if outcome is not None and not (outcome.termination == "no_moves" and outcome.winner != board.turn):
         by = f"{outcome.winner} has won" if outcome.winner else "a draw"
@@ -127,7 +127,7 @@ def probe_result(tablebase: Tablebase, board: Board, store: str) -> ProbeResult:
 
 
 class LongestResult(Result):
-    """The longest win of one side with given material, and best play from there to the end of the game."""
+    """One side's longest win with given material, and best play from there to the end of the game."""
 
     attackers: int
     defenders: int
@@ -161,7 +161,7 @@ class ZugzwangsResult(Result):
 
 
 class TablebaseSummary(TablebaseInfo):
-    """Contents of a tablebase, with its longest wins, its mutual zugzwangs, and digests of its tiers' values."""
+    """Contents of a tablebase, including its longest wins, its mutual zugzwangs, and digests of its tiers' values."""
 
     digests: dict[str, str]
     longest: list[LongestResult]
@@ -169,7 +169,7 @@ class TablebaseSummary(TablebaseInfo):
 
 
 class WalkMove(SparseResult):
-    """A move and its value for the side that makes it. ``to`` is the number of the node to which the move leads."""
+    """A move and its value for the side that makes it. ``to`` is the number of the node after the move."""
 
     move: str
     takes: tuple[str, ...] = ()
@@ -188,7 +188,7 @@ class WalkNode(Result):
 
 
 class TableWalk(Result):
-    """All positions within a certain number of plies of a root position, with the values of all their moves.
+    """All positions within a certain number of plies of a root position, and the values of all their moves.
 
     The nodes are numbered, and the root is node 0.
     """
@@ -238,7 +238,7 @@ class SolutionResult(Result):
 
 
 class PuzzleResult(Result):
-    """A puzzle with its solution, and a verdict on whether its claim holds."""
+    """A puzzle, its solution, and a verdict on whether its claim is true."""
 
     id: str
     claim: str
@@ -247,7 +247,7 @@ class PuzzleResult(Result):
 
 
 class PuzzleFile(Result):
-    """Results for the puzzles in a file, with the number of claims that hold."""
+    """Results for the puzzles in a file, and the number of claims that are true."""
 
     file: str
     checked: int
@@ -261,10 +261,12 @@ class PuzzleFile(Result):
 
 
 class SolvedResult(SolutionResult):
-    """A solved position, with the names of the proof file and the diagram file that were written for it."""
+    """A solved position, and the names of the proof file and diagram file that were written for it."""
 
     plies_left: int | None
     interrupted: bool = False
     proof: str | None = None
     proof_positions: int | None = None
     svg: str | None = None
+    png: str | None = None
+    gif: str | None = None

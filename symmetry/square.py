@@ -122,12 +122,12 @@ class Symmetry:
 
 
 def _quarter_turn(size: int) -> tuple[int, ...]:
-    """Return the table of the quarter turn (file, rank) -> (size - 1 - rank, file)."""
+    """Return the lookup table for the quarter turn (file, rank) -> (size - 1 - rank, file)."""
     return tuple(file * size + (size - 1 - rank) for rank in range(size) for file in range(size))
 
 
 def _mirror_files(size: int) -> tuple[int, ...]:
-    """Return the table of the reflection (file, rank) -> (size - 1 - file, rank)."""
+    """Return the lookup table for the reflection (file, rank) -> (size - 1 - file, rank)."""
     return tuple(rank * size + (size - 1 - file) for rank in range(size) for file in range(size))
 
 
@@ -201,14 +201,14 @@ def orbits(group: Sequence[Symmetry], cells: Iterable[int] | None = None) -> lis
     Parameters
     ----------
     group : sequence of Symmetry
-        All elements of a group; generators alone would give wrong orbits.
+        All elements of a group; generators alone would produce wrong orbits.
     cells : iterable of int, optional
         The cells to act on. The default is all cells.
 
     Returns
     -------
     list of tuple of int
-        The sorted cells of each orbit. The orbits are ordered by their least cells.
+        Each orbit's sorted cells. The orbits are ordered by their least cells.
 
     Examples
     --------
@@ -261,7 +261,7 @@ def stabiliser(group: Sequence[Symmetry], labels: Sequence[Hashable]) -> tuple[S
 
 
 def count_orbits(group: Sequence[Symmetry], fixed: Callable[[Symmetry], int]) -> int:
-    """Return the number of orbits of a group, computed by Burnside's lemma.
+    """Return a group's number of orbits, computed by Burnside's lemma.
 
     The number of orbits is the mean number of fixed points of the group's elements.
 

@@ -93,9 +93,9 @@ class LegalMoves:
 
 # The compiled engine applies the rules, or `PlainEngine` where the compiled rules do not support the variant. The
 # engine is loaded when moves are first needed. Displaying, parsing and checking a position work without it. Repetition
-# and the move limit depend on the history of the game and are therefore decided here.
+# and the move limit depend on the game history and are therefore decided here.
 #
-# A board may hold an impossible position; `status` gives the reasons. If there is no king or
+# A board may contain an impossible position; `status` gives the reasons. If there is no king or
 # more than one, or a piece stands on a forbidden cell, no move can be made and there is no
 # outcome. An impossible position is never regarded as decided by its placement.
 #
@@ -104,7 +104,7 @@ class LegalMoves:
 
 
 class _Ply(NamedTuple):
-    """A move that has been made, with the earlier state that `pop` restores."""
+    """A move that has been made, and the earlier state that `pop` restores."""
 
     move: Move
     undo: Any
@@ -114,16 +114,16 @@ class _Ply(NamedTuple):
 
 
 class Board:
-    """A position of a variant with its history, on which moves can be made and taken back.
+    """A position of a variant together with its history. Moves can be made and taken back.
 
     A board must not be shared by threads that make moves: give each thread a `copy`.
 
     Parameters
     ----------
     variant : Variant, str or path-like
-        A rule set, its name, or the path of its file.
+        A rule set, its name, or the path to its file.
     position : Position, Board or str, optional
-        The default is the start position of the variant. Text may be in any format that
+        The default is the variant's start position. Text may be in any format that
         `tablut.formats.reading.read_position` accepts.
 
     Raises
@@ -216,12 +216,12 @@ class Board:
         return self.piece_map().get(parse_square(name, self.size))
 
     def piece_map(self) -> dict[int, Literal["b", "w", "K"]]:
-        """Return a dictionary of the pieces, keyed by the indices of their squares.
+        """Return a dictionary of the pieces, keyed by square index.
 
         Returns
         -------
         dict of int to {'b', 'w', 'K'}
-            The letters of the pieces, in the order of the squares. Empty squares are left out.
+            The letters of the pieces, in square order. Empty squares are left out.
 
         Examples
         --------
@@ -240,12 +240,12 @@ class Board:
         return position_status(self.variant, self._position)
 
     def transform(self, symmetry: Symmetry | str) -> Board:
-        """Return a new board, without history, with the image of the position under a symmetry of the variant.
+        """Return a new board, without history, that contains the position's image under a symmetry of the variant.
 
         Parameters
         ----------
         symmetry : Symmetry or str
-            A symmetry under which the rules stay the same, or its name.
+            A symmetry that leaves the rules unchanged, or its name.
 
         Returns
         -------
@@ -303,7 +303,7 @@ class Board:
         if self._codes is None:
             array = self._playable()
             self._codes = [] if self._decided() else self._engine.legal_moves(array).tolist()
-            if self.variant.rules.repetition.result == "illegal":
+            if self.variant.rules.repetition.forbids(self.turn):
                 self._codes = [code for code in self._codes if not self._recurs_too_often(code)]
         return self._codes
 
@@ -347,7 +347,7 @@ class Board:
     def perft(self, depth: int) -> int:
         """Return the number of move sequences of a given length from the current position.
 
-        The history of the game is ignored: repetitions and the move limit do not end a sequence.
+        The game history is ignored: repetitions and the move limit do not end a sequence.
 
         Parameters
         ----------
@@ -547,7 +547,7 @@ class Board:
         Returns
         -------
         Outcome or None
-            The game can end with a decisive ply, by repetition, at the move limit of the variant, or because the side
+            The game can end with a decisive ply, by repetition, at the variant's move limit, or because the side
             to move has no legal move.
 
         Raises
@@ -571,7 +571,7 @@ class Board:
         if not self._generated():
             return Outcome("no_moves", other)
         rules = self.variant.rules
-        if rules.repetition.result not in ("none", "illegal") and self.occurrence() >= rules.repetition.times:
+        if rules.repetition.ends and self.occurrence() >= rules.repetition.times:
             # The side that is not to move has just repeated the position.
             return Outcome("repetition", rules.repetition.winner(other))
         return Outcome("move_limit", None) if rules.move_limit is not None and self.ply >= rules.move_limit else None
@@ -639,16 +639,16 @@ class Board:
     # -- identity ----------------------------------------------------------------------
 
     def canonical(self) -> Board:
-        """Return a new board, without history, with the position's canonical image under the variant's symmetries.
+        """Return a new board, without history, that contains the position's canonical image.
 
         Returns
         -------
         Board
-            A new board. All symmetric images of a position have the same canonical image.
+            A new board. All images of a position under the variant's symmetries have the same canonical image.
         """
         engine = self._engine
         if isinstance(engine, rules.naive.PlainEngine):
-            # The plain engine has no packed words, so the letters of the cells are compared instead.
+            # The plain engine has no packed words, so the cell letters are compared instead.
             images = [self._position.transformed(symmetry) for symmetry in self.variant.symmetries]
             return Board(self.variant, min(images, key=lambda image: image.cells))
         words, _ = engine.canonical(engine.words(self._playable()), self.variant.symmetries)
@@ -667,7 +667,7 @@ class Board:
         Raises
         ------
         AssertionError
-            If the cells, the counts or the lines of the engine's board are wrong. The message contains the position.
+            If the cells, counts or lines of the engine's board are wrong. The message contains the position.
         """
         fresh = self._engine.board(self._position.cells, self._position.side)
         assert [*fresh] == [*self._playable()], f"'{self._position}': board {self._array} should be {fresh}"

@@ -1,13 +1,12 @@
-"""The search for positions in which two rule sets differ: positions near the start, and positions with few men.
+"""The search for positions where two rule sets differ, both near the start and with few men.
 
 Two rule sets differ in a position if a ply is legal under only one of them, captures different
-pieces, or ends the game differently. Rules that depend on the history of a game (repetition and
+pieces, or ends the game differently. Rules that depend on the game history (repetition and
 the move limit) are not compared, because a position alone does not determine their effect.
 
 There are two searches. The first examines the positions that can be reached from the start, ply by ply, but only one
-position of each class under the symmetries that both games share. The second draws random placements in which the men
-are crowded into a part of the board. From a placement in which the rule sets differ, men are removed one by one until
-no man can be removed without changing the difference. There may still be a smaller position with the same difference,
+position from each class under the symmetries that both games share. The second draws random placements whose men are
+crowded into a part of the board. If the rule sets differ in a placement, men are removed one by one until
 and the sample may have missed some differences.
 """
 
@@ -35,15 +34,15 @@ from tablut.work.progress import Observer
 
 _CHUNK: Final = 4096
 _SHIFT: Final = 20
-"""Number of low bits that hold the move in the key of a ply. The number of the parent position is in the bits above."""
+"""Number of low bits that contain the move in a ply's key. The bits above contain the parent position's number."""
 _NOT_LEGAL: Final = 255
 _TRIED: Final = 6
-"""Number of positions per kind of difference from which men are removed. The position with the fewest men is kept."""
+"""Number of positions per kind of difference that are reduced by removing men. The smallest result is kept."""
 _EDGE: Final = 7
-"""Maximum side length, in cells, of the part of the board in which the men of a random placement stand."""
+"""Maximum side length, in cells, of the board area that contains the men of a random placement."""
 
 Kind = tuple[int, ...]
-"""The difference between the effects of a ply under the rule sets a and b, as four numbers.
+"""The difference between a ply's effects under the rule sets a and b, as four numbers.
 
 The first two are the outcomes under a and b, or 255 where the ply is not legal. The other two are the numbers of
 soldiers captured only under a and only under b, where 2 stands for two or more.
@@ -51,7 +50,7 @@ soldiers captured only under a and only under b, where 2 stands for two or more.
 
 
 class Effect(NamedTuple):
-    """The effect of a ply under a rule set: the squares captured, and the outcome."""
+    """The effect of a ply under a rule set: the captured squares and the outcome."""
 
     captures: tuple[int, ...]
     outcome: Outcome | None
@@ -59,7 +58,7 @@ class Effect(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A position in which the effect of some plies differs between two rule sets.
+    """A position where some plies have different effects under two rule sets.
 
     Attributes
     ----------
@@ -68,7 +67,7 @@ class Difference:
     line : tuple of Move or None
         The moves that lead from the start to the position; None for a random placement.
     moves : tuple of Move
-        The plies whose effects differ. The first one shows the kind of difference for which the position was chosen.
+        The plies whose effects differ. The first one shows the kind of difference that the position was chosen for.
     effects : tuple of two tuples
         Effects of these plies under each rule set; None where a ply is not legal.
     """
@@ -139,7 +138,7 @@ class _Pair:
         self.games = (NaiveGame(a), NaiveGame(b))
         self.size = a.size
         region, other = a.regions, b.regions
-        # Cells on which the king (of an undecided position) and the soldiers may stand under both rule sets.
+        # Cells where the king (in an undecided position) and the soldiers may stand under both rule sets.
         self._kings = region.king_cells & other.king_cells - region.escapes - other.escapes
         free = region.free_cells & other.free_cells
         self._men = {"b": free | (region.camp_cells & other.camp_cells), "w": free}
@@ -213,7 +212,7 @@ class _Pair:
     # -- with few men --------------------------------------------------------------------
 
     def with_few_men(self, result: Differences, samples: int, rng: Random, observer: Observer) -> None:
-        """Draw random placements, and remove men from those in which the rule sets differ."""
+        """Draw random placements, and remove men from those where the rule sets differ."""
         kinds: dict[Kind, list[tuple[int, Move, Position]]] = defaultdict(list)
         observer.begin("placements", samples)
         while result.drawn < samples:
@@ -224,7 +223,7 @@ class _Pair:
             for key, kind in zip(compared.plies.tolist(), compared.kinds.tolist(), strict=True):
                 row, code = divmod(key, 1 << _SHIFT)
                 if any(kind[2:]) and NO_ATTACKERS in kind[:2]:
-                    continue  # the same difference also occurs in placements in which attackers remain
+                    continue  # the same difference also occurs in placements where attackers remain
                 men = sum(positions[row].material)
                 kinds[tuple(kind)].append((men, Move.from_code(code, self.size), positions[row]))
             for found in kinds.values():
@@ -290,7 +289,7 @@ class _Pair:
             kinds[:, column] = np.minimum(np.bitwise_count(only).sum(axis=1), 2)
         same = (kinds[:, 0] == kinds[:, 1]) & ~kinds[:, 2:].any(axis=1)
         goes_on = same & (kinds[:, 0] == 0)
-        # An outcome on which both rule sets agree is not part of the difference.
+        # An outcome that both rule sets agree on is not part of the difference.
         kinds[kinds[:, 0] == kinds[:, 1], :2] = 0
         alone = [np.setdiff1d(mine, both, assume_unique=True) for mine in ways]
         plies = np.concatenate([both[~same], *alone])

@@ -57,7 +57,7 @@ class TablutError(Exception):
     exit_code : int
         Exit code of a command that fails with the error.
     subject, parameter, remedy : str
-        As above. If no subject was given, the subject consists of the name and the value of the parameter.
+        As above. If no subject was given, the subject consists of the parameter's name and value.
     """
 
     exit_code = 2
@@ -78,7 +78,7 @@ class TablutError(Exception):
         return str(self.args[0]) if self.args else ""
 
     def within(self, place: str) -> None:
-        """Prefix the subject with the place of the error.
+        """Prefix the subject with the error's location.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class TablutError(Exception):
         Parameters
         ----------
         name : callable
-            Function that takes the name of a parameter and returns its name in the interface, or None if the
+            Function that maps a parameter name to its name in the interface, or to None if the
             interface has no such parameter.
         """
         if self.parameter and (shown := name(self.parameter)):
@@ -134,7 +134,7 @@ class IllegalMoveError(InputError):
 
 
 class NoMoveError(InputError, IndexError):
-    """A call of `pop` or `peek` on a board on which no move has been made."""
+    """A call to `pop` or `peek` on a board where no move has been made."""
 
 
 class VariantError(InputError):
@@ -257,7 +257,7 @@ def problem_of(detail: Mapping[str, Any], kinds: Mapping[str, str] = _KINDS) -> 
 
 
 def fault_of(details: Sequence[Mapping[str, Any]], kinds: Mapping[str, str] = _KINDS) -> str:
-    """Return the message for the first error that pydantic found, with its field and the number of further errors."""
+    """Return the message for pydantic's first error, including its field and the number of further errors."""
     first, more = details[0], len(details) - 1
     field = ".".join(str(part) for part in first["loc"])
     named, others = f"field {shown_value(field)}: " if field else "", f" (and {more} more error{'s' * (more > 1)})"

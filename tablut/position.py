@@ -70,7 +70,7 @@ def parse_square(name: str, size: int) -> int:
 
 
 def diagram_cells(rows: Sequence[str]) -> str:
-    """Return the cells of a diagram as one string, in the order of their indices."""
+    """Return a diagram's cells as one string, in index order."""
     return "".join(reversed(rows))
 
 
@@ -81,7 +81,7 @@ def position_text(rows: Sequence[str], side: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def _row_text(row: str) -> str:
-    """Return the text of a row, with runs of empty cells written as numbers.
+    """Return a row as text, writing runs of empty cells as numbers.
 
     The results are cached, because solving in plain Python writes millions of rows, most of them many times.
     """
@@ -98,7 +98,7 @@ WIDEST: Final = len(FILES)
 
 
 def code_of_cells(start: Any, target: Any, size: int) -> Any:
-    """Return the 14-bit code of a move, or the codes of an array of moves.
+    """Return the 14-bit code of a move, or the codes for an array of moves.
 
     `tablut.engine.layout` describes the codes.
     """
@@ -109,7 +109,7 @@ def code_of_cells(start: Any, target: Any, size: int) -> Any:
 
 
 def cells_of_code(code: Any, size: int) -> tuple[Any, Any]:
-    """Return the start and target cells of a move code, or of an array of codes."""
+    """Return the start and target cells of a move code, or the cells for an array of codes."""
     if size <= NARROW:
         return code & 127, code >> 7 & 127
     start, place = code // (2 * WIDEST), code % (2 * WIDEST)
@@ -127,7 +127,7 @@ class Move:
     start, target : int
         Indices of the squares.
     size : int
-        Side length of the board in cells, which determines the names of the squares.
+        Side length of the board in cells, which determines the square names.
 
     Examples
     --------
@@ -199,7 +199,7 @@ class Move:
         return int(code_of_cells(self.start, self.target, self.size))
 
     def transformed(self, symmetry: Symmetry) -> Move:
-        """Return the image of the move under a symmetry of the board.
+        """Return the move's image under a symmetry of the board.
 
         Parameters
         ----------
@@ -319,7 +319,7 @@ class Position:
         return tuple(self.cells[rank * size : (rank + 1) * size] for rank in reversed(range(size)))
 
     def transformed(self, symmetry: Symmetry) -> Position:
-        """Return the image of the position under a symmetry of the board.
+        """Return the position's image under a symmetry of the board.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class Position:
         Returns
         -------
         Position
-            The image, with the same side to move and the same fields.
+            The image. It has the same side to move and the same fields.
 
         Examples
         --------
@@ -424,7 +424,7 @@ class Position:
 
 
 def expand_row(row: str, size: int, shown: str, pieces: Mapping[str, str], foreign: Mapping[str, str]) -> str:
-    """Expand a row in which numbers stand for runs of empty cells.
+    """Expand a row where numbers stand for runs of empty cells.
 
     ``foreign`` maps letters that other programs use to a description for the error message.
     """

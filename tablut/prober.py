@@ -1,4 +1,4 @@
-"""Interfaces through which search, players and analysis use tablebases and proof searches.
+"""Interfaces that let search, players and analysis use tablebases and proof searches.
 
 The protocols are defined here so that the search does not have to import the solver. `find_prober` and `find_prover`
 find the installed implementations. To provide an implementation, a package registers two functions under the entry
@@ -34,7 +34,7 @@ class MissingTableError(TablutError, LookupError):
 class Prober(Protocol):
     """A source of exact values of positions.
 
-    The history of the game is ignored. Every position is treated as the first position of a game, with all plies up to
+    The game history is ignored. Every position is treated as the first position of a game, with all plies up to
     a move limit still available.
     """
 
@@ -63,11 +63,32 @@ class TierProber(Prober, Protocol):
 
 
 class Proved(NamedTuple):
-    """The proved value of a position, with the best moves."""
+    """The proved value of a position, together with the best moves."""
 
     wdl: Wdl
     dtm: int | None
     best: tuple[Move, ...]
+
+
+class ProvedWin(NamedTuple):
+    """Answer to the question whether the side to move can win within a number of plies.
+
+    Attributes
+    ----------
+    wins : bool or None
+        Whether there is such a win, or None if the search was stopped or reached its node limit.
+    line : tuple of Move
+        If there is such a win, play to the end of the game, as far as it has been proved.
+    plies : int
+        Number of plies within which the win is proved.
+    nodes : int
+        Number of moves made by the search.
+    """
+
+    wins: bool | None
+    line: tuple[Move, ...]
+    plies: int
+    nodes: int
 
 
 class Prover(Protocol):
@@ -75,6 +96,12 @@ class Prover(Protocol):
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
         """Return the proved value of a position, or None if the node limit is reached first."""
+
+    def wins_within(self, position: Position, plies: int) -> ProvedWin:
+        """Find out whether the side to move can force a win within a number of plies."""
+
+    def stop(self) -> None:
+        """Stop the proof that another thread is running, or the next one, within about a quarter of a second."""
 
 
 @cache

@@ -15,7 +15,7 @@ from tablut.work.machine import peak_memory
 
 
 class Provenance(Result):
-    """The provenance of a result, with the fields that `origin` returns."""
+    """The provenance of a result. It has the fields that `origin` returns."""
 
     version: str
     commit: str | None

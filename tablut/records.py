@@ -1,7 +1,7 @@
 """Game records of every supported kind: `read_record` reads any of them, and `record_text` writes a record.
 
-A record contains one game. An archive contains one game on each line, with its moves, the number of captures by each
-side, and the result:
+A record contains one game. An archive contains one game per line: its moves, the number of captures by each side, and
+the result.
 
     d2-e2 c4-c5 … f5-f4xe4,2,0,White
 
@@ -22,6 +22,7 @@ from typing import Final, NamedTuple, NoReturn
 from tablut.errors import InputError, text_value
 from tablut.formats.bologna import looks_like_log, looks_like_system_log, read_log, read_system_log
 from tablut.formats.game import GameRecord
+from tablut.formats.ludii import looks_like_trial, read_trial
 from tablut.formats.native import looks_like_native, read_native, write_record
 from tablut.formats.opentafl import looks_like_otg, read_game, read_rules, write_game
 from tablut.position import FILES, MoveText
@@ -31,7 +32,7 @@ from tablut.work.files import excerpt
 
 __all__ = ["GameRecord", "read_record", "read_rules", "write_record"]
 
-# -- archives, with one game on each line --------------------------------------------------
+# -- archives: one game per line --------------------------------------------------
 
 # A file may begin with a line of headings. The fields may be quoted, padded with blanks, written in capitals, and
 # separated by semicolons or tabs. The first number counts the captures by the attackers, the second those by the
@@ -73,7 +74,7 @@ def looks_like_archive(text: str) -> bool:
 
 
 def read_archive(text: str) -> tuple[list[ArchivedGame], dict[int, str]]:
-    """Return the games of an archive, and the error messages for unreadable lines, keyed by line number."""
+    """Return the games in an archive and the error messages for unreadable lines, keyed by line number."""
     games: list[ArchivedGame] = []
     unread: dict[int, str] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -103,14 +104,14 @@ def _fields(line: str) -> list[str] | None:
 
 
 def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+    """Return a game from an archive as a record. A note states the number of other games in the archive."""
     moves = tuple(MoveText.parse(word, variant.size) for word in game.moves)
     notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
     return GameRecord({}, variant, None, moves, game.winner, notes=notes)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
-    """Return a game as a line of an archive, with the number of captures that its moves name for each side.
+    """Return a game as an archive line. The line includes the number of captures that the moves name for each side.
 
     The game must begin from the start position of its rules, because the format cannot express any other position.
     """
@@ -140,16 +141,12 @@ _SITES: Final = {
     '"turn"': "a state of Bologna's server",
 }
 _WAY_OUT: Final = 'write its moves into a text file, such as [Variant "copenhagen"] 1. d1-d3 e5-e2'
-_PREFIX = re.compile(r"(?:OpenTafl |game |system )?(?:record|log)(?:: |$|\s(?=line [0-9]))")
+_PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?:: |$|\s(?=line [0-9]))")
 
 
 def _refuse_json(text: str, _variant: Variant | None) -> NoReturn:
     name = next((name for key, name in _SITES.items() if key in text), "an unknown kind")
     raise InputError(f"JSON of {name} is not supported", subject="record", remedy=_WAY_OUT)
-
-
-def _refuse_trial(_text: str, _variant: Variant | None) -> NoReturn:
-    raise InputError("a trial of Ludii is not supported", subject="record", remedy=_WAY_OUT)
 
 
 def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
@@ -172,7 +169,7 @@ ARCHIVE: Final = RecordKind("archive", looks_like_archive, _refuse_archive)
 NATIVE: Final = RecordKind("tablut record", looks_like_native, read_native)
 KINDS: Final = (
     RecordKind("record", lambda text: _JSON.match(text) is not None, _refuse_json),
-    RecordKind("record", lambda text: text.startswith("game=/"), _refuse_trial),
+    RecordKind("Ludii trial", looks_like_trial, read_trial),
     RecordKind("Bologna game log", looks_like_log, read_log),
     RecordKind("Bologna system log", looks_like_system_log, read_system_log),
     RecordKind("OpenTafl record", looks_like_otg, read_game),
@@ -221,12 +218,12 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, or a game log or system log of the
-        Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in neither
-        encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, a trial of Ludii, or a game log or system
+        log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in
+        neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
-        the record. If the record contains the digest of its rules, the given rules must match the digest.
+        the record. If the record contains a digest of its rules, the given rules must match the digest.
     origin : str
         Name of the text in error messages, for example a file name.
 
@@ -265,13 +262,13 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
         raise
 
 
-# -- writing: the suffix of a file decides -------------------------------------------------
+# -- writing: the file suffix decides -------------------------------------------------
 
 
 def record_text(record: GameRecord, target: Path, source: str | Path | None = None) -> tuple[str, tuple[str, ...]]:
-    """Return the text of a record in the format of a file, and a list of the contents that would be lost.
+    """Return a record as text in a file's format, and a list of the contents that would be lost.
 
-    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the format of an archive. With any other suffix,
+    The suffix ``.otg`` selects OpenTafl's format, and ``.csv`` selects the archive format. With any other suffix,
     or without one, the text is in the toolkit's own format.
 
     Parameters
@@ -281,7 +278,7 @@ def record_text(record: GameRecord, target: Path, source: str | Path | None = No
     target : Path
         The file to be written.
     source : str or Path, optional
-        The file from which the record was read.
+        The file that the record was read from.
 
     Raises
     ------

@@ -28,7 +28,7 @@ MOST_PLIES: Final = 20_000
 
 @dataclass(frozen=True, slots=True)
 class ReplayedPly:
-    """One move of a record, with its actual captures and the resulting position and outcome."""
+    """One move of a record, its actual captures, and the resulting position and outcome."""
 
     move: MoveText
     position: Position
@@ -48,7 +48,7 @@ class ReplayedRecord:
 
 
 def replay(record: GameRecord) -> ReplayedRecord:
-    """Make the moves of a record, and check its claims against the rules."""
+    """Make a record's moves, and check its claims against the rules."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one before replaying it")
     if len(record.moves) > MOST_PLIES:
@@ -111,22 +111,22 @@ class IllegalPly(NamedTuple):
 @brief
 @dataclass(frozen=True, slots=True)
 class ReplayedGame:
-    """A game of an archive, replayed under a rule set.
+    """A game from an archive, replayed under a rule set.
 
     Attributes
     ----------
     game : ArchivedGame
-        The game as recorded on its line, with ranks counted from the bottom.
+        The game as recorded on its line. Ranks are counted from the bottom.
     plies : int
         Number of legal moves up to the first illegal one.
     illegal : IllegalPly or None
-        The first illegal move. A move after the end of the game counts as illegal.
+        The first illegal move. A move after the game has ended counts as illegal.
     differing : tuple of int
         The plies whose captures differ from those recorded on the line.
     captures : tuple of int
         Numbers of soldiers captured by the attackers and by the defenders.
     repeated : int or None
-        The first ply at which a position has occurred as often as the repetition rule requires.
+        The first ply after which a position has occurred as often as the repetition rule requires.
     outcome : Outcome or None
         The outcome on the board; None if the moves do not end the game.
     """
@@ -156,9 +156,9 @@ class ReplayedGame:
 def replay_archive(
     variant: Variant, games: Sequence[ArchivedGame], observer: Observer, *, ignore_repetition: bool = False
 ) -> tuple[list[ReplayedGame], Ranks]:
-    """Replay all games of an archive under a rule set.
+    """Replay all games in an archive under a rule set.
 
-    Some archives count ranks from the bottom, others from the top. The direction in which more games are legal is used
+    Some archives count ranks from the bottom, others from the top. The direction that makes more games legal is used
     and returned.
     """
     rules = variant.rules
@@ -186,7 +186,7 @@ def replay_archive(
 
 
 def same_upside_down(variant: Variant) -> bool:
-    """Return whether the rules stay the same upside down, so that the direction of the ranks does not matter."""
+    """Return whether the rules stay the same upside down, so that rank direction does not matter."""
     return any(symmetry.name == "mirror_ranks" for symmetry in variant.start_symmetries)
 
 
@@ -235,7 +235,7 @@ class ReplayResult(Result):
 
 
 def replay_result(record: GameRecord, replayed: ReplayedRecord) -> ReplayResult:
-    """Return the replay of a record as the result of a command."""
+    """Return the replay of a record as a command result."""
     board = replayed.board
     return ReplayResult(
         variant=board.variant.name,
@@ -269,7 +269,7 @@ class IllegalPlyResult(Result):
 
 
 class ArchivedGameResult(Result):
-    """A replayed game of an archive as part of a result; see `ReplayedGame`."""
+    """A replayed game from an archive as part of a result; see `ReplayedGame`."""
 
     number: int
     plies: int
@@ -296,14 +296,14 @@ class ArchiveSummary(Result):
 
 
 class UnreadLine(Result):
-    """A line of an archive that cannot be read."""
+    """An archive line that cannot be read."""
 
     line: int
     why: str
 
 
 class ArchiveResult(Result):
-    """The result of checking all games of an archive against the rules."""
+    """The result of checking all games in an archive against the rules."""
 
     variant: str
     ranks: Ranks
@@ -319,7 +319,7 @@ class ArchiveResult(Result):
 
 
 def archive_result(variant: Variant, ranks: Ranks, games: list[ReplayedGame], unread: dict[int, str]) -> ArchiveResult:
-    """Return the replay of an archive as the result of a command."""
+    """Return the replay of an archive as a command result."""
     rows = [
         ArchivedGameResult(
             number=one.game.number,

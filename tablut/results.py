@@ -36,7 +36,7 @@ ExactInt = Annotated[
 
 
 _ROWS_SHOWN = 20
-"""Maximum number of rows of a table that a notebook shows."""
+"""Maximum number of table rows that a notebook shows."""
 
 
 @brief
@@ -58,7 +58,7 @@ class Result(BaseModel):
         return found
 
     def to_rows(self, table: str | None = None) -> list[dict[str, Any]]:
-        """Return a table of the result as a list of rows, from which a data frame can be created.
+        """Return one of the result's tables as a list of rows, for example to create a data frame.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Result(BaseModel):
 
 
 def _html(caption: str, rows: Iterable[Iterable[Any]], head: Iterable[str] = ("field", "value")) -> str:
-    """Return a table of values as HTML, with long texts truncated."""
+    """Return a table of values as HTML. Long texts are truncated."""
     lines = []
     for tag, row in [("th", head), *(("td", row) for row in rows)]:
         texts = [value if isinstance(value, str) else repr(value) for value in row]
@@ -123,7 +123,7 @@ class SparseResult(Result):
 
 
 def grouped(value: int) -> str:
-    """Return an integer in groups of three digits, with no-break spaces between them."""
+    """Return an integer in groups of three digits that are separated by no-break spaces."""
     return f"{value:,}".replace(",", "\N{NO-BREAK SPACE}")
 
 
@@ -239,7 +239,7 @@ class DescribedVariant(Result):
 
 
 def listed_variant(variant: Variant) -> ListedVariant:
-    """Return the list entry of a rule set."""
+    """Return the list entry for a rule set."""
     return ListedVariant.model_validate(variant, from_attributes=True)
 
 
@@ -278,7 +278,7 @@ class PerftResult(Result):
 
 @dataclass
 class PerftCount:
-    """The counts of a running perft so far, from which a result can be created at any time."""
+    """The counts of a running perft so far, which can be turned into a result at any time."""
 
     variant: Variant
     position: str
@@ -289,7 +289,7 @@ class PerftCount:
     divided: dict[int, int] | None = None
 
     def result(self) -> PerftResult:
-        """Return the counts so far as a result."""
+        """Return a result with the counts so far."""
         return PerftResult(
             variant=self.variant.name,
             position=self.position,
@@ -314,5 +314,5 @@ def _applied(statistics: LeafStatistics) -> dict[str, Any]:
 
 
 def named_moves(divided: dict[int, int], size: int) -> dict[str, int]:
-    """Return the number of sequences that begin with each first move, keyed by the text of the move."""
+    """Return the number of sequences that begin with each first move, keyed by the move's text."""
     return {str(Move.from_code(code, size)): nodes for code, nodes in divided.items()}

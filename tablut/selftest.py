@@ -1,7 +1,7 @@
 """A check of an installation: ``python -m tablut.selftest`` runs a few commands and compares their answers.
 
-It needs nothing outside the installed packages and finishes in half a minute, most of which is the compilation of
-kernels. The expected answers are the ones that the tests of the project derive in several ways.
+It needs nothing outside the installed packages and finishes in half a minute, most of which is spent on compiling
+kernels. The expected answers are those that the project's tests derive in several ways.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _CASES: Final[tuple[tuple[str, Callable[[Any], object], object], ...]] = (
     ("bestmove -v ashton-5-4v0 --nodes 1000", lambda found: found["mate"], 3),
     ("puzzle list", lambda found: len(found["puzzles"]) > 0, True),
 )
-"""Commands, each with the part of its answer that is checked and the value that it must have."""
+"""Commands, each with the part of its answer to check and the expected value."""
 
 
 def main() -> int:

@@ -28,32 +28,54 @@ def draw_strip(
 ) -> str:
     """Return an SVG drawing of a line of play: a board with the position, followed by a board after each move."""
     variant = as_variant(variant)
+    boards = draw_line(variant, position, line, title=title, pixels=pixels, arrows=True)
+    told = " ".join(str(as_move(move, variant.size).move) for move in line)
+    about = f"{variant.name}, from {as_position(position, variant)}: {told or 'no move'}"
+    return draw_sheet(boards, columns, pixels, about)
+
+
+def draw_line(
+    variant: VariantLike,
+    position: PositionLike,
+    line: Sequence[Move | str],
+    *,
+    title: str = "",
+    pixels: int = 400,
+    arrows: bool = False,
+) -> list[str]:
+    """Return SVG drawings of a position and of the board after each move of a line.
+
+    With ``arrows``, each board shows the next move as an arrow. Otherwise, each board shows the cells of the pieces
+    that the last move has captured, and all drawings have the same size, as an animation requires.
+    """
+    variant = as_variant(variant)
     board = Board(variant, position)
     moves = [as_move(move, variant.size).move for move in line]
     boards = []
     for number in range(len(moves) + 1):
-        caption = title
+        caption = title if arrows else f"{board.turn} to move{title and ': '}{title}"
+        captured = frozenset[int]()
         if number:
             move = moves[number - 1]
             mover = board.turn
             board.push(move)
-            captured = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
+            captured = frozenset(board.captured())
+            taken = "".join(f" x{square_name(square, variant.size)}" for square in board.captured())
             ends = board.outcome() if number == len(moves) else None
-            caption = f"{number}. {mover} {move}{captured}" + (f": {ends.how}" if ends else "")
-        arrows = moves[number : number + 1]
+            caption = f"{number}. {mover} {move}{taken}" + (f": {ends.how}" if ends else "")
         boards.append(
             svg.board(
                 variant,
                 board.position,
                 last_move=moves[number - 1] if number else None,
-                arrows=arrows,
+                arrows=moves[number : number + 1] if arrows else (),
+                highlights=() if arrows else captured,
                 caption=caption,
-                turn=not number,
+                turn=arrows and not number,
                 pixels=pixels,
             )
         )
-    about = f"{variant.name}, from {as_position(position, variant)}: {' '.join(map(str, moves)) or 'no move'}"
-    return draw_sheet(boards, columns, pixels, about)
+    return boards
 
 
 def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = "") -> str:
@@ -81,7 +103,7 @@ def draw_sheet(drawings: Sequence[str], columns: int, pixels: int, title: str = 
 
 
 def _shared(drawings: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Return the definition of the cells that the boards share, and the boards with references to this definition.
+    """Return a definition of the cells that the boards share, and the boards with references to this definition.
 
     If there are fewer than two drawings, or if not all of them are boards of the same size, the definition is empty and
     the drawings are unchanged.

@@ -46,7 +46,7 @@ _MEANINGS = {
 
 
 def kind_of(letter: str) -> str:
-    """Return the kind of a cell from its letter in the terrain diagram."""
+    """Return a cell's kind from its letter in the terrain diagram."""
     return {"T": "castle", "*": "escape", "X": "corner", ".": "ordinary", "+": "ordinary"}.get(letter, "camp")
 
 

@@ -30,6 +30,7 @@ PARTS = {
     "markupsafe": "jinja2",
     "gymnasium": "pettingzoo",
     "pyspiel": "open_spiel",
+    "PIL": "pillow",
 }
 # Modules that an extra is for.
 OPTIONAL = {

@@ -1,6 +1,6 @@
-"""``python benchmarks/engines/checkout.py DIR``: run the engine of an older checkout as a program that plays matches.
+"""``python benchmarks/engines/checkout.py DIR``: run an older checkout's engine as a program that plays matches.
 
-The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages of the
+The program implements the part of the protocol that `tablut match program:…` uses, on top of the packages from the
 checkout at DIR. It also works for commits that do not yet have ``tablut engine``. Any other output, and any errors,
 come from these packages.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 
 class Older:
-    """The player ``alphabeta`` of a checkout, imported from whichever modules the checkout has."""
+    """The player ``alphabeta`` from a checkout, imported from whichever modules the checkout has."""
 
     def __init__(self, folder: Path) -> None:
         sys.path.insert(0, str(folder))
@@ -26,7 +26,7 @@ class Older:
             self._players, limits = import_module("tablut.play.players"), import_module("tablut.play.search.limits")
             self._limits: Any = limits.SearchLimits
         except ModuleNotFoundError:
-            # This is an older checkout, in which the packages are not yet under `tablut.play`.
+            # This is an older checkout, where the packages are not yet under `tablut.play`.
             self._players, limits = import_module("tablut.players"), import_module("tablut.search.limits")
             self._limits = limits.Limits
         self._variant, self._hash = "ashton", 64

@@ -1,8 +1,8 @@
 """``python -m benchmarks.tuning FILE``: tune the weights of the evaluation by self-play.
 
-Tuning runs in several rounds. In each round, games are played with the weights of the previous round, and a regression
-fits new weights. In the end, the tuned weights play a match against the hand-set weights and are accepted unless they
-lose.
+Tuning runs in several rounds. In each round, games are played with the weights from the previous round, and a
+regression fits new weights. In the end, the tuned weights play a match against the hand-set weights and are accepted
+unless they lose.
 """
 
 from __future__ import annotations

@@ -32,14 +32,14 @@ _LONGEST: Final = 150
 
 
 class Quiet(NamedTuple):
-    """A position in which the chosen move is not a capture and the score is not a proven win or loss.
+    """A position where the chosen move is not a capture and the score is not a proven win or loss.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
         The board array of an undecided position.
     score : int
-        Score of the search in hundredths of a logit, from white's point of view.
+        Search score in hundredths of a logit, from white's point of view.
     judged : bool
         True if no later move of the game was random, so that the game's result reflects the position.
     """
@@ -149,7 +149,7 @@ def play_pairs(
 ) -> Iterator[tuple[float, float]]:
     """Play pairs of games with colours swapped, each pair from a random opening of 4, 6 or 8 plies.
 
-    Yield the points of the first player in the two games of each pair.
+    Yield the first player's points in the two games of each pair.
     """
     random = Random(seed)
     for number in range(pairs):

@@ -29,7 +29,7 @@ _EVERY = 20
 
 
 class Judgement(NamedTuple):
-    """The state of a match between patterns: its tally, the log-likelihood ratio, and the state of the test."""
+    """The state of a match between patterns: its tally, the log-likelihood ratio, and the test state."""
 
     tally: Tally
     ratio: float

@@ -3,7 +3,7 @@
 The training positions and their values come from self-play (`benchmarks.tuning.positions`), as for patterns. The net
 (`tablut.play.search.weights`) learns a correction to the sum of terms and patterns, which stay fixed except for a
 common slope. Training uses Adam on batches in an order determined by the seed. It runs in rounds. Each round plays with
-the net of the previous round and learns from the positions of all rounds so far. The first round plays without a net.
+the net from the previous round and learns from the positions of all rounds so far. The first round plays without a net.
 One game is held out for every twenty training games, to measure the gain. The patterns, the net and a record of both
 are written to FILE.
 """
@@ -73,8 +73,8 @@ def features_of(boards: NDArray[np.uint32], size: int) -> NDArray[np.uint8]:
 class Net(NamedTuple):
     """The parameters of a net in training.
 
-    They are the input weights for each feature and unit, the output weights, and the slope by which the base is
-    multiplied. The base is the logit of the evaluation without the net.
+    They are the input weights for each feature and unit, the output weights, and the slope that the base is
+    multiplied by. The base is the logit of the evaluation without the net.
     """
 
     weights: NDArray[np.float32]
@@ -102,7 +102,7 @@ class Learner:
         return sums, sums.clip(0, 1).reshape(len(features), -1, UNITS).sum(axis=1)
 
     def logits(self, features: NDArray[np.uint8], base: NDArray[np.float32]) -> NDArray[np.float64]:
-        """Return the logits of positions. Each logit is the scaled base plus the output of the net."""
+        """Return the logits of positions. Each logit is the scaled base plus the net's output."""
         said = [self._forward(features[at : at + _CHUNK])[1] @ self.net.say for at in range(0, len(base), _CHUNK)]
         return np.asarray(self.net.slope[0] * base + np.concatenate(said), dtype=np.float64)
 
@@ -138,13 +138,13 @@ class Learner:
         """Return the net rounded to integers, in the format of pattern files."""
         weights = self.net.weights * FULL
         say = self.net.say / self.net.slope[0] * 100 * SCALE * (1 << OUTPUT_BITS) / FULL
-        # The last row holds the output weights of the units.
+        # The last row contains the output weights of the units.
         most = np.iinfo(np.int16).max
         return np.rint(np.concatenate([weights, say[None]])).clip(-most, most).astype(np.int16)
 
 
 def loss(logits: NDArray[np.float64], worth: NDArray[np.float64]) -> float:
-    """Return the mean logistic loss of the given logits relative to the worth of the positions."""
+    """Return the mean logistic loss of the given logits relative to the positions' worth."""
     return float((np.logaddexp(0, logits) - worth * logits).mean())
 
 

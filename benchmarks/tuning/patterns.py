@@ -2,9 +2,9 @@
 
 The training positions and their values come from games (`benchmarks.tuning.positions`). A logistic regression with a
 ridge penalty finds the scores that patterns add to the evaluation's terms, whose weights stay fixed. Training runs in
-rounds. Each round plays with the patterns of the previous round and learns from the positions of all rounds so far. The
-first round plays without patterns. The same command always gives the same file, so shipped patterns can be reproduced.
-A match (`benchmarks.tuning.judging`) decides whether patterns are shipped.
+rounds. Each round plays with the patterns from the previous round and learns from the positions of all rounds so far.
+The first round plays without patterns. The same command always produces the same file, so shipped patterns can be
+reproduced. A match (`benchmarks.tuning.judging`) decides whether patterns are shipped.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 _LEAST: Final = SCALE // 4
 """Smallest score of a pattern that is stored. Smaller scores have little effect and would only take up space."""
 _LARGEST: Final = 9
-"""Size of the largest boards on which the patterns of a line depend on the king's distance from the line.
+"""Size of the largest boards where the patterns of a line depend on the king's distance from the line.
 
 On larger boards, they depend only on which side of the line the king is.
 """
@@ -57,7 +57,7 @@ class Layout(NamedTuple):
     corner_pattern : ndarray of int32, shape (4, 3**9)
         Number of the pattern for each corner and each content of its cells.
     corners : list of list of int
-        The cells that belong to the pattern of each corner.
+        The cells that belong to each corner's pattern.
     patterns : int
         Number of different patterns.
     """
@@ -70,7 +70,7 @@ class Layout(NamedTuple):
 
 
 def _images(contents: NDArray[np.int64], places: list[int]) -> NDArray[np.int64]:
-    """Return contents, as numbers in base 3, with the digit of each place moved to the place given in ``places``."""
+    """Return contents (numbers in base 3) after moving the digit of each place to the place given in ``places``."""
     moved = np.zeros_like(contents)
     for place, target in enumerate(places):
         moved += contents // 3**place % 3 * 3**target
@@ -86,7 +86,7 @@ def _lines(size: int) -> list[list[int]]:
 
 
 def layout_of(variant: Variant) -> Layout:
-    """Return the numbering of patterns for the board of a variant.
+    """Return the numbering of patterns for a variant's board.
 
     The patterns of a line depend on the king: on its place if it stands on the line, otherwise on its rank (for
     a row) or file (for a column). `_LARGEST` describes the exception for large boards.
@@ -144,7 +144,7 @@ def layout_of(variant: Variant) -> Layout:
 
 
 def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]:
-    """Return the numbers of the patterns on each board: first those of all lines, then those of all corners."""
+    """Return the pattern numbers for each board: first those of all lines, then those of all corners."""
     size = layout.line_table.shape[1] // 2
     ternary = (np.arange(1 << size)[:, None] >> np.arange(size) & 1) @ 3 ** np.arange(size)
     lines, king = boards[:, : 2 * size], head(boards)[:, KING_AT]
@@ -159,7 +159,7 @@ def patterns_of(layout: Layout, boards: NDArray[np.uint32]) -> NDArray[np.int32]
 
 
 def calibration(base: NDArray[np.float64], worth: NDArray[np.float64]) -> tuple[float, float]:
-    """Return the positive slope and the level for which the logits ``slope * base + level`` fit the worth best."""
+    """Return the positive slope and the level that make the logits ``slope * base + level`` fit the worth best."""
 
     def _cost(line: NDArray[np.float64]) -> float:
         logits = np.exp(line[0]) * base + line[1]

@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _RESULT: Final = 0.5
-"""Weight of the game's result in the worth of a position."""
+"""Weight of the game's result in a position's worth."""
 _STRAY: Final = 0.03
 """Probability of a random move."""
 _STEEPEST: Final = 3.0
 _CERTAIN: Final = 15.0
-"""Limit, in logits, to which scores are clipped."""
+"""Limit, in logits, that scores are clipped to."""
 
 
 class Positions(NamedTuple):

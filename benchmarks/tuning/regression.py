@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 _RIDGE: Final = 3e-4
 """Ridge penalty: weight of the squared distance from the prior in logits, relative to the mean cost per position."""
 _FLAT: Final = 1e-7
-"""Largest gradient, per standard deviation of a term, at which a fit counts as converged."""
+"""Largest gradient, per standard deviation of a term, of a fit that counts as converged."""
 
 
 def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.float64]:
@@ -48,7 +48,7 @@ def term_values(variant: Variant, boards: NDArray[np.uint32]) -> NDArray[np.floa
 
 
 def fit(values: NDArray[np.float64], results: NDArray[np.float64], prior: Mapping[str, float]) -> dict[str, float]:
-    """Return the weights in centi-logits that best explain the results, with a penalty for distance from the prior."""
+    """Return the weights in centi-logits that best explain the results, penalising distance from the prior."""
     spread = values.std(axis=0)
     used = spread > 0
     scaled = values[:, used] / spread[used]

@@ -1,4 +1,4 @@
-"""The hand-set weights from which tuning starts, and the format of pattern files."""
+"""The hand-set weights that tuning starts from, and the format of pattern files."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ HAND_WEIGHTS: Final[Mapping[str, float]] = dict.fromkeys(TERMS, 0.0) | {
 
 _ENDS_WEIGHTS: Final[Mapping[str, float]] = {"ends_closed": -12.0, "ends_open": 6.0}
 _CORNER_WEIGHTS: Final[Mapping[str, float]] = {"fort_wall": 15.0, "corner_guards": -10.0, "corners_sealed": -120.0}
-"""Further hand-set weights for rule sets in which moves have distant effects. They were tested in matches.
+"""Further hand-set weights for rule sets where moves have distant effects. They were tested in matches.
 
 The second set is used only if the escapes are in the corners.
 """
 
 
 def hand_weights(family: str) -> Mapping[str, float]:
-    """Return the hand-set weights of a family of variants."""
+    """Return the hand-set weights for a family of variants."""
     afar = _ENDS_WEIGHTS if family.endswith("_afar") else {}
     return {**HAND_WEIGHTS, **afar, **(_CORNER_WEIGHTS if family == "corner_afar" else {})}
 

@@ -1,27 +1,27 @@
 """Sets of positions in hash order: leaves, removal of duplicates, and comparison with earlier plies.
 
-A row is a packed position of W words. Every row has a 64-bit hash, whose top bits are the number of the *leaf* to which
-the row belongs. All files are sorted by leaf. Equal rows belong to the same leaf, so leaves can be processed one by
-one. The next bits of the hash distribute the rows of a leaf over a hash table that fits into the processor's cache.
-Rows are compared word by word; a hash only determines where a row is stored.
+A row is a packed position of W words. Every row has a 64-bit hash, and the top bits of the hash are the number of the
+row's *leaf*. All files are sorted by leaf. Equal rows belong to the same leaf, so leaves can be processed one by one.
+The next hash bits distribute a leaf's rows over a hash table that fits into the processor's cache. Rows are compared
+word by word; a hash only determines where a row is stored.
 
 The checksum of a leaf is the sum of the hashes of its rows. The checksum changes if a row is changed, missing or
 duplicated. Two bits of a child (`FIXING`) are not part of the position. They contribute only to the checksum.
 
-A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the pieces
-of the other side stay where they are unless they are captured. The *family* of a position is determined by the pieces
-of the side to move, which did not make the last move. These are the attackers if black is to move, and the king and the
-defenders if white is to move. The family is the orbit of these pieces under the group. All children that a parent
-reaches without a capture therefore belong to one family, which is known before any child is generated. Equal positions
-belong to the same family. So a ply can be counted family by family, and each parent is expanded only once. This is
-structured duplicate detection [1]_, in which the pieces of the side that did not move provide the structure.
+A ply that is counted but not stored is generated family by family. In each ply, one side moves a piece, and the other
+side's pieces stay where they are unless they are captured. The *family* of a position is determined by the pieces of
+the side to move, because the other side made the last move. These are the attackers if black is to move, and the king
+and the defenders if white is to move. The family is the orbit of these pieces under the group. All children that a
+parent reaches without a capture therefore belong to one family, which is known before any child is generated. Equal
+positions belong to the same family. So a ply can be counted family by family, and each parent is expanded only once.
+This is structured duplicate detection [1]_. The pieces of the side that did not move provide the structure.
 
-The *bin* of a position is the number formed by the top 12 bits of a hash of its family. To compute this hash, a random
+The *bin* of a position is the number formed by the top 12 bits of its family's hash. To compute this hash, a random
 word is assigned to each cell, separately for the two sides. For each image under the group, the words of its cells are
-combined by exclusive or, and the result is mixed. The hash is the sum of the results over the group, so it is the same
-for all images. Two families may share a bin; this affects only how evenly the bins are filled.
+combined by exclusive or, and the result is mixed. The hash is the sum of these results, which makes it the same for all
+images. Two families may share a bin; this affects only how evenly the bins are filled.
 
-Bins are not guaranteed to be filled equally. A few families contain most positions of the first plies.
+Bins are not guaranteed to be filled equally. In the first plies, a few families contain most of the positions.
 
 References
 ----------
@@ -52,9 +52,9 @@ LEAVES: Final = 1 << LEAF_BITS
 BINS: Final = 1 << 12
 """Number of ranges into which the hashes of families are divided; see `family_bins`."""
 FIXING: Final = 60
-"""Index of the lower of two bits in the last word of a child.
+"""Index of the lower of two bits in a child's last word.
 
-The two bits hold the base-2 logarithm of the order of the child's stabiliser.
+The two bits store the base-2 logarithm of the order of the child's stabiliser.
 """
 
 _POSITION: Final = (1 << 64) - 1 - (3 << FIXING)
@@ -65,9 +65,9 @@ CACHED_ROWS: Final = 8192
 
 @inlined
 def row_hash(row: NDArray[np.uint64], width: int) -> np.uint64:
-    """Return the hash of a row.
+    """Return a row's hash.
 
-    Each word is mixed in by a bijection, so words cannot cancel each other out systematically.
+    Each word is mixed in by a bijection, which prevents words from systematically cancelling each other out.
     """
     mixed = U64(0x7461626C75743032)
     for word in range(width - 1):
@@ -117,9 +117,9 @@ def _copy_row(target: NDArray[np.uint64], source: NDArray[np.uint64], width: int
 def by_leaf(
     rows: NDArray[np.uint64], into: NDArray[np.uint16] | None = None
 ) -> tuple[NDArray[np.uint16], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the leaf of each row, and the number of rows and the hash sum of each leaf.
+    """Return each row's leaf, and the number of rows and the hash sum of each leaf.
 
-    The leaves of the rows are written to the array ``into`` if it is given.
+    The rows' leaves are written to the array ``into`` if it is given.
     """
     leaves = np.empty(len(rows), dtype=np.uint16) if into is None else into
     counts, sums = np.zeros(LEAVES, dtype=np.int64), np.zeros(LEAVES, dtype=np.uint64)
@@ -131,7 +131,7 @@ def by_leaf(
 def _leaf_sums(
     rows: NDArray[np.uint64], leaves: NDArray[np.uint16], counts: NDArray[np.int64], sums: NDArray[np.uint64]
 ) -> None:
-    """Write the leaf of each row, and add the row to the count and the hash sum of the leaf."""
+    """Write each row's leaf, and add the row to the leaf's count and hash sum."""
     width = rows.shape[1]
     base, leaf_of, number_of, sum_of = pointer(rows), pointer(leaves), pointer(counts), pointer(sums)
     for index in range(len(rows)):
@@ -160,7 +160,7 @@ def scatter(
 def copy_leaves(
     rows: NDArray[np.uint64], counts: NDArray[np.int64], cursors: NDArray[np.int64], out: NDArray[np.uint64]
 ) -> None:
-    """Copy the rows of each leaf to the position of its cursor, and advance the cursor.
+    """Copy each leaf's rows to the position of its cursor, and advance the cursor.
 
     The rows must be sorted by leaf.
     """
@@ -183,23 +183,23 @@ def table_bits(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 @inlined
 def _slot_of(value: np.uint64, bits: int) -> int:
-    """Return the slot of a hash in its leaf's table. The slot is given by the bits after the number of the leaf."""
+    """Return the slot of a hash in its leaf's table. The bits after the leaf number determine the slot."""
     return I64((value << U64(LEAF_BITS)) >> U64(64 - bits))
 
 
 class LeafTables(NamedTuple):
-    """The rows of a range of leaves, with a hash table for each leaf. L is the number of leaves.
+    """The rows in a range of leaves, and a hash table for each leaf. L is the number of leaves.
 
     Attributes
     ----------
     rows : ndarray of uint64, shape (n, W)
         The rows, sorted by leaf.
     starts : ndarray of int64, shape (L + 1,)
-        The index of the first row of each leaf, and the end of the last leaf.
+        The index of each leaf's first row, followed by the end of the last leaf.
     bits, tables : ndarray of int64, shape (L,)
         For each leaf, the base-2 logarithm of the size of its table (see `table_bits`), and the table's first slot.
     slots : ndarray of uint32
-        The tables. A free slot is zero. Any other slot holds the index of a row within its leaf, plus one.
+        The tables. A free slot is zero. Any other slot contains the index of a row within its leaf, plus one.
     """
 
     rows: NDArray[np.uint64]
@@ -209,14 +209,14 @@ class LeafTables(NamedTuple):
     slots: NDArray[np.uint32]
 
     def part(self, leaves: slice) -> LeafTables:
-        """Return the tables of a range of leaves, as views of the same arrays."""
+        """Return the tables for a range of leaves, as views of the same arrays."""
         starts = self.starts[leaves.start : leaves.stop + 1]
         return self._replace(starts=starts, bits=self.bits[leaves], tables=self.tables[leaves])
 
 
 @kernel
 def mark_unique(leaves: LeafTables, unique: NDArray[np.int64], sums: NDArray[np.uint64]) -> int:
-    """Move the distinct rows of each leaf to the front of the leaf, and fill the hash tables.
+    """Move each leaf's distinct rows to the front of the leaf, and fill the hash tables.
 
     Return the number of distinct rows. This takes O(n) steps for n rows if the hashes are evenly distributed. A leaf
     that does not fit into the cache is split first.
@@ -327,7 +327,7 @@ def compact(
     counts: NDArray[np.int64],
     sums: NDArray[np.uint64],
 ) -> int:
-    """Move the distinct rows that are not marked as dead to the front, in leaf order. Return their number.
+    """Move the distinct rows that are not marked as dead to the front, in leaf order, and return their number.
 
     For each leaf, the number of these rows is written to ``counts`` and the sum of their hashes to ``sums``. The sums
     do not include the bits `FIXING`, because `survey` clears these bits later.
@@ -371,7 +371,7 @@ def family_marks(variant: Variant, full: bool) -> NDArray[np.uint64]:
 
 @inlined
 def _add_marks(lanes: NDArray[np.uint64], marks: NDArray[np.uint64], bits: np.uint64, first: int) -> None:
-    """Combine the words of the given cells with the current value of each image by exclusive or."""
+    """Combine the given cells' words with each image's current value by exclusive or."""
     while bits != U64(0):
         cell = advance(marks, 8 * (first + trailing_zeros(bits)))
         bits &= bits - U64(1)

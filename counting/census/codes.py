@@ -2,12 +2,12 @@
 
 Unlike the index of undecided placements (`tablut.indexing.placements`), the codes depend neither on terrain nor on
 rules. Every placement of one king and a bounded number of soldiers has a code for each of three labels (undecided,
-white has won, black has won). The positions of a ply are stored as codes. For 16 attackers and 8 defenders on a 9x9
-board, a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
+white has won, black has won). A ply's positions are stored as codes. With 16 attackers and 8 defenders on a 9x9 board,
+a code has 96 bits, or 12 bytes. The side to move is not part of the code, since it is the same for a whole ply.
 
-Let *a* be the number of attackers and *d* the number of defenders of a position. Let n be the number of cells other
+Let *a* be the number of attackers and *d* the number of defenders in a position. Let n be the number of cells other
 than the king's cell, and T the number of placements of soldiers on these cells. Let S(a, d) be the number of placements
-whose material comes before (a, d) in the order of the codes. Then the code is
+whose material comes before (a, d) in the code order. Then the code is
 
     (label * cells + king) * T + S(a, d) + rank(white) * C(n - d, a) + rank(black)
 
@@ -43,18 +43,18 @@ _WORD: Final = (1 << 64) - 1
 
 
 class CodeTables(NamedTuple):
-    """The tables of the codes, for use in kernels. A 128-bit number is stored as two words, the low one first.
+    """The code tables that kernels use. A 128-bit number is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, attackers, defenders, code_bytes : int
         The number of cells, the maximum numbers of soldiers, and the number of bytes in a code.
     king_bits : int
-        The number of bits that store the king's cell in a packed position.
+        The number of bits for the king's cell in a packed position.
     binomial : ndarray of uint64, flat
         The binomial coefficient C(n, k) at index ``k * (cells + 1) + n``.
     prefix : ndarray of uint64, shape (2 * kings,)
-        The first code for each ``label * cells + king``, followed by the end of the range of all codes.
+        The first code for each ``label * cells + king``, followed by the end of the code range.
     offset : ndarray of uint64, shape (2 * materials,)
         The number S(a, d) for each ``d * (attackers + 1) + a``, followed by T.
     """
@@ -70,7 +70,7 @@ class CodeTables(NamedTuple):
 
 
 class PositionCodes:
-    """The codes of positions with bounded numbers of attackers and defenders."""
+    """Codes for positions with bounded numbers of attackers and defenders."""
 
     def __init__(self, cells: int, attackers: int, defenders: int) -> None:
         self.cells, self.attackers, self.defenders = cells, attackers, defenders
@@ -86,7 +86,7 @@ class PositionCodes:
         """Return the tables for kernels; ``fits`` must be true."""
         soldiers = range(max(self.attackers, self.defenders) + 1)
         binomial = [[comb(n, k) for n in range(self.cells + 1)] for k in soldiers]
-        # The end of the range of codes may be 2**128. In this case it is replaced by 2**128 - 1.
+        # The code range may end at 2**128, which does not fit. In this case its end is stored as 2**128 - 1.
         total, most = self.offsets[-1], (1 << _WIDEST) - 1
         return CodeTables(
             cells=self.cells,
@@ -131,7 +131,7 @@ def wide_product(_typing_context: Any, _one: Any, _other: Any) -> Any:
 
 @inlined
 def subtract(low: Any, high: Any, other_low: Any, other_high: Any) -> tuple[Any, Any]:
-    """Return the difference of two 128-bit numbers."""
+    """Return the difference between two 128-bit numbers."""
     borrow = U64(1) if low < other_low else U64(0)
     return low - other_low, high - other_high - borrow
 
@@ -184,7 +184,7 @@ def encode_rows(tables: CodeTables, rows: NDArray[np.uint64], codes: NDArray[np.
 
 @inlined
 def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: np.uint64) -> int:
-    """Return the index of the last entry of an ascending table that is at most a given 128-bit number.
+    """Return the index of the last entry in an ascending table that is at most a given 128-bit number.
 
     The search starts at a guess. The first entry must be 0, and the last entry must be greater than the number.
     """
@@ -197,12 +197,12 @@ def last_not_above(table: NDArray[np.uint64], guess: int, low: np.uint64, high: 
 
 @inlined
 def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the quotient and the remainder of a 128-bit number and a divisor.
+    """Divide a 128-bit number, and return the quotient and the remainder.
 
     The quotient must be below 2**64 and the divisor below 2**63. A floating-point
     estimate of the quotient, which is slightly too low, is multiplied by the divisor, and the product is subtracted.
     This is repeated until the remainder is less than the divisor. Since the relative error of an estimate is about
-    2**-50, two or three rounds are enough.
+    2**-50, two or three rounds suffice.
     """
     result, scale = U64(0), (1.0 - 2.0**-50) / np.float64(divisor)
     while high != U64(0) or low >= divisor:
@@ -216,7 +216,7 @@ def quotient(low: np.uint64, high: np.uint64, divisor: np.uint64) -> tuple[np.ui
 
 @inlined
 def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, high: np.uint64) -> None:
-    """Copy the bits of a board into a packed position, beginning at bit ``start``. The target bits must be zero."""
+    """Copy a board's bits into a packed position, beginning at bit ``start``. The target bits must be zero."""
     word, shift = start >> 6, U64(start & 63)
     row[word] |= low << shift
     if word + 1 < width:
@@ -231,7 +231,7 @@ def add_board(row: NDArray[np.uint64], width: int, start: int, low: np.uint64, h
 def decode_rows(tables: CodeTables, codes: NDArray[np.uint8], side: int, rows: NDArray[np.uint64]) -> None:
     """Write the packed positions with the given codes. This is the inverse of `encode_rows`.
 
-    A number that is not a valid code yields a row of zeros, so the checksums do not match.
+    A number that is not a valid code yields a row of zeros, and the checksums then do not match.
     """
     table = flat(tables)
     width, cells = rows.shape[1], table.cells

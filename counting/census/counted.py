@@ -4,11 +4,11 @@ A pass processes a range of bins (`counting.census.buckets`). From the previous 
 children belong to these bins, sorts them by bin, and counts their children in memory, a few bins at a time
 (`counting.census.tasks`). A parent is read in every pass but is expanded only once in total, so an additional pass is
 cheap. Only parents and children reached by a capture are written to the disk. The number of passes depends on a sample
-of the parents, the free space on the disk and the requested minimum.
+of the parents, the free disk space and the requested minimum.
 
-A *tally* is a file with the counts of some bins. The tally of a bin does not depend on the pass in which the bin was
-counted. So a count that was killed can be resumed, even with a different number of passes, and parts of a ply can be
-counted separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
+A *tally* is a file with the counts for some bins. The tally is the same whichever pass counts the bins. A count that
+was killed can therefore be resumed, even with a different number of passes, and parts of a ply can be counted
+separately. These parts are measured in *hundredths*: each is a hundredth of the bins.
 
 A pass may turn out to be too large for the disk. Its size is estimated from a sample of the parents, and a safety
 margin is added unless the sample contains all parents.
@@ -75,7 +75,7 @@ class CountWish:
 
     @classmethod
     def part(cls, text: str, passes: int, *, again: bool) -> CountWish:
-        """Return the request for a part of a ply. ``K/N`` stands for the K-th of N equal parts."""
+        """Return the request for a part of a ply. ``K/N`` means the K-th of N equal parts."""
         found = re.fullmatch("([0-9]{1,3})/([0-9]{1,3})", text)
         which, of = (0, 0) if found is None else map(int, found.groups())
         if of == 0 or HUNDREDTHS % of or not 1 <= which <= of:
@@ -118,7 +118,7 @@ class _CountedPly(Making[tuple[int, int]]):
         self.folder = self.store.count_folder(ply, again=wish.again)
 
     def count(self) -> Counted:
-        """Count the bins that have not been counted yet, and return the record of the ply."""
+        """Count the bins that have not been counted yet, and return the ply's record."""
         record = self.store.count_record(self.before)
         try:
             if record is not None:
@@ -161,7 +161,7 @@ class _CountedPly(Making[tuple[int, int]]):
         return ranges
 
     def _whole(self) -> list[RowFile]:
-        """Return the tallies of the hundredths whose bins have all been counted."""
+        """Return the tallies for the hundredths whose bins have all been counted."""
         files, bins = self._counted()
         done = {number for number in range(HUNDREDTHS) if bins[edge(number) : edge(number + 1)].all()}
         return [file for file in files if hundredth_of(bins_of(file)) in done]
@@ -228,7 +228,7 @@ class _CountedPly(Making[tuple[int, int]]):
         total = sum(load for load, _ in tasks)
         spent = self.cpu
         tallies = self.run(f"{step}count", [task for _, task in tasks], total)
-        self.cpu = spent  # the files of the tallies record their own processor time
+        self.cpu = spent  # the tally files record their own processor time
         if not last:
             self.store.drop_work()
         return tallies
@@ -254,9 +254,9 @@ class _CountedPly(Making[tuple[int, int]]):
         parents: tuple[PartSource, ...],
         known: tuple[PartSource, ...],
     ) -> list[tuple[int, TallyTask]]:
-        """Return the counting tasks with their loads.
+        """Return the counting tasks and their loads.
 
-        The bins of a task lie within one hundredth, and their children fit into memory.
+        A task's bins lie within one hundredth, and their children fit into memory.
         """
         search, most = self.search, self.search.limits.tally_children
         if (largest := int(max(loads[slice(*bins)].max() for bins in pending))) > most:
@@ -274,7 +274,7 @@ class _CountedPly(Making[tuple[int, int]]):
     # -- the record --------------------------------------------------------------------
 
     def _commit(self, files: list[RowFile], last: CountRecord | None) -> CountRecord:
-        """Write the record of the tallies, unless the store already contains the same record."""
+        """Write the record for the tallies, unless the store already contains the same record."""
         sums = count_sums(files)
         cpu = sum(file.part.cpu for file in files) + self.cpu
         if last is not None:  # processor time of earlier runs that is not in the tallies
@@ -305,7 +305,7 @@ class _Sample:
     def __init__(self, search: CensusSearch, before: PlyRecord, ply: int) -> None:
         tools, marks = search.tools, family_marks(search.variant, search.full)
         rows_in, self.loads = np.zeros(BINS), np.zeros(BINS)
-        # Take whole leaves from the first parts. The leaf of a row is given by its hash, so these rows are as good as a
+        # Take whole leaves from the first parts. A row's leaf is determined by its hash, so these rows are as good as a
         # random sample.
         read, self.seconds = 0, 0.0
         for source in search.store.parts(before):

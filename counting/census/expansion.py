@@ -1,11 +1,11 @@
 """Kernels that generate all children of canonical positions in canonical form.
 
 A kernel computes the images of a parent's attackers and defenders under the whole group only once. A ply changes only a
-few cells. The images of a child are therefore derived from those of the parent: the origin of the move and the captured
-soldiers are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the
-pieces that did not move. Only the remaining candidates are compared, eight images in parallel
-(`tablut.engine.packing`). The number of group elements that attain the least image is the order of the child's
-stabiliser, so the size of its orbit is known without further work. Children are never unpacked.
+few cells. A child's images are therefore derived from its parent's images: the move's origin and the captured soldiers
+are removed, and the target is added. Often the least image is determined by the king's cell alone, or by the pieces
+that did not move. Only the remaining candidates are compared, eight images in parallel (`tablut.engine.packing`). The
+number of group elements that attain the least image is the order of the child's stabiliser, and thus determines the
+size of its orbit without further work. Children are never unpacked.
 
 Most quiet moves are not made on a board either, because a ply that captures nothing can usually end the game only by an
 escape. On boards larger than 11×11, a simpler kernel makes every move on the board (`expand_wide`).
@@ -48,7 +48,7 @@ from tablut.rules.outcome import KING_ESCAPED, UNDECIDED
 
 
 class Expander(NamedTuple):
-    """The tables of a game and of its symmetry group that an expansion needs."""
+    """The tables for a game and its symmetry group that an expansion needs."""
 
     tables: Tables
     images: ImageTables
@@ -57,18 +57,18 @@ class Expander(NamedTuple):
 
 
 class Work(NamedTuple):
-    """The scratch memory of an expansion, as pointers. Only kernels create instances of this class.
+    """Scratch memory for an expansion, as pointers. Only kernels create instances of this class.
 
-    N is the size of the board, and C is its number of cells.
+    N is the board size, and C is the number of cells.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
-        The parent, except while the outcome of a ply is computed.
+        The parent, except while a ply's outcome is computed.
     threats : ndarray of uint32, shape (2N,)
         For each line, a mask of the cells on which an arriving piece may capture.
     entries : ndarray of int64, shape (2N,)
-        The numbers of the table entries whose union is formed.
+        The indices of the table entries whose union is formed.
     table : ndarray of uint64, shape (16 * (C + slots),)
         The images of single cells, followed by the images of the parent's pieces; see `cell_images`.
     least : ndarray of uint64, shape (16,)
@@ -102,7 +102,7 @@ class Parent(NamedTuple):
 
 
 class Pieces(NamedTuple):
-    """The table entries of a child's soldiers. For each colour, the images are the union of two entries."""
+    """The table entries for a child's soldiers. For each colour, the images are the union of two entries."""
 
     white: int
     white_too: int
@@ -122,7 +122,7 @@ class ChildTally(NamedTuple):
 class ChildFilter(NamedTuple):
     """A selection of the children to write: those reached by quiet moves, those reached by captures, or both.
 
-    Kernels create a filter from constants, so the code for other children is not compiled.
+    Kernels create a filter from constants. The code for other children is therefore not compiled.
     """
 
     quiet: bool
@@ -133,15 +133,15 @@ class ChildFilter(NamedTuple):
 
 
 WHITE, BLACK, MOVER, ENEMY, EMPTY, SLOTS = range(6)
-"""Indices of the table entries that follow the entries of single cells, and the number of these entries.
+"""Indices of the table entries that follow the single-cell entries, and the number of these entries.
 
-The entries are the white soldiers of the parent, the black soldiers of the parent, the mover's soldiers without the
-moving one, the opponent's soldiers without the captured ones, and the empty set.
+The entries are the parent's white soldiers, the parent's black soldiers, the mover's soldiers without the moving one,
+the opponent's soldiers without the captured ones, and the empty set.
 """
 
 
 def cell_images(images: ImageTables, size: int) -> NDArray[np.uint64]:
-    """Return the images of single cells, followed by empty entries for the pieces of a parent.
+    """Return the images of single cells, followed by empty entries for a parent's pieces.
 
     On boards larger than 11×11, the images are not used and are zero.
     """
@@ -195,7 +195,7 @@ def store_position(
 
 @inlined
 def remove_cell(table: NDArray[np.uint64], target: int, source: int, cell: int) -> None:
-    """Copy the images of an entry to another entry, with one cell removed."""
+    """Copy an entry's images to another entry, and remove one cell."""
     for lane in range(16):
         table[16 * target + lane] = table[16 * source + lane] & ~table[16 * cell + lane]
 
@@ -226,14 +226,14 @@ They count positions, not classes: each parent is weighted with the size of its 
 
 @inlined
 def _read_parent(rules: Tables, work: Work, word: NDArray[np.uint64]) -> Parent:
-    """Unpack a position onto the board, and write the images of its soldiers to their table entries."""
+    """Unpack a position onto the board, and write its soldiers' images to their table entries."""
     unpack(rules, word, work.board)
     side, home, attackers = side_of(rules, work.board), king_of(rules, work.board), count_of(rules, work.board, 1)
     white, black = rules.cells + WHITE, rules.cells + BLACK
     low, high = board_bits(word, rules.words, rules.cells, rules.cells)
     count = table_entries(low, high, rules.size, work.entries)
-    # First find the group elements that give the least image of king and defenders. Then select the elements that give
-    # the least image of all pieces.
+    # First find the group elements that produce the least image of king and defenders. Then select the elements that
+    # produce the least image of all pieces.
     settled = I64(
         least_images(work.rows, work.entries, I64(count), I64(work.candidates[home]), advance(work.table, 16 * white))
     )
@@ -254,7 +254,7 @@ def _threat(rules: Tables, work: Work, target: int) -> int:
 
 @inlined
 def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, is_king: bool) -> tuple[int, int]:
-    """Return the outcome and the captures of a ply. The move is made on the board only if necessary."""
+    """Return a ply's outcome and captures. The move is made on the board only if necessary."""
     king = target if is_king else parent.home
     threat = _threat(rules, work, target)
     besieging = parent.side == 1 and rules.facing[king * rules.cells + target] != 0
@@ -286,7 +286,7 @@ def _played(rules: Tables, work: Work, parent: Parent, start: int, target: int, 
 
 @inlined
 def _pieces_after(rules: Tables, work: Work, parent: Parent, target: int, is_king: bool, captures: int) -> Pieces:
-    """Return the table entries of a child's soldiers. After a capture, first compute the opponent's entry."""
+    """Return the table entries for a child's soldiers. After a capture, first compute the opponent's entry."""
     empty = rules.cells + EMPTY
     own, arrived = (parent.own, empty) if is_king else (rules.cells + MOVER, target)
     foe = parent.foe
@@ -332,7 +332,7 @@ def _write_child(
 
 @inlined
 def _marks(fixing: int, outcome: int) -> np.uint64:
-    """Return the bits of a child's last word that are not part of the position."""
+    """Return the bits in a child's last word that are not part of the position."""
     flags = U64(trailing_zeros(fixing)) << U64(FIXING)
     if outcome != UNDECIDED:
         flags |= U64(1) << U64(DECIDED)
@@ -446,7 +446,7 @@ def expand_canonical(
     """Write the canonical form of every child of the undecided positions.
 
     Return the number of rows that were processed and the number of children that were written. The kernel stops early
-    if the children of the next row might not fit into ``children``.
+    if the next row's children might not fit into ``children``.
     """
     return _expand_rows(game, words, children, counters, ChildFilter(True, True))
 

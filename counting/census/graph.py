@@ -32,18 +32,18 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_NODES: Final = 2_000_000
-"""Maximum number of nodes. A networkx graph of this size still fits into the memory of a small machine."""
+"""Maximum number of nodes. A networkx graph of this size still fits into a small machine's memory."""
 _STEP: Final = 1 << 14
 """Number of positions that are unpacked at a time."""
 
 
 class StateGraph(NamedTuple):
-    """The nodes and edges of a state graph as arrays.
+    """A state graph's nodes and edges as arrays.
 
     Attributes
     ----------
     ply : ndarray of int32, shape (n,)
-        The ply at which a node is first reached.
+        The ply at which each node is first reached.
     winner : ndarray of uint8, shape (n,)
         0: undecided, 1: white has won, 2: black has won.
     source, target : ndarray of int64, shape (m,)
@@ -62,7 +62,7 @@ class StateGraph(NamedTuple):
     words: NDArray[np.uint64]
 
     def positions(self, variant: Variant) -> list[str]:
-        """Return the representative of each node as text."""
+        """Return each node's representative as text."""
         engine = engine_for(variant)
         found: list[str] = []
         for start in range(0, len(self.words), _STEP):
@@ -84,7 +84,7 @@ class StateGraph(NamedTuple):
 
 
 class GraphNumbers(Result):
-    """Numbers that describe the size and the structure of a state graph."""
+    """Numbers that describe the size and structure of a state graph."""
 
     file: str
     nodes: int
@@ -120,7 +120,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
     tools = toolbox(variant, search.full)
     ply = np.concatenate(plies)
-    # At the move limit the game ends, so the positions of the last ply have no successors.
+    # The game ends at the move limit, so positions in the last ply have no successors.
     limit = variant.rules.move_limit
     parents = np.flatnonzero((winner == 0) & (True if limit is None else ply < limit))
     counts = np.empty(len(parents), dtype=np.int64)
@@ -142,9 +142,9 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 
 
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
-    """Write the edges of a state graph to a Parquet file.
+    """Write a state graph's edges to a Parquet file.
 
-    The columns are ``source``, ``target`` and ``moves``, followed by the ply, the winner and the position of both ends.
+    The columns are ``source``, ``target`` and ``moves``, followed by the ply, winner and position of both ends.
     """
     # The import is local, because loading pyarrow takes longer than most censuses.
     arrow: Any = import_module("pyarrow")

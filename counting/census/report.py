@@ -49,14 +49,13 @@ def census(
     full : bool
         Repeat the census without symmetry and compare the numbers.
     store : Path or str, optional
-        Folder in which the positions are stored. The default is a temporary folder of at most ``resources.memory``
-        bytes.
+        Folder for the positions. The default is a temporary folder of at most ``resources.memory`` bytes.
     count : CountWish, optional
         Count the last ply, or a part of it, without storing its positions.
     graph : Path or str, optional
-        Parquet file for the edges of the state graph of a complete census.
+        Parquet file to which a complete census writes the edges of its state graph.
     resources : Resources, optional
-        Memory, disk, passes and workers of the census. The results do not depend on these resources.
+        Memory, disk, passes and workers for the census. The results do not depend on these resources.
     observer : Observer, optional
         Receives progress reports.
     partial : callable, optional
@@ -143,7 +142,7 @@ def census(
 
 @contextmanager
 def _enough_memory() -> Iterator[None]:
-    """Turn a `MemoryError` into a `MachineError`, so that it is reported as a one-line message."""
+    """Turn a `MemoryError` into a `MachineError`, which is reported as a one-line message."""
     try:
         yield
     except MemoryError as error:
@@ -214,7 +213,7 @@ class MaterialPair(Result):
 
 
 class FullCheck(Result):
-    """The numbers of the same census repeated without symmetry, and whether the two censuses agree."""
+    """The numbers from the same census repeated without symmetry, and whether the two censuses agree."""
 
     plies: list[dict[str, int]]
     agrees: bool
@@ -232,7 +231,7 @@ class NextPly(Result):
 class Estimate(Result):
     """An estimate of one number for a whole ply, with a 95 % confidence interval.
 
-    The estimate is based on the parts of the ply (hundredths) that were counted.
+    The estimate is based on the parts (hundredths) of the ply that were counted.
     """
 
     name: str
@@ -273,21 +272,21 @@ class CensusReport(Result):
         Whether all positions were counted. In this case, the last ply has no new undecided position or reaches the move
         limit.
     move_limit : int or None
-        The number of plies after which the rules end a game.
+        The number of plies after which a game ends by rule.
     stopped_by_limit : bool
         Whether the census ended at the move limit. Further positions may then exist, but no game reaches them.
     material : list of MaterialPair
         One entry for each pair (attackers, defenders) that was reached or lies within the bound.
     bound, tightened, ratio
-        The sums of ``bound`` and ``tightened`` over these pairs, and the share of ``bound`` that was reached.
+        The sums of ``bound`` and ``tightened`` over these pairs, and the reached share of ``bound``.
     outside, outside_classes : int
         Undecided positions outside the counted space. Any number other than zero refutes the bound.
     stored_bytes : int
-        Disk space taken by the positions of all plies, in bytes.
+        Disk space used by the positions of all plies, in bytes.
     children, cpu_seconds, children_per_cpu_second
-        The number of children, the processor time and the rate, including earlier runs of a resumed census.
+        The number of children, the processor time and the rate. Earlier runs of a resumed census are included.
     passes : int
-        The largest number of passes in which a ply was made in this run.
+        The largest number of passes that any ply needed in this run.
     counted : CountedPly or None
         The last ply, if it was counted but not stored.
     """
@@ -328,7 +327,7 @@ class CensusReport(Result):
 
 
 def compare_full(records: list[PlyRecord], full: list[PlyRecord]) -> FullCheck:
-    """Compare the numbers in a census of classes with the numbers in a census without symmetry."""
+    """Compare the numbers in a census of classes with those in a census without symmetry."""
     plies = [_numbers(record) for record in full]
     return FullCheck(plies=plies, agrees=plies == [_numbers(record) for record in records])
 
@@ -343,7 +342,7 @@ _TOTALS: Final = {
     "decided_total": "decided",
     "decided_total_classes": "decided_classes",
 }
-"""A mapping from the name of each total over plies to the name of the counter that is summed."""
+"""A mapping from the name of each total over plies to the counter that it sums."""
 
 
 def _plies(records: Sequence[SealedPly], stored: int) -> list[Ply]:
@@ -408,7 +407,7 @@ def census_report(
     graph: GraphNumbers | None = None,
     counted: Counted | None = None,
 ) -> CensusReport:
-    """Return the report of a census."""
+    """Return the report on a census."""
     variant = census.variant
     records: list[SealedPly] = list(plies)
     if counted is not None and counted.record.whole:
@@ -457,7 +456,7 @@ def census_report(
 
 
 def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
-    """Return the report of a counted ply. ``before`` is the record of the previous ply."""
+    """Return the report on a counted ply. ``before`` is the previous ply's record."""
     record = counted.record
     names = ("new", "new_classes", "decided", "decided_classes")
     return CountedPly(
@@ -478,7 +477,7 @@ def counted_report(counted: Counted, before: PlyRecord) -> CountedPly:
 
 
 def _estimate(record: CountRecord, name: str, children: int) -> Estimate:
-    """Return a ratio estimate of one number for a whole ply, given the exact number of children of the ply."""
+    """Return a ratio estimate of one number for a whole ply, given the ply's exact number of children."""
     from scipy.stats import t as student
 
     each = [(getattr(one, name), one.children) for one in record.hundredths]

@@ -5,19 +5,19 @@ their hash sum (``sums``), and the number of legal moves of the undecided rows (
 index. There are four kinds of row files:
 
 - A *part* of a ply is permanent. If a position takes two to four words and its code (`counting.census.codes`) fits into
-  128 bits, the rows of a part are stored as codes, which take at most half the space. An additional section,
-  ``digests``, contains the SHA-256 of each leaf that has rows.
-- A file of children is temporary. Its rows are stored as words (uint64).
+  128 bits, a part's rows are stored as codes, which take at most half the space. An additional section, ``digests``,
+  contains the SHA-256 of each leaf that has rows.
+- A file of children is temporary, and stores its rows as words (uint64).
 - A file of sorted rows is temporary, too. It has an index by bin (`counting.census.buckets`) instead of by leaf. A file
-  of sorted parents has a second set of sections, for the children that are reached by a capture.
+  of sorted parents has a second set of sections for the children that are reached by a capture.
 - A *tally* contains the index of the counted rows, but not the rows themselves.
 
-The digest of a part covers the index and the digests of its leaves, and thus indirectly the rows. This digest is
-checked against the record of the ply whenever a file is opened. Hash sums are computed from the rows as words, and are
-checked whenever rows are read. The SHA-256 of the rows is checked by `counting.census.verification`.
+A part's digest covers the index and the leaves' digests, and thus indirectly the rows. This digest is checked against
+the ply's record whenever a file is opened. Hash sums are computed from the rows as words, and are checked whenever rows
+are read. The SHA-256 of the rows is checked by `counting.census.verification`.
 
 Parts and tallies are flushed to the disk before they are renamed. Files of children are not guaranteed to be flushed.
-If a power failure damages one of these files, the digest or the hash sums of the file reveal the damage.
+If a power failure damages one of these files, its digest or hash sums reveal the damage.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ MaterialCounts = Annotated[
 class RowStats(Part):
     """The statistics that every row file contains.
 
-    These are the number of words of a row, the arguments of the codes (or None), and the number of children.
+    These are the number of words in a row, the code arguments (or None), and the number of children.
     """
 
     words: Annotated[int, Field(ge=1, le=12)]
@@ -84,16 +84,16 @@ class RowStats(Part):
 
 
 class ExpansionStats(RowStats):
-    """The statistics of a file of children or of sorted rows, including the counters of the expansion."""
+    """The statistics of a file of children or sorted rows, including the expansion counters."""
 
     counters: Expanded
 
 
 class PartStats(RowStats):
-    """The statistics of a part of a ply.
+    """The statistics of one part of a ply.
 
-    These are the number of children from which the part was merged, the counters and the material of `survey`, and the
-    number of children that the part's positions have.
+    These are the number of children that were merged into the part, the counters and the material from `survey`, and
+    the number of children of the part's own positions.
     """
 
     counters: Counters
@@ -102,7 +102,7 @@ class PartStats(RowStats):
 
 
 class TallyStats(PartStats):
-    """The statistics of a tally: those of a part, plus the bins and the expansion counters of the tally."""
+    """The statistics of a tally: those of a part, plus the tally's bins and expansion counters."""
 
     bins: Bins
     expanded: Expanded
@@ -114,8 +114,8 @@ _STATS: Final = PartStats | ExpansionStats | TallyStats
 class RowFile:
     """A row file whose header and index have been read and checked.
 
-    The names of its sections begin with the prefix ``which``. The arrays ``counts``, ``sums`` and ``moves`` have one
-    entry for each leaf (or bin).
+    Its section names begin with the prefix ``which``. The arrays ``counts``, ``sums`` and ``moves`` have one entry for
+    each leaf (or bin).
     """
 
     def __init__(self, part: PartFile[PartStats | ExpansionStats | TallyStats], which: str = "") -> None:
@@ -143,7 +143,7 @@ class RowFile:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The length and the digest of the file, as fields of its entry in a record."""
+        """The file's length and digest, as fields of its entry in a record."""
         return {"bytes": self.part.length, "digest": self.part.digest}
 
 
@@ -167,14 +167,14 @@ def open_rows(path: Path, digest: str = "", *, which: str = "") -> RowFile:
 
 @lru_cache(maxsize=256)
 def _indexed(part: PartFile[Any], which: str) -> RowFile:
-    """Read the index of a row file. The indexes of the most recently opened files are cached."""
+    """Read a row file's index. Indexes of the most recently opened files are cached."""
     return RowFile(part, which)
 
 
 def read_rows(
     file: RowFile, first: int, last: int, *, check: bool = True, into: Buffer | None = None
 ) -> NDArray[np.uint64]:
-    """Return the rows of the leaves from ``first`` up to, but not including, ``last``."""
+    """Return the rows in the leaves from ``first`` up to, but not including, ``last``."""
     width, codes, before = file.stats.words, file.stats.codes, int(file.counts[:first].sum())
     count, each = int(file.counts[first:last].sum()), _row_size(width, codes)
     place, buffer = each * before, Buffer() if into is None else into
@@ -192,7 +192,7 @@ def read_rows(
 
 
 def _check_rows(file: RowFile, rows: NDArray[np.uint64], first: int, last: int) -> None:
-    """Check that rows are sorted by leaf and match the hash sums of the index. Raise an error otherwise."""
+    """Check that rows are sorted by leaf and match the hash sums in the index. Raise an error otherwise."""
     (leaves, _, sums), due = by_leaf(rows), np.arange(first, last, dtype=np.uint16)
     there = np.repeat(due, file.counts[first:last])
     wrong = np.concatenate([there[leaves != there], due[sums[first:last] != file.sums[first:last]]])
@@ -241,7 +241,7 @@ def put_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, which: 
 
 
 def put_part_rows(writer: PartWriter, rows: NDArray[np.uint64], index: Index, codes: RowCodes | None) -> None:
-    """Write the sections of a part of a ply: the rows, the SHA-256 of each leaf, and the index."""
+    """Write the sections of a part: the rows, the SHA-256 of each leaf, and the index."""
     hasher = _LeafHasher(index[0], _row_size(rows.shape[1], codes))
     pieces = map(hasher.fed, _row_pieces(np.ascontiguousarray(rows), codes))
     writer.put_pieces("rows", "uint8", pieces, checked=False)
@@ -305,7 +305,7 @@ class _LeafHasher:
 
 
 def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) -> NDArray[np.int64]:
-    """Return the number of rows of each leaf (or bin), summed over the files."""
+    """Return the number of rows in each leaf (or bin), summed over the files."""
     total = np.zeros(last - first, dtype=np.int64)
     for file in files:
         total += file.counts[first:last]
@@ -313,7 +313,7 @@ def leaf_counts(files: Iterable[RowFile], first: int = 0, last: int = LEAVES) ->
 
 
 def rows_digest(files: Iterable[RowFile]) -> str:
-    """Return the digest of the rows of a ply. The digest does not depend on how the rows are divided into parts."""
+    """Return the digest of a ply's rows. The digest does not depend on how the rows are divided into parts."""
     found = list(files)
     content = hashlib.sha256(leaf_counts(found).astype("<i8").tobytes())
     for file in found:
@@ -322,7 +322,7 @@ def rows_digest(files: Iterable[RowFile]) -> str:
 
 
 def leaves_digest(files: Iterable[RowFile]) -> str:
-    """Return a digest of the number of rows and the hash sum of each leaf, summed over the files."""
+    """Return a digest of each leaf's row count and hash sum, added up over the files."""
     found = list(files)
     sums = np.sum([file.sums for file in found], axis=0, dtype=np.uint64)
     return hashlib.sha256(leaf_counts(found).astype("<i8").tobytes() + sums.astype("<u8").tobytes()).hexdigest()

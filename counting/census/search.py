@@ -1,16 +1,16 @@
 """Breadth-first search ply by ply, with delayed duplicate detection.
 
 A ply is made in one or more passes. Each pass has two steps, which consist of coarse tasks (`counting.census.tasks`).
-First, the positions of the previous ply are expanded into files of children, which are divided into leaves according to
+First, the previous ply's positions are expanded into files of children, which are divided into leaves according to
 their hashes. Then each range of leaves is read from all these files. Duplicates are dropped, and so are positions that
 occur in an earlier ply [1]_. Since the sides alternate, a ply has to be compared only with every other earlier ply. The
 method reads and writes sequentially and needs memory for only one range of leaves. A ply that is counted but not stored
 is made by `counting.census.counted`.
 
-One pass is enough if all children fit on the disk. If there are several passes, each of them expands all parents again
-and keeps only the children in its leaves. The number of passes changes the boundaries of the parts, but not the digest
-of the ply. All ranges are fixed before the first pass, so a finished part is recognised even if the children from which
-it was made have been removed. A census that was killed therefore resumes with the interrupted pass.
+One pass suffices if all children fit on the disk. If there are several passes, each of them expands all parents again
+and keeps only the children in its leaves. The number of passes changes the part boundaries, but not the ply's digest.
+All ranges are fixed before the first pass, so a finished part is recognised even if its source files have been removed.
+A census that was killed therefore resumes with the interrupted pass.
 
 References
 ----------
@@ -67,7 +67,7 @@ class TooLargeError(InputError):
 
 @dataclass(frozen=True)
 class Resources:
-    """Memory, disk and workers of a census.
+    """Memory, disk and workers for a census.
 
     Attributes
     ----------
@@ -77,7 +77,7 @@ class Resources:
         Maximum size of the folder in bytes. If the children of a ply do not fit, the ply is made in several passes. The
         default is the free space of the disk or, without a folder, the value of ``memory``.
     passes : int
-        Minimum number of passes in which the last ply is made.
+        Minimum number of passes for the last ply.
     threads : int
         Number of tasks that run concurrently.
     scheduler : str or None
@@ -106,7 +106,7 @@ class CensusLimits:
 
     @classmethod
     def from_memory(cls, memory: int, workers: int, words: int, disk_bytes: int | None = None) -> CensusLimits:
-        """Return the limits with which ``workers`` concurrent tasks stay within ``memory`` bytes.
+        """Return limits that keep ``workers`` concurrent tasks within ``memory`` bytes.
 
         An expansion keeps every child in memory twice: as generated, and sorted. A merge keeps every child once, and
         its hash table takes at most twelve bytes per child. A task that counts bins keeps every child twice and needs a
@@ -161,8 +161,8 @@ class CensusSearch:
         self.passes = 1
         self.records: list[PlyRecord] = []
         self.mending = Mending(observer.say)
-        # The number of plies made by earlier runs. Their files may have been changed since then, so they may be the
-        # cause of a contradiction.
+        # The number of plies made by earlier runs. Their files may have been changed since then and may be the cause of
+        # a contradiction.
         self._found = 0
         self.resume()
         store.sweep(None if self.complete else len(self.records))
@@ -204,7 +204,7 @@ class CensusSearch:
         """Make ply 0."""
         rows = start_rows(self.variant, self.full)
         _, counts, sums = by_leaf(rows)
-        # Every element of the group leaves the start in place, since the group is the stabiliser of the start.
+        # The group is the stabiliser of the start, so all of its elements leave the start in place.
         rows[0, -1] |= np.uint64((self.tools.order.bit_length() - 1) << FIXING)
         owner = Owner(plan=digest_of(["start", self.store.game, self.full]), step=0, number=0)
         target = self.store.part(0, 0)
@@ -227,7 +227,7 @@ class CensusSearch:
         self.records.append(record)
 
     def _commit(self, plan: str, merged: Sequence[dict[str, Any]], expanded: Sequence[int], cpu: float) -> PlyRecord:
-        """Write the record that completes a ply, from the results of the tasks that made its parts."""
+        """Write the record that completes a ply, using the results of the tasks that made its parts."""
         ply = len(self.records)
         entries = [{"bytes": part["bytes"], "digest": part["digest"]} for part in merged]
         files = [open_rows(self.store.part(ply, number), entry["digest"]) for number, entry in enumerate(entries)]
@@ -265,7 +265,7 @@ class CensusSearch:
     def check_made(self, record: SealedPly) -> None:
         """Check that a ply has all expected children and no more positions than the board allows."""
         before = self.records[: record.ply]
-        # The expansion counts parents and moves independently of the survey of the previous ply.
+        # The expansion counts parents and moves independently of the previous ply's survey.
         if before and (fault := contradiction(before[-1], record.expanded, record.children)) is not None:
             self._contradict(record.ply, fault)
         self._check_bound([*before, record])
@@ -287,10 +287,10 @@ class CensusSearch:
     # -- space and time ----------------------------------------------------------------
 
     def space_needed(self, last: SealedPly | None = None) -> tuple[int, int]:
-        """Return the number of bytes that the next ply needs for its children, and an estimate for its positions.
+        """Return the number of bytes needed for the next ply's children, and an estimate for its positions.
 
         The number of children is exact. The share of new positions among them is assumed to be the same as in the last
-        ply, so the estimate is too high when the growth slows down.
+        ply. When the growth slows down, the estimate is too high.
         """
         last = self.records[-1] if last is None else last
         ratio = last.classes / last.children if last.children else 1.0
@@ -308,7 +308,7 @@ class CensusSearch:
         return limit - kept, "disk"
 
     def announce(self, text: str, children: int, seconds: float = 0.0) -> None:
-        """Report the work that is about to begin, with an estimate of its duration."""
+        """Report the work that is about to begin and an estimate of its duration."""
         before, cpu = sum(record.children for record in self.records), sum(record.cpu for record in self.records)
         known = before >= _RATE_CHILDREN
         if known:
@@ -398,7 +398,7 @@ class Making(ABC, Generic[Range]):
         """Write the missing files of a pass. After every pass except the last, remove the intermediate files."""
 
     def owner(self, number: int, plan: str) -> Owner:
-        """Return the owner of the file that a task writes."""
+        """Return the owner of a task's output file."""
         return Owner(plan=plan, step=self.ply, number=number)
 
     def run(
@@ -408,7 +408,7 @@ class Making(ABC, Generic[Range]):
         total: int,
         done: Callable[[dict[str, Any]], int] = lambda answer: answer["stats"].children,
     ) -> list[dict[str, Any]]:
-        """Run tasks and report progress. ``done`` maps the result of a task to the amount of work that it did."""
+        """Run tasks and report progress. ``done`` maps a task's result to the amount of work done."""
         observer = self.search.observer
         observer.begin(f"ply {self.ply} {step}", total)
         answers = run_parts(self.search.scheduler, tasks, observer.say, lambda answer: observer.advance(done(answer)))
@@ -448,8 +448,7 @@ class _StoredPly(Making[list[tuple[int, int]]]):
             )
             for place, leaves in enumerate(some)
         ]
-        # The counters of the parents come from a pass made in this run. If no pass was made in this run, make the last
-        # pass again.
+        # The parents' counters come from a pass in this run. If this run made no pass, make the last pass again.
         if all(made_part(task) is not None for task in tasks) and not (last and self.counters is None):
             return self.run(f"{step}merge", tasks, 0)
         children = self._expand(step, (some[0][0], some[-1][1]))

@@ -1,14 +1,14 @@
-"""The folder of a census: its layout, its records, and the classes that read and write it.
+"""A census folder: its layout, its records, and the classes that read and write it.
 
 ``census.json`` identifies the game. ``ply-004.json`` is the record of ply 4. This file is written last and marks the
-ply as complete. The positions of the ply are in the row files in ``ply-004/``. ``count-007.json`` is the record of a
-ply that was counted but not stored; the tallies of this ply are in ``count-007/``. ``work/`` contains the files of
-children for the ply that is being made, and is removed when the ply is complete.
+ply as complete. The ply's positions are in the row files in ``ply-004/``. ``count-007.json`` is the record of a ply
+that was counted but not stored; its tallies are in ``count-007/``. ``work/`` contains the files of children while a ply
+is being made, and is removed when the ply is complete.
 
-Each record contains the digest of the previous record and the digests of the files of its ply. So every file belongs to
-exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). The ``digest`` of a
-record covers only the results: the game, the ply, the digest of the previous ply, the counts, and the rows in the order
-of their leaves. The digest does not depend on memory, the number of threads or interruptions, so it can be published.
+Each record contains the digests of the previous record and of its own ply's files. Every file therefore belongs to
+exactly one place in one census. Every record is sealed by a checksum (`tablut.work.records`). A record's ``digest``
+covers only the results: the game, the ply, the previous ply's digest, the counts, and the rows in leaf order. The
+digest does not depend on memory, the number of threads or interruptions, so it can be published.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from tablut.work.records import Count, Digest, Part, Record, digest_of, fields_o
 FORMAT_VERSION: Final = 6
 KIND: Final = Kind("census", "census.json")
 WHOLE: Final = Kind("census", "*/census.json")
-"""The kind of the folder given by ``--store``, which contains one folder for each census."""
+"""The kind of the ``--store`` folder, which contains one folder for each census."""
 HUNDREDTHS: Final = 100
 
 
@@ -71,14 +71,14 @@ class StoreAbout(Record):
 
 
 class PartEntry(Part):
-    """The entry of a row file in a record: its length and its digest."""
+    """A row file's entry in a record: the file's length and digest."""
 
     bytes: Count
     digest: Digest
 
 
 class TallyEntry(PartEntry):
-    """The entry of a tally in a record."""
+    """A tally's entry in a record."""
 
     bins: Bins
 
@@ -114,7 +114,7 @@ class SealedPly(Record):
 
     @classmethod
     def make(cls, content: dict[str, Any]) -> Self:
-        """Return a record with the given fields and the digest of its results."""
+        """Return a record with the given fields and a digest of its results."""
         digest = digest_of({name: value for name, value in content.items() if name not in cls.APART})
         return cls.model_validate_json(json.dumps(content | {"digest": digest}))
 
@@ -125,7 +125,7 @@ class SealedPly(Record):
 
 
 class PlyRecord(SealedPly):
-    """``ply-004.json``: the record of a complete ply; see `SealedPly`."""
+    """``ply-004.json``: a complete ply's record; see `SealedPly`."""
 
     FORMAT = "tablut census ply"
     APART: ClassVar[set[str]] = SealedPly.APART | {"plan", "parts"}
@@ -152,7 +152,7 @@ class Hundredth(Part):
 
 
 class CountRecord(SealedPly):
-    """``count-007.json``: the record of a ply, or a part of it, that was counted but not stored; see `SealedPly`.
+    """``count-007.json``: the record of a ply, or part of a ply, that was counted but not stored; see `SealedPly`.
 
     Its digest does not depend on the number of passes, the memory, the running time, or the division into tallies.
     """
@@ -179,7 +179,7 @@ OfPly = TypeVar("OfPly", bound=SealedPly)
 
 
 def part_sums(files: Sequence[RowFile]) -> dict[str, Any]:
-    """Return the sums of the statistics of parts or tallies, as fields of the ply's record."""
+    """Add up the statistics of parts or tallies, and return the sums as fields of the ply's record."""
     found = [_stats(file, PartStats) for file in files]
     try:
         material = np.sum([np.array(stats.material, dtype=np.int64) for stats in found], axis=0)
@@ -223,7 +223,7 @@ def _hundredth(number: int, files: Sequence[RowFile]) -> Hundredth:
 
 
 def edge(number: int) -> int:
-    """Return the first bin of a hundredth."""
+    """Return the first bin in a hundredth."""
     return BINS * number // HUNDREDTHS
 
 
@@ -234,17 +234,17 @@ def hundredth_of(bins: tuple[int, int]) -> int | None:
 
 
 def bins_of(file: RowFile) -> tuple[int, int]:
-    """Return the range of bins of a tally."""
+    """Return a tally's range of bins."""
     return _stats(file, TallyStats).bins
 
 
 def tally_name(bins: tuple[int, int]) -> str:
-    """Return the file name of the tally of a range of bins."""
+    """Return the file name of the tally for a range of bins."""
     return f"tally-{bins[0]:04}-{bins[1]:04}.rows"
 
 
 def tally_owner(ply: int, before: str, bins: tuple[int, int]) -> Owner:
-    """Return the owner of the tally of a range of bins. The owner does not depend on the pass that counted them."""
+    """Return the owner of the tally for a range of bins. The owner does not depend on the pass that counted them."""
     return Owner(plan=digest_of(["tally", before, *bins]), step=ply, number=bins[0])
 
 
@@ -266,9 +266,9 @@ def ended(variant: Variant, records: Sequence[SealedPly]) -> bool:
 def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
     """Return a description of material with more reached positions than the board allows, or None.
 
-    All positions of a ply have the same side to move, so the positions of all even plies are different placements, and
-    so are the positions of all odd plies. For each material, neither number can therefore exceed the number of
-    undecided placements with this material.
+    All positions in a ply have the same side to move. The positions in the even plies are therefore all different
+    placements, and so are those in the odd plies. For each material, neither number can exceed the number of undecided
+    placements with this material.
     """
     bound = spaces(variant)["no_end"].material().rows
     for parity in (0, 1):
@@ -288,20 +288,20 @@ def excess(variant: Variant, records: Sequence[SealedPly]) -> str | None:
 
 
 class StoredCensus:
-    """The folder of one census, opened for reading."""
+    """One census's folder, opened for reading."""
 
     def __init__(self, root: Path, game: str, *, full: bool) -> None:
         self.root, self.game, self.full = root, game, full
 
     def records(self) -> Iterator[PlyRecord]:
-        """Yield the records of the complete plies in order. Check that each record follows from the one before it."""
+        """Yield the complete plies' records in order. Check that each record follows from the one before it."""
         before = None
         while (record := self.record(0 if before is None else before.ply + 1, before)) is not None:
             yield record
             before = record
 
     def record(self, ply: int, before: PlyRecord | None) -> PlyRecord | None:
-        """Return the record of a ply, or None if it does not exist."""
+        """Return a ply's record, or None if it does not exist."""
         return self._of_ply(f"ply-{ply:03}.json", PlyRecord, ply, before)
 
     def count_record(self, before: PlyRecord) -> CountRecord | None:
@@ -325,14 +325,14 @@ class StoredCensus:
         return record
 
     def parts(self, record: PlyRecord) -> tuple[PartSource, ...]:
-        """Return the parts of a complete ply with their expected digests."""
+        """Return a complete ply's parts with their expected digests."""
         folder = self._inside(f"ply-{record.ply:03}")
         return tuple(
             PartSource(folder / f"part-{number:05}.rows", entry.digest) for number, entry in enumerate(record.parts)
         )
 
     def check_parts(self, record: PlyRecord) -> list[RowFile]:
-        """Open the parts of a ply and check that they belong to its record. Rows are not read."""
+        """Open a ply's parts and check that they belong to its record. Rows are not read."""
         files = []
         for number, (source, entry) in enumerate(zip(self.parts(record), record.parts, strict=True)):
             owner = Owner(plan=record.plan, step=record.ply, number=number)
@@ -341,7 +341,7 @@ class StoredCensus:
         return files
 
     def check_tallies(self, record: CountRecord) -> list[RowFile]:
-        """Open the tallies of a counted ply and check that they belong to its record."""
+        """Open a counted ply's tallies and check that they belong to its record."""
         folder, files = self._inside(f"count-{record.ply:03}"), []
         for entry in record.tallies:
             owner = tally_owner(record.ply, record.before, entry.bins)
@@ -354,7 +354,7 @@ class StoredCensus:
             raise damaged(self.root / name, f"it does not match its {what}")
 
     def _inside(self, name: str) -> Path:
-        """Return the path of a file or folder of the store, which must not be a link."""
+        """Return the path of a file or folder in the store, which must not be a link."""
         return child(self.root, name, "census file")
 
 
@@ -367,7 +367,7 @@ def _belonging(path: Path, owner: Owner, entry: PartEntry | None = None) -> RowF
 
 
 def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> str | None:
-    """Return a description of a contradiction between a ply and the record of the previous ply, or None.
+    """Return a description of a contradiction between a ply and the previous ply's record, or None.
 
     The numbers of parents, moves and children of the ply are compared with the numbers in the record.
     """
@@ -377,7 +377,7 @@ def contradiction(before: PlyRecord, expanded: Sequence[int], children: int) -> 
 
 
 def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
-    """Return the folders of a census: the one for classes and, if it exists, the one for the count without symmetry."""
+    """Return a census's folders: the one for classes and, if it exists, the one for the count without symmetry."""
     found: dict[str, tuple[Path, StoreAbout]] = {}
     for name in (".", "classes", "full"):
         folder = root if name == "." else child(root, name, "census file")
@@ -392,7 +392,7 @@ def stored_folders(root: Path) -> dict[str, tuple[Path, StoreAbout]]:
 
 
 class CensusStore(StoredCensus):
-    """The folder of one census, locked for writing by this process."""
+    """One census's folder, locked for writing by this process."""
 
     def __init__(self, root: Path, variant: Variant, *, full: bool) -> None:
         super().__init__(root.resolve(), variant.digest, full=full)
@@ -413,15 +413,15 @@ class CensusStore(StoredCensus):
     # -- paths -------------------------------------------------------------------------
 
     def part(self, ply: int, number: int) -> Path:
-        """Return the path of a part of a ply."""
+        """Return the path of one of a ply's parts."""
         return self._place(f"ply-{ply:03}", f"part-{number:05}.rows")
 
     def work_file(self, ply: int, name: str, number: int) -> Path:
-        """Return the path of an intermediate file for a ply."""
+        """Return the path of a ply's intermediate file."""
         return self._place("work", f"ply-{ply:03}", f"{name}-{number:05}.rows")
 
     def tally(self, folder: Path, bins: tuple[int, int]) -> Path:
-        """Return the path of the tally of a range of bins."""
+        """Return the path of the tally for a range of bins."""
         return self._place(folder.name, tally_name(bins))
 
     def count_folder(self, ply: int, *, again: bool = False) -> Path:
@@ -429,7 +429,7 @@ class CensusStore(StoredCensus):
         return self._inside(f"{'again' if again else 'count'}-{ply:03}")
 
     def _place(self, *names: str) -> Path:
-        """Return the path of a file after creating its folders, which must not be links."""
+        """Return a file's path after creating its folders, which must not be links."""
         folder = self.root
         for name in names[:-1]:
             folder = child(folder, name, "census folder")
@@ -440,7 +440,7 @@ class CensusStore(StoredCensus):
     # -- contents ----------------------------------------------------------------------
 
     def tallies(self, ply: int, before: str, folder: Path) -> list[RowFile]:
-        """Open the tallies of a ply in a folder, and check that they belong to the ply and do not overlap."""
+        """Open a ply's tallies in a folder, and check that they belong to the ply and do not overlap."""
         files: list[RowFile] = []
         for path in sorted(folder.glob("tally-*.rows")) if folder.is_dir() else []:
             bins = bins_of(open_rows(path))
@@ -457,7 +457,7 @@ class CensusStore(StoredCensus):
         return sum(path.stat().st_size for path in self.root.rglob("*.rows"))
 
     def free_bytes(self) -> int:
-        """Return the free space of the disk in bytes."""
+        """Return the free disk space in bytes."""
         return shutil.disk_usage(self.root).free
 
     # -- completing and cleaning up ----------------------------------------------------
@@ -473,11 +473,11 @@ class CensusStore(StoredCensus):
             drop_files(path for path in folder.glob("part-*.rows") if path not in named)
 
     def forget(self, name: str, ply: int) -> None:
-        """Remove the record of a ply with a missing or damaged file. ``name`` is ``ply`` or ``count``."""
+        """Remove the record of a ply that has a missing or damaged file. ``name`` is ``ply`` or ``count``."""
         drop_files([self.root / f"{name}-{ply:03}.json"])
 
     def drop_work(self) -> None:
-        """Remove the intermediate files from which a ply was made."""
+        """Remove a ply's intermediate files."""
         drop(self.root / "work")
 
     def sweep(self, ply: int | None) -> None:

@@ -1,13 +1,13 @@
-"""The tasks that make a ply: they expand or sort a share of the parents, and merge or count the children.
+"""The tasks that make a ply: they expand or sort some of the parents, and merge or count the children.
 
 A ply that is stored is computed by `ExpandTask`, which writes children sorted by leaf, and `MergeTask`, which merges
-the children of a range of leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`.
-`SortTask` writes parents sorted by the bin of their children. Children reached by a capture have different bins, so
-they are written to a second set of sections of the same file. `TallyTask` generates all children in a range of bins in
-memory and keeps only their counts.
+the children in a range of leaves. A ply that is counted but not stored is computed by `SortTask` and `TallyTask`.
+`SortTask` writes parents sorted by their children's bin. Children reached by a capture have different bins, and are
+written to a second set of sections in the same file. `TallyTask` generates all children in a range of bins in memory
+and keeps only their counts.
 
 A task reads and writes row files (`counting.census.rows`). Only paths and counts are passed between tasks. A task can
-therefore run in a thread of this process, or on a cluster worker that has access to the same folder.
+therefore run in a thread of this process or on a cluster worker with access to the same folder.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ _CAPTURES: Final = 2
 
 
 class _Scratch(threading.local):
-    """The buffers that the tasks of a thread reuse."""
+    """The buffers that a thread's tasks reuse."""
 
     def __init__(self) -> None:
         self.parents, self.block = Buffer(), Buffer()
@@ -110,7 +110,7 @@ def undecided(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _ordered(
     rows: NDArray[np.uint64], into: Buffer, leaves: tuple[int, int] = (0, LEAVES)
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64], NDArray[np.uint64]]:
-    """Return the rows of a range of leaves, sorted by leaf, with the count and the hash sum of each leaf."""
+    """Return the rows in a range of leaves, sorted by leaf, and each leaf's count and hash sum."""
     leaf_of, counts, sums = by_leaf(rows, _scratch.leaves.bytes(2 * len(rows)).view(np.uint16))
     if leaves != (0, LEAVES):
         kept = (leaf_of >= leaves[0]) & (leaf_of < leaves[1])
@@ -137,7 +137,7 @@ class _Sieve:
         self._dead = _scratch.dead.zeros(len(rows), np.uint8)
 
     def drop(self, known: NDArray[np.uint64], counts: NDArray[np.int64], leaves: slice) -> NDArray[np.uint64]:
-        """Drop the rows of the given leaves that occur in ``known``. Return the hash sums of ``known`` by leaf."""
+        """Drop the rows in the given leaves that occur in ``known``. Return the hash sums of ``known`` by leaf."""
         sums = np.empty(len(counts), dtype=np.uint64)
         mark_known(known, counts, self._leaves.part(leaves), self._dead, sums)
         return sums
@@ -192,7 +192,7 @@ def write_part(
 
 @dataclass(frozen=True)
 class ExpandTask(RowTask):
-    """A task that expands the undecided rows in a range of leaves of a part.
+    """A task that expands the undecided rows in a range of a part's leaves.
 
     It writes the children that belong to a given range of leaves.
     """
@@ -226,14 +226,14 @@ class ExpandTask(RowTask):
 
 
 def _stats(tools: Toolbox, children: int, counters: NDArray[np.int64]) -> ExpansionStats:
-    """Return the statistics of a file of children or of sorted rows."""
+    """Return the statistics of a file of children or sorted rows."""
     found: Any = tuple(counters.tolist())
     return ExpansionStats(words=tools.tables.words, codes=None, children=children, counters=found)
 
 
 @dataclass(frozen=True)
 class MergeTask(RowTask):
-    """A task that merges the children in a range of leaves, dropping duplicates and positions of earlier plies."""
+    """A task that merges the children in a range of leaves, dropping duplicates and positions from earlier plies."""
 
     children: tuple[PartSource, ...]
     known: tuple[PartSource, ...]
@@ -278,7 +278,7 @@ def _name_the_damaged(files: list[RowFile], first: int, last: int) -> None:
 
 @dataclass(frozen=True)
 class SortTask(RowTask):
-    """A task that sorts the rows in a range of leaves of a part by bin.
+    """A task that sorts the rows in a range of a part's leaves by bin.
 
     If ``known`` is set, the rows are sorted by their own bins. Otherwise they are parents, and are sorted by the bin of
     those children that are reached without a capture. In this case, the children reached by a capture are sorted by
@@ -311,9 +311,10 @@ class SortTask(RowTask):
             return writer.finish(self.owner, stats, cpu=thread_clock() - began)
 
     def _put(self, writer: PartWriter, rows: NDArray[np.uint64], bins: NDArray[np.uint16], *, which: str) -> int:
-        """Write the rows in the bins of the task.
+        """Write the rows in the task's bins.
 
-        For parents, also write the number of moves of each bin, and return the sum of the numbers; otherwise return 0.
+        For parents, also write the number of moves in each bin, and return the sum of these numbers. Otherwise return
+        0.
         """
         inside = (bins >= self.bins[0]) & (bins < self.bins[1])
         if not inside.all():
@@ -382,7 +383,7 @@ def bins_of_rows(
 
 
 def _read_bins(file: RowFile, bins: tuple[int, int]) -> NDArray[np.uint64]:
-    """Return the sorted rows of a range of bins after checking their hash sums."""
+    """Return the sorted rows in a range of bins after checking their hash sums."""
     first, last = bins
     rows = read_rows(file, first, last, check=False, into=_scratch.block)
     sums = np.empty(last - first, dtype=np.uint64)
@@ -405,7 +406,7 @@ def bin_loads(parents: Sequence[PartSource]) -> NDArray[np.int64]:
 
 
 def _children(tools: Toolbox, task: TallyTask) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return all children in the bins of a task, and the counters of the expansion."""
+    """Return all children in a task's bins, and the expansion counters."""
     most = int(bin_loads(task.parents)[slice(*task.bins)].sum())
     children = _scratch.children.rows(most + 4 * tools.tables.cells, tools.tables.words)
     expanded, found = np.zeros(EXPANSION_COUNTERS, dtype=np.int64), 0

@@ -1,4 +1,4 @@
-"""The tables for the kernels of a census, its start position, and the survey of new positions."""
+"""The kernel tables for a census, its start position, and the survey of new positions."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ from tablut.variants import Variant
 
 
 class Toolbox(NamedTuple):
-    """The tables that the kernels of a census need, for one variant and one symmetry group.
+    """The tables that census kernels need, for one variant and one symmetry group.
 
-    ``row_bytes`` is the size of a position in the permanent files, in bytes.
+    ``row_bytes`` is the number of bytes in a stored position.
     """
 
     expander: Expander
@@ -59,7 +59,7 @@ class Toolbox(NamedTuple):
         quiet: bool = True,
         captures: bool = True,
     ) -> tuple[int, int]:
-        """Write the canonical forms of the children of the given rows.
+        """Write the canonical forms of the given rows' children.
 
         Return the number of rows that were processed and the number of children that were written.
         """
@@ -80,7 +80,7 @@ _CODED_WORDS: Final = 4
 
 @lru_cache(maxsize=16)
 def toolbox(variant: Variant, full: bool) -> Toolbox:
-    """Return the tables of a variant. If ``full`` is set, the group contains only the identity."""
+    """Return a variant's tables. If ``full`` is set, the group contains only the identity."""
     engine = engine_for(variant)
     group = engine.group[:1] if full else engine.group
     images = image_tables(group, variant.size)
@@ -124,7 +124,7 @@ COUNTERS: Final = (
 
 
 class Membership(NamedTuple):
-    """Masks and limits that define the space of undecided placements.
+    """Masks and limits that define the undecided placements.
 
     Attributes
     ----------
@@ -144,7 +144,7 @@ class Membership(NamedTuple):
 
 
 def membership(variant: Variant) -> Membership:
-    """Return the masks and limits of the undecided placements, which are the space ``no_end`` of `counting.spaces`."""
+    """Return the masks and limits for the undecided placements, which are the space ``no_end`` in `counting.spaces`."""
     space, regions = spaces(variant)["no_end"], variant.regions
     kings = np.zeros(variant.size**2, dtype=np.uint8)
     for placement in space.kings:
@@ -177,7 +177,7 @@ def survey(
 ) -> None:
     """Add canonical positions to the counters of decided positions, undecided positions, moves and material.
 
-    This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The bits `FIXING` are
+    This takes O(n) steps for n positions. Each position is unpacked, and its moves are counted. The `FIXING` bits are
     cleared.
     """
     t = flat(tables)

@@ -1,13 +1,13 @@
 """Verification of a stored census from its files, for the command ``tablut census verify``.
 
 Records, parts and rows are checked against their digests. Then the rows are examined by code that is independent of the
-census. This code computes orbits from the images of each position, computes material and terrain from unpacked bits,
-and generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
+census. This code computes orbits from each position's images, computes material and terrain from unpacked bits, and
+generates moves with `tablut.engine`. With ``parents``, every position is expanded again by `Engine.expand` and
 `Engine.canonical`, which the census does not use. Each child must be in the store, and each position must be a child of
-a position of the previous ply.
+a position in the previous ply.
 
 Completeness is not guaranteed without ``parents``: a store that is consistent but incomplete then passes the
-verification, unless its digests are published.
+verification unless its digests are published.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ def _rules_of(store: str, about: StoreAbout, variant: Variant | None) -> Variant
 
 
 class _Verification:
-    """The verification of one folder of a census."""
+    """The verification of one census folder."""
 
     def __init__(self, variant: Variant, stored: StoredCensus, tally: _Tally, memory: int, observer: Observer) -> None:
         self.variant, self.stored, self.tally, self.observer = variant, stored, tally, observer
@@ -325,10 +325,10 @@ class _Verification:
             )
 
     def _check_parents(self, ply: int) -> None:
-        """Check the positions of a ply against the children of the previous ply.
+        """Check a ply's positions against the children of the previous ply.
 
-        Each child must be stored in this ply or an earlier one, and each position of this ply must be a child of a
-        position of the previous ply.
+        Each child must be stored in this ply or an earlier one, and each position in this ply must be a child of a
+        position in the previous ply.
         """
         new, known = self.files[ply], [file for some in self.files[ply % 2 : ply : 2] for file in some]
         self.observer.begin(f"ply {ply} parents", self.records[ply].children)
@@ -368,12 +368,12 @@ def _all() -> dict[str, dict[str, Any]]:
 
 
 def published_digests(game: str) -> list[str]:
-    """Return the published digests of the plies of a game, beginning with ply 0. The list may be empty."""
+    """Return the published digests of a game's plies, beginning with ply 0. The list may be empty."""
     return list(_all().get(game, {}).get("plies", []))
 
 
 def published_counts(game: str) -> dict[int, str]:
-    """Return the published digests of the plies of a game that were counted but not stored, by ply."""
+    """Return the published digests of a game's plies that were counted but not stored, by ply."""
     return {int(ply): digest for ply, digest in _all().get(game, {}).get("counted", {}).items()}
 
 
@@ -509,7 +509,7 @@ def _keys(rows: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 class RowTable:
-    """The rows in a range of leaves of several files, sorted by their hashes so that rows can be looked up."""
+    """The rows in a range of several files' leaves, sorted by hash so that rows can be looked up."""
 
     bytes_beside: Final = 33
     """Maximum memory per row, in bytes, while the table is built. Two copies of the row are not included."""
@@ -533,7 +533,7 @@ class RowTable:
         return len(self.rows) - int(suspect.sum()) + len(np.unique(self.rows[suspect], axis=0))
 
     def mark(self, wanted: NDArray[np.uint64]) -> int:
-        """Mark the rows of the table that occur in ``wanted``. Return the number of rows of ``wanted`` in the table."""
+        """Mark the table rows that occur in ``wanted``. Return the number of rows of ``wanted`` in the table."""
         keys = _keys(wanted)
         order = np.argsort(keys)
         wanted, keys = wanted[order], keys[order]
@@ -553,7 +553,7 @@ class RowTable:
 def canonical_children(
     engine: Engine, group: Sequence[Symmetry], files: Sequence[RowFile], first: int, last: int
 ) -> Iterator[NDArray[np.uint64]]:
-    """Yield arrays of the canonical children of a ply in the leaves from ``first`` up to, but excluding, ``last``."""
+    """Yield arrays of a ply's canonical children in the leaves from ``first`` up to, but excluding, ``last``."""
     for file in files:
         step = max(1, _EXPANDED // (4 * engine.tables.cells))
         for begin, end in spans(file, 0, LEAVES):

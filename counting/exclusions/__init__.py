@@ -1,8 +1,8 @@
 """Exact counts of the placements that contain a locked set and are therefore unreachable.
 
-A locked set is a set of pieces that no game can put together. `count_exclusions` finds the minimal locked sets of a
-rule set (module `sets`). It then counts the placements that contain none of them by inclusion–exclusion (module
-`counts`). `tablut bounds` uses the stored counts.
+A locked set is a set of pieces that no game can put together. `count_exclusions` finds a rule set's minimal locked sets
+(module `sets`). It then counts the placements that contain none of them by inclusion–exclusion (module `counts`).
+`tablut bounds` uses the stored counts.
 """
 
 import lazy_loader

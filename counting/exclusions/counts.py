@@ -3,12 +3,12 @@
 A count takes seconds for a 5 x 5 board and up to hours for a full one, so the package includes the counts for the
 shipped rule sets (``data/NAME.json``). `tablut exclusions` repeats a count.
 
-Given a family of forbidden sets, `Transfer` counts the fillings of a board that contain none of them, by material.
-A *variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a
-*set* prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets
-is a signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets.
-In these fillings, the variables of the subfamily are *forced* and all others are free, so only the numbers of forced
-variables matter.
+Given a family of forbidden sets, `Transfer` counts the board fillings that contain none of them, by material. A
+*variable* is a cell, or a cycle of cells with the same contents. A *filling* assigns contents to variables, and a *set*
+prescribes the contents of some of them. By inclusion–exclusion, the number of fillings without any of the sets is a
+signed sum over all subfamilies. Each subfamily contributes the number of fillings that contain all of its sets. In
+these fillings, the subfamily's variables are *forced* and all others are free. Only the numbers of forced variables
+matter.
 
 The sum is computed variable by variable. A set can join the subfamily when its first variable is reached. A *state*
 records the contents that are still forced on later variables. A *tally* is an integer that packs the numbers of forced
@@ -16,7 +16,7 @@ soldiers and variables of a subfamily. The signs of all subfamilies with the sam
 most of them cancel.
 
 All numbers are Python integers. The cost grows with the number of states, which stays small because the material is
-limited and the cells of a set are close together.
+limited and each set occupies a small area.
 """
 
 from __future__ import annotations
@@ -86,14 +86,14 @@ class ExclusionRecord(Record):
         return None if sizes == {size.pieces: size.sets for size in self.sets} else "locked: does not match the sets"
 
     def of(self, id_: str) -> Survivors:
-        """Return the counts of a space."""
+        """Return the counts for a space."""
         return next(survivors for survivors in self.survivors if survivors.id == id_)
 
 
 def counted_spaces(all_spaces: Mapping[str, Space]) -> dict[str, tuple[list[tuple[Space, int]], bool]]:
-    """Return the collections of placements in which locked sets are counted, each as a signed sum of spaces.
+    """Return the collections of placements for which locked sets are counted. Each one is a signed sum of spaces.
 
-    The flag after each sum is true if the king may be part of a locked set.
+    The flag after each sum is true if a locked set may contain the king.
     """
     undecided, besieged = all_spaces["no_end"], all_spaces["excluded_no_end"]
     captured, escaped, doomed = all_spaces["king_captured"], all_spaces["escaped"], all_spaces["excluded_escaped"]
@@ -118,7 +118,7 @@ def count_exclusions(
         The maximum number of pieces in a set.
     observe : callable, optional
         Function that is called after each variable (a cell or a cycle of cells) with the name of the space and
-        symmetry, the number of the variable, and the number of states.
+        symmetry, the variable's number, and the number of states.
 
     Returns
     -------
@@ -231,7 +231,7 @@ _CHOSEN: Final = 1 << _FIELD
 _States = dict[int, dict[int, int]]
 """The tallies of each state, and the sum of the subfamilies' signs for each tally.
 
-A state is given by the contents that are forced on later variables.
+A state consists of the contents that are forced on later variables.
 """
 
 
@@ -272,7 +272,7 @@ def elimination_order(count: int, fillings: Iterable[Filling]) -> list[int]:
 
 
 class _Subfamily(NamedTuple):
-    """A subfamily whose sets all start at the same variable, with the contents that it forces and its coefficient.
+    """A subfamily whose sets all start at the same variable, including its forced contents and its coefficient.
 
     It is called an *option* at this variable.
     """
@@ -286,7 +286,7 @@ class _Subfamily(NamedTuple):
 
 
 class _Join(NamedTuple):
-    """The effect of an option on all states with the same forced contents on the option's variables."""
+    """An option's effect on all states with the same forced contents on the option's variables."""
 
     defenders: int
     value: int
@@ -456,7 +456,7 @@ class Transfer:
                 _merge(states.setdefault(forced, {}), tallies)
 
     def _joins(self, near: int, king: int, options: Iterable[_Subfamily]) -> list[_Join]:
-        """Return the effects of the options on states with the forced contents ``near``, ordered by added defenders."""
+        """Return the options' effects on states with the forced contents ``near``, ordered by added defenders."""
         joins = []
         for option in options:
             held = near & option.mask
@@ -482,7 +482,7 @@ class Transfer:
                 target[wider] = target.get(wider, 0) + factor * count
 
     def _join(self, target: dict[int, int], tallies: Mapping[int, int], way: _Join) -> None:
-        """Extend the fillings of a state by an option, and add the results to ``target``.
+        """Extend a state's fillings by an option, and add the results to ``target``.
 
         The option can place soldiers on seats. The king can no longer take these seats.
         """
@@ -505,7 +505,7 @@ class Transfer:
             if tally & _CHOSEN:
                 total += count * self._ways(tally)
                 continue
-            # There is no king yet, so the king can take any seat. For other tallies, the seats that soldiers have taken
+            # There is no king yet, and so it can take any seat. For other tallies, the seats that soldiers have taken
             # are subtracted.
             if royal:
                 total += royal * count * self._ways(tally)

@@ -1,4 +1,4 @@
-"""Definition of locked sets in terms of the naive rules, and a search for the minimal locked sets of a rule set.
+"""Definition of locked sets in terms of the naive rules, and a search for a rule set's minimal locked sets.
 
 A set of pieces is locked if none of its pieces could have been the last to arrive and if the set is not part of the
 starting position (``docs/reachable.md``). A locked set is minimal if no proper subset is locked. `Arrivals` decides
@@ -37,11 +37,11 @@ an end of the row.
 """
 
 _AWAY: Cell = (-9, -9)
-"""A cell outside the board, used as the origin of an arriving piece if the origin does not matter."""
+"""A cell outside the board, used as an arriving piece's origin if the origin does not matter."""
 
 
 def side_of(piece: str) -> str:
-    """Return the side to which a piece belongs."""
+    """Return the side that owns a piece."""
     return "b" if piece == "b" else "w"
 
 
@@ -51,7 +51,7 @@ def on_board(cells: frozenset[int], size: int) -> frozenset[Cell]:
 
 
 class Arrivals:
-    """A test of whether a piece of a set could have been the last to arrive, under one rule set."""
+    """A test of whether a piece in a set could have been the last to arrive, under one rule set."""
 
     def __init__(self, variant: Variant) -> None:
         regions, size = variant.regions, variant.size
@@ -75,7 +75,7 @@ class Arrivals:
         )
 
     def locked(self, position: NaivePosition, depth: int = 1) -> frozenset[Cell]:
-        """Return the cells of the locked pieces in a placement.
+        """Return the cells of a placement's locked pieces.
 
         Pieces that could have arrived last among the remaining pieces are removed one by one. The pieces that are left
         are locked, unless the starting position contains all of them. In this case, the result is empty.
@@ -94,7 +94,7 @@ class Arrivals:
         return frozenset(left)
 
     def could_arrive(self, left: Mapping[Cell, str], cell: Cell, depth: int = 1) -> bool:
-        """Return whether a piece of a set could have arrived last, without capturing another piece of the set.
+        """Return whether a piece in a set could have arrived last without capturing another piece in the set.
 
         If the depth is greater than 1, the set before the arrival must not be locked either. This is tested with
         ``depth - 1``.
@@ -108,7 +108,7 @@ class Arrivals:
         )
 
     def _origins(self, left: Mapping[Cell, str], cell: Cell) -> Iterator[Cell]:
-        """Yield the cells from which a piece could have slid to its present cell, given the other pieces of the set."""
+        """Yield the cells from which a piece could have slid to its present cell, given the set's other pieces."""
         piece = left[cell]
         others = {other: kind for other, kind in left.items() if other != cell}
         for origin in self.line_of(cell):
@@ -118,7 +118,7 @@ class Arrivals:
                 yield origin
 
     def _captures(self, left: Mapping[Cell, str], cell: Cell) -> bool:
-        """Return whether a piece that arrives last captures another piece of the set.
+        """Return whether a piece that arrives last captures another piece in the set.
 
         If the set has no king, the capture must happen wherever the king stands.
         """
@@ -170,10 +170,10 @@ def without_king(sets: tuple[LockedSet, ...]) -> tuple[LockedSet, ...]:
 
 
 def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmetry, ...]:
-    """Return the symmetries of the rules that map a family of sets to itself.
+    """Return the rules' symmetries that map a family of sets to itself.
 
-    These include the symmetries of the starting position. Further symmetries are possible, because a family depends
-    only on a part of the starting position.
+    These include the starting position's symmetries. Further symmetries are possible, because a family depends on only
+    part of the starting position.
     """
     family = frozenset(sets)
     return tuple(
@@ -182,7 +182,7 @@ def symmetries_of(variant: Variant, sets: Collection[LockedSet]) -> tuple[Symmet
 
 
 def orbits_of_sets(sets: tuple[LockedSet, ...], symmetries: tuple[Symmetry, ...]) -> list[tuple[LockedSet, int]]:
-    """Return one representative of each orbit of sets, with the size of the orbit."""
+    """Return a representative of each orbit of sets, and the orbit's size."""
     orbits: dict[LockedSet, int] = {}
     for locked in sets:
         least = min((_image(locked, symmetry) for symmetry in symmetries), key=sorted)
@@ -271,7 +271,7 @@ class _SetSearch:
         }
 
     def _captures_of(self, pieces: _Pieces, cell: Cell, limit: int) -> Iterator[_Pieces]:
-        """Yield groups of pieces with which the piece on a cell could have captured on arrival.
+        """Yield groups of pieces that let the piece on a cell capture on arrival.
 
         A group consists of a victim, an anvil, or both, in one direction.
         """

@@ -1,12 +1,12 @@
-"""A compiled beam search backward from a target position to the start, guided by the distances of pieces from home.
+"""A compiled beam search backward from a target position to the start, guided by the pieces' distances from home.
 
 The *homes* of a side are the cells on which its pieces stand at the start. An *un-move* takes back a ply
 (`tablut.engine.unmoves`). The search begins at the target and takes back plies. Positions that a lemma excludes are
-dropped. Of the other positions of each ply, the search keeps the best ones: those whose pieces are nearest to their
+dropped. Of the other positions in each ply, the search keeps the best ones: those whose pieces are nearest to their
 homes. No position is visited twice, so the game that is found does not repeat a position. No position in this game is
 decided, because un-moves take back only plies that did not end the game. Rules on repetition and move limits are
-ignored. If a search ends without ever dropping a position for lack of space, it has visited the whole backward tree of
-the target. This does not prove that the target is unreachable, because positions are identified only by 64-bit keys.
+ignored. If a search ends without ever dropping a position for lack of space, it has visited the target's whole backward
+tree. This does not prove that the target is unreachable, because positions are identified only by 64-bit keys.
 `counting.reachable.games` lists the tree exactly.
 """
 
@@ -50,7 +50,7 @@ NOISE: Final = 2
 """Upper limit of the random number that is added to a cost, in units of the cost."""
 
 _KING_AWAY, _KING_STEP = 200, 8
-"""The costs of the king that correspond to `AWAY` and `STEP`. They are higher, so that the king returns home first."""
+"""The king's costs that correspond to `AWAY` and `STEP`. They are higher, so that the king returns home first."""
 CALM: Final = 2
 """Number of bits by which the soldiers' cost is shifted right while the king is away, which divides it by four."""
 
@@ -67,9 +67,9 @@ class HomeTables(NamedTuple):
     homes : ndarray of int32, shape (2 * most,)
         The homes: cells on which soldiers stand at the start.
     ways : ndarray of int32, shape (2 * most * C,)
-        At index ``(side * most + home) * C + cell``, the cost of a soldier on the cell if it must return to this home.
+        At index ``(side * most + home) * C + cell``, the cost for a soldier on the cell if it must return to this home.
     king_costs : ndarray of int32, shape (C,)
-        The cost of the king on each cell.
+        The king's cost on each cell.
     black_stuck : int
         1 if no attacker could have arrived last when all attackers are at home, otherwise 0.
     """
@@ -83,11 +83,11 @@ class HomeTables(NamedTuple):
 
 
 def _distances(variant: Variant, at: NDArray[np.uint32], home: int) -> list[int]:
-    """Return an estimate of the number of slides from each cell back to a home, or 9 if the piece can never return.
+    """Return an estimated number of slides from each cell back to a home, or 9 if the piece can never return.
 
     All other pieces are assumed to be at home, as they are when the last pieces return home. If the other pieces block
-    every path, the estimate is the number of slides on an empty board plus 3, an allowance for moving a blocking piece
-    away and back. The search uses the costs only for comparisons, so no proof depends on this number.
+    every path, the estimate is the number of slides on an empty board plus 3, which allows for moving a blocking piece
+    away and back. The search uses the costs only for comparisons. No proof depends on this number.
     """
     start = [letter != "." for letter in diagram_cells(variant.start)]
     start[home] = False
@@ -129,7 +129,7 @@ def _stuck(variant: Variant, attackers: list[int]) -> bool:
 
 
 def build_homes(variant: Variant) -> HomeTables:
-    """Return the cost tables of a variant."""
+    """Return a variant's cost tables."""
     cells, origins = diagram_cells(variant.start), build_origins(variant)
     started = [[cell for cell, letter in enumerate(cells) if letter == kind] for kind in "wb"]
     most = max(map(len, started))
@@ -161,14 +161,14 @@ _SCALE: Final = 4
 
 
 class BeamTables(NamedTuple):
-    """The tables of a variant that a search uses."""
+    """The tables that a search uses for a variant."""
 
     lemmas: LemmaTables
     homes: HomeTables
 
 
 class BeamMemory(NamedTuple):
-    """Scratch arrays of a search, with their capacities; see `new_beam_memory`.
+    """Scratch arrays for a search and their capacities; see `new_beam_memory`.
 
     Attributes
     ----------
@@ -179,23 +179,23 @@ class BeamMemory(NamedTuple):
     room : int
         The maximum number of predecessors of a position.
     candidates : int
-        The capacity for predecessors of the positions of a ply.
+        The capacity for predecessors of a ply's positions.
     mask : int
         One less than the size of `known`.
     boards : ndarray of uint32, shape (2 * width, 2N + 4)
-        The positions of this ply and of the next ply.
+        The positions in this ply and the next.
     keys : ndarray of uint64, shape (2 * width,)
         The Zobrist keys of these positions.
     nodes : ndarray of int32, shape (2 * width,)
-        The numbers of these positions in the tree.
+        The tree nodes of these positions.
     parents : ndarray of int32, shape (nodes,)
-        The tree: the node from which each position was reached.
+        The tree: each position's parent node.
     records : ndarray of int64, shape (nodes,)
         The un-move that leads to each node of the tree.
     known : ndarray of uint64, shape (a power of two,)
         A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
     scores, origins : ndarray of int32, shape (candidates,)
-        The candidates for the next ply: score, and index of the source among the positions of this ply.
+        The candidates for the next ply: score, and index of the source among this ply's positions.
     moves : ndarray of int64, shape (candidates + room,)
         The un-moves of the candidates.
     order : ndarray of int32, shape (candidates,)
@@ -203,9 +203,9 @@ class BeamMemory(NamedTuple):
     bins : ndarray of int32, shape (_BINS + 1,)
         The number of candidates with each score, for sorting.
     costs : ndarray of int32, shape (2 * C,)
-        The cost of a defender on each cell, followed by the cost of an attacker on each cell.
+        A defender's cost on each cell, followed by an attacker's cost on each cell.
     strays : ndarray of int32, shape (C,)
-        The cells of soldiers that are away from home, for the side whose ply is taken back.
+        The cells of the soldiers that are away from home, on the side whose ply is taken back.
     """
 
     width: int
@@ -259,14 +259,14 @@ def new_beam_memory(variant: Variant, width: int, plies: int) -> BeamMemory:
 
 
 class HomesOf(NamedTuple):
-    """The costs and homes of one side. Only kernels create instances of this class.
+    """One side's costs and homes. Only kernels create instances of this class.
 
     Attributes
     ----------
     own, victims : ndarray of int32, shape (C,)
-        The cost of a soldier of this side on each cell, and of a soldier of the other side.
+        The costs on each cell for this side's soldiers and for the other side's soldiers.
     homes : ndarray of int32
-        The homes of the side's soldiers.
+        The homes of this side's soldiers.
     ways : ndarray of int32
         The costs for each home; see `HomeTables`.
     places : int
@@ -292,7 +292,7 @@ def _homes_of(beam: BeamTables, memory: BeamMemory, side: int) -> HomesOf:
 
 @inlined
 def _soldier_costs(rules: Tables, board: NDArray[np.uint32], side: int, homes: HomesOf) -> int:
-    """Write the cost of a soldier on each cell, using the nearest free home. Return the number of free homes."""
+    """Write a soldier's cost on each cell, using the nearest free home. Return the number of free homes."""
     king = king_of(rules, board)
     for cell in range(rules.cells):
         homes.own[cell] = np.int32(AWAY + STEP * 9)
@@ -325,7 +325,7 @@ def _known_before(known: NDArray[np.uint64], mask: int, key: np.uint64) -> bool:
 
 
 class PricedPosition(NamedTuple):
-    """A position whose last ply is to be taken back, with the costs of its pieces."""
+    """A position whose last ply is to be taken back, and its pieces' costs."""
 
     place: int
     side: int
@@ -338,12 +338,12 @@ class PricedPosition(NamedTuple):
 
 @inlined
 def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
-    """Write the costs of soldiers on each cell in a position, and return the position with its total cost."""
+    """Write the soldiers' costs on each cell in a position, and return the position with its total cost."""
     rules, tables = beam.lemmas.rules, beam.homes
     board = advance(memory.boards, place * board_items(rules.size))
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
-    # The cost of pieces away from home is a common part of the scores of all predecessors of this position. This cost
-    # differs between the positions of a ply, so it must be included in the scores.
+    # The cost of pieces away from home is part of the score of every predecessor of this position. It differs between
+    # the positions in a ply, so the scores must include it.
     black_away = _soldier_costs(rules, board, 1, _homes_of(beam, memory, 1))
     white_away = _soldier_costs(rules, board, 0, _homes_of(beam, memory, 0))
     base = MISSING * (
@@ -373,9 +373,9 @@ def _priced(beam: BeamTables, memory: BeamMemory, place: int) -> PricedPosition:
 def _gain_of_home(
     beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, start: int, target: int
 ) -> int:
-    """Return the amount by which the cost decreases because an un-move frees a home.
+    """Return the decrease in cost because an un-move frees a home.
 
-    The home can be used by the moved soldier or by another soldier away from home. The larger saving counts.
+    The moved soldier or another soldier away from home can use the home. The larger saving counts.
     """
     saved = I64(0)
     for home in range(homes.places):
@@ -408,7 +408,7 @@ def _goes_nowhere(beam: BeamTables, priced: PricedPosition, homes: HomesOf, star
 
 @inlined
 def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, homes: HomesOf, record: int) -> int:
-    """Return the cost of the position before a ply. The cost is lower if the pieces are nearer to their homes."""
+    """Return the cost of the position before a ply. The cost is lower when the pieces are nearer to their homes."""
     rules = beam.lemmas.rules
     start, target, captures = start_of(rules, record), target_of(rules, record), undo_captured(record)
     if priced.side == 0 and target == priced.king:
@@ -430,7 +430,7 @@ def _score_before(beam: BeamTables, memory: BeamMemory, priced: PricedPosition, 
 def _add_candidates(
     beam: BeamTables, memory: BeamMemory, place: int, count: int, state: np.uint64, shaken: bool
 ) -> tuple[int, np.uint64]:
-    """Write the predecessors of a position as candidates. Return the new count and the state of the generator."""
+    """Write a position's predecessors as candidates. Return the new count and the random generator's state."""
     rules, priced = beam.lemmas.rules, _priced(beam, memory, place)
     homes = _homes_of(beam, memory, priced.side)
     board = advance(memory.boards, place * board_items(rules.size))
@@ -478,7 +478,7 @@ def _sort_candidates(memory: BeamMemory, count: int) -> None:
 def _add_child(
     beam: BeamTables, memory: BeamMemory, number: int, there: int, total: int, left: NDArray[np.uint32]
 ) -> tuple[bool, bool]:
-    """Take back the ply of a candidate. Return whether the position is new, and whether it is kept.
+    """Take back a candidate's ply. Return whether the position is new, and whether it is kept.
 
     The position is written to the slot ``there`` and added to the tree. It is not kept if a lemma excludes it, or if
     no slot is left (``there`` is -1).
@@ -506,7 +506,7 @@ def _add_child(
 
 @inlined
 def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
-    """Write the plies that lead from a node of the tree to the target."""
+    """Write the plies that lead from a node in the tree to the target."""
     for number in range(plies):
         game[number] = np.int32(memory.records[node] & 0x3FFF)
         node = I64(memory.parents[node])

@@ -1,6 +1,6 @@
-"""Certificates of samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
+"""Certificates for samples: for each sample, a game that reaches it or a reason why it is unreachable, as JSON lines.
 
-The first line is a header with the game, the range of samples and the totals. Each other line describes one sample, in
+The first line is a header with the game, the sample range and the totals. Each other line describes one sample, in
 order. A file is compressed if its name ends in ``.gz``. A file is read line by line, with limits on its size. Its
 contents are not trusted: `counting.reachable.checker` checks them.
 """
@@ -45,7 +45,7 @@ class _Strict(BaseModel):
 
 
 class Header(_Strict):
-    """The first line of a file of certificates."""
+    """The first line of a certificate file."""
 
     format: Literal["tablut-reachability"] = FORMAT
     version: int
@@ -64,7 +64,7 @@ class Header(_Strict):
 
 
 class PositionCertificate(_Strict):
-    """The certificate of one sample: its index, its position number, and one claim."""
+    """The certificate for one sample: its index, its position number, and one claim."""
 
     i: Annotated[int, Field(ge=0)]
     n: str = Field(max_length=60, pattern="^[0-9]+$")
@@ -76,11 +76,11 @@ class PositionCertificate(_Strict):
     unknown: Literal[True] | None = None
 
     def claims(self) -> list[str]:
-        """Return the names of the claims. A valid certificate makes exactly one claim."""
+        """Return the claim names. A valid certificate makes exactly one claim."""
         return [name for name in _CLAIMS if getattr(self, name) is not None]
 
     def line(self) -> str:
-        """Return the certificate as a line of a file."""
+        """Return the certificate as a line for a file."""
         return _line(self)
 
 
@@ -90,7 +90,7 @@ def _line(model: BaseModel) -> str:
 
 
 def lines_digest(certificates: Iterable[PositionCertificate]) -> str:
-    """Return the SHA-256 of the lines of certificates."""
+    """Return the SHA-256 of the certificate lines."""
     return hashlib.sha256("\n".join(certificate.line() for certificate in certificates).encode()).hexdigest()
 
 
@@ -108,18 +108,18 @@ def decode_moves(text: str) -> list[tuple[int, int]]:
 
 
 def write_file(path: Path, header: Header, certificates: Iterable[PositionCertificate]) -> int:
-    """Write a file of certificates, and return its size in bytes."""
+    """Write a certificate file, and return its size in bytes."""
     lines = [_line(header), *(certificate.line() for certificate in certificates)]
     content = ("\n".join(lines) + "\n").encode()
     if path.name.endswith(".gz"):
-        # Write no time stamp, so that the same samples always give the same bytes.
+        # Write no time stamp, so that the same samples always produce the same bytes.
         content = gzip.compress(content, mtime=0)
     write_bytes(path, content, "choose another name with `certificates`")
     return len(content)
 
 
 def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertificate]]]:
-    """Read a file of certificates. Return its header, and an iterator over line numbers and certificates."""
+    """Read a certificate file. Return its header, and an iterator over line numbers and certificates."""
     subject = f"certificate file {excerpt(str(path))}"
     content = read_bytes(path, "certificate file", _MOST_BYTES)
     stream: io.BufferedIOBase = io.BytesIO(content)
@@ -149,7 +149,7 @@ def read_file(path: Path) -> tuple[Header, Iterator[tuple[int, PositionCertifica
 
 
 def _lines(stream: io.BufferedIOBase, subject: str) -> Iterator[bytes]:
-    """Yield the lines of a file. Raise `InputError` if a line is damaged, too long or cut short."""
+    """Yield a file's lines. Raise `InputError` if a line is damaged, too long or cut short."""
     number = 1
     try:
         while line := stream.readline(_MOST_LINE + 1):

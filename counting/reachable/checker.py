@@ -1,11 +1,11 @@
-"""An independent checker of certificates, with naive versions of lemmas, predecessors, backward trees and numbers.
+"""An independent certificate checker, with naive versions of lemmas, predecessors, backward trees and numbers.
 
 The checker uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the
 compiled sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's
-regions according to the definition in the docs, so an error in `tablut.indexing` would be found. The ranks of final
-placements are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are drawn with
-numpy's generator. The intervals are computed with a different scipy function from the one used for the estimate.
-Pockets are found by `PlainReach`, so they are checked here by different code, move by move.
+regions according to the definition in the docs, and so the checker would find an error in `tablut.indexing`. The ranks
+of final placements are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are
+drawn with numpy's generator. The intervals are computed with a different scipy function from the one used for the
+estimate. Pockets are found by `PlainReach`, and are checked here by different code, move by move.
 """
 
 from __future__ import annotations
@@ -198,7 +198,7 @@ class PlainReach(Arrivals):
     def backward_tree(
         self, position: NaivePosition, most: int, closed: AbstractSet[PositionKey] = frozenset()
     ) -> set[PositionKey] | None:
-        """Return the backward tree of a position, without positions that a lemma excludes or that are in ``closed``.
+        """Return a position's backward tree, without positions that a lemma excludes or that are in ``closed``.
 
         Return None if the tree contains the start or has more than ``most`` positions.
         """
@@ -288,7 +288,7 @@ def _combination(cells: list[Cell], count: int, rank: int) -> list[Cell]:
 
 
 def plain_number(size: int, seed: int, index: int) -> int:
-    """Return the position number of a sample: the first number below ``size`` in its stream from numpy's Philox."""
+    """Return a sample's position number: the first number below ``size`` in its stream from numpy's Philox."""
     from numpy.random import Philox
 
     words = Philox(key=seed, counter=index << 64)
@@ -311,20 +311,20 @@ ENDED_AS: dict[Ending, Outcome] = {
     "escaped_last": Outcome("king_escaped", "white"),
     "king_captured": Outcome("king_captured", "black"),
 }
-"""The outcome of the ply that leads to a final placement, for each kind of ending."""
+"""For each kind of ending, the outcome of the ply that leads to the final placement."""
 
 _CLOSE = 1e-9
 
 
 class CheckedSamples(NamedTuple):
-    """The results of a check: the number of certificates, and a message for each failure."""
+    """The result of a check: the number of certificates, and a message for each failure."""
 
     checked: int
     failures: list[str]
 
 
 class Checker:
-    """A checker of the certificates of one variant. Each check returns a description of a fault, or None."""
+    """A checker for one variant's certificates. Each check returns a description of a fault, or None."""
 
     def __init__(self, variant: Variant, space: SampledSpace = "undecided") -> None:
         self.variant, self.space = variant, space
@@ -346,7 +346,7 @@ class Checker:
         return plain_position(self.reach, number)
 
     def ending(self, number: int) -> tuple[NaivePosition, Outcome]:
-        """Return the final placement with a given number and the outcome of its last ply."""
+        """Return the final placement with a given number, and the outcome of its last ply."""
         final, size = self.endings.unrank(number), self.variant.size
         cells = final.position.cells
         pieces = {(cell % size, cell // size): piece for cell, piece in enumerate(cells) if piece != "."}
@@ -431,9 +431,9 @@ class Checker:
         return None
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece of a set could have arrived last, by a move that captures no other piece of the set.
+        """Return whether a piece could have arrived last in a set, by a move that captures no other piece in the set.
 
-        Only the pieces of the set and a king are on the board. If the depth is 2, the set before this move must not be
+        Only the set's pieces and a king are on the board. If the depth is 2, the set before this move must not be
         locked either.
         """
         game, piece = self.reach.game, pieces[cell]
@@ -482,7 +482,7 @@ class Checker:
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 
     def tree(self, position: NaivePosition, size: int) -> str | None:
-        """Check that the backward tree of a position does not contain the start.
+        """Check that a position's backward tree does not contain the start.
 
         The tree must be complete, with at most ``size`` positions.
         """
@@ -510,12 +510,12 @@ class Checker:
 def check_file(
     path: Path, variant_named: Callable[[str], Variant], advance: Callable[[int], None] = lambda _count: None
 ) -> tuple[Header, CheckedSamples]:
-    """Check every certificate of a file.
+    """Check every certificate in a file.
 
     Parameters
     ----------
     path : Path
-        The file of certificates.
+        The certificate file.
     variant_named : callable
         Function that returns the variant with a given name, such as `tablut.variants.load_variant`.
     advance : callable

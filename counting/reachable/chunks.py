@@ -1,8 +1,8 @@
-"""The chunks of an estimate, the folder with their results and certificates, and the exact intervals.
+"""The chunks of an estimate, the folder for their results and certificates, and the exact intervals.
 
-A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. The
-result and the certificates of a chunk are stored in one file (`tablut.work.parts`). The folder does not record the
-number of samples for the lemmas, so more of these samples can be added later.
+A chunk is a range of samples that are decided together. Its result depends only on the seed and on the range. A chunk's
+result and certificates are stored in one file (`tablut.work.parts`). The folder does not record the number of samples
+for the lemmas, so more of these samples can be added later.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from tablut.work.records import Count, Digest, Part, Record, digest_of, read_mod
 
 
 class SampleTally(NamedTuple):
-    """The numbers of samples by result.
+    """Sample counts by result.
 
-    ``inside`` is the share of the space that remains after the placements counted as unreachable are excluded.
+    ``inside`` is the share of the space that remains when the placements counted as unreachable are excluded.
     """
 
     n: int
@@ -65,14 +65,14 @@ def clopper_pearson(successes: int, trials: int, alpha: float) -> tuple[float, f
 
 
 def share_interval(tally: SampleTally, alpha: float) -> tuple[float, float]:
-    """Return the confidence interval of the reachable share at the level ``1 - alpha`` or better.
+    """Return the confidence interval for the reachable share at the level ``1 - alpha`` or better.
 
     Unknown samples count as unreachable for the lower end and as reachable for the upper end. If more samples were used
     for the lemmas than for the search for games, the share is a product of two factors. These are the share of samples
     that pass the lemmas, and the share of reachable samples among them. Each factor has an interval at the level ``1 -
     alpha / 2``, so both intervals hold simultaneously at the level ``1 - alpha`` or better, even if they are not
     independent. Part of the space is known to be unreachable, and its size is known exactly. Samples in this part are
-    left out, and the exact share of the rest of the space is a further factor.
+    left out, and the exact share of the remaining space is a further factor.
     """
     inside = float(tally.inside)
     if tally.lemma_samples == tally.n:
@@ -92,12 +92,11 @@ def numbers_within(interval: tuple[float, float], size: int) -> tuple[int, int]:
 
 
 def share_of_classes(interval: tuple[float, float], sizes: SpaceSizes) -> tuple[float, float]:
-    """Return the confidence interval for the share of classes that are reachable, given the interval for positions.
+    """Return the confidence interval for the reachable share of classes, given the interval for positions.
 
     The number of classes is the sum, over all positions, of 1 / (size of the position's class). Hence the number of
-    reached classes is at least the number of reached positions divided by the order of the group. The number exceeds
-    this quotient by at most the difference between the total number of classes and the total number of positions
-    divided by the order of the group.
+    reached classes is at least the number of reached positions divided by the group order. The excess over this
+    quotient is at most the total number of classes minus the total number of positions divided by the group order.
     """
     each = Fraction(sizes.counted, sizes.symmetries * sizes.classes)
     low, high = Fraction(interval[0]) * each, Fraction(interval[1]) * each + 1 - each
@@ -113,7 +112,7 @@ KIND: Final = Kind("estimate", "estimate.json")
 
 
 class EstimateHead(Record):
-    """The identity of the estimate to which a folder belongs. The number of samples for the lemmas may change."""
+    """The identity of the estimate stored in a folder. The number of samples for the lemmas may change."""
 
     FORMAT = "tablut-estimate"
     VERSION = 4
@@ -155,12 +154,12 @@ class Chunk:
 
 
 Results = dict[str, dict[str, Any]]
-"""The results of chunks, keyed by the names of the chunks."""
+"""The results of chunks, keyed by chunk name."""
 
 
 @dataclass(frozen=True)
 class ChunkPlan:
-    """The chunks of an estimate, and the folder with their results."""
+    """The chunks of an estimate, and the folder for their results."""
 
     variant: Variant
     samples: int
@@ -170,17 +169,17 @@ class ChunkPlan:
     space: SampledSpace
 
     def games(self) -> Iterator[Chunk]:
-        """Yield the chunks of the samples that pass through both stages."""
+        """Yield the chunks of samples that pass through both stages."""
         for first in range(0, self.samples, _GAME_SAMPLES):
             yield Chunk("samples", f"games-{first:012d}", first, min(_GAME_SAMPLES, self.samples - first))
 
     def lemmas(self) -> Iterator[Chunk]:
-        """Yield the chunks of the additional samples, on which only the lemmas are tried."""
+        """Yield the chunks of additional samples, on which only the lemmas are tried."""
         for first in range(self.samples, self.lemma_samples, _LEMMA_SAMPLES):
             yield Chunk("lemmas", f"lemmas-{first:012d}", first, min(_LEMMA_SAMPLES, self.lemma_samples - first))
 
     def header(self, certificates: list[PositionCertificate]) -> Header:
-        """Return the header of a file of certificates."""
+        """Return the header of a certificate file."""
         n, found = len(certificates), sum(certificate.game is not None for certificate in certificates)
         unknown = sum(certificate.unknown is not None for certificate in certificates)
         tally = SampleTally(n, found, n - found - unknown, unknown, n, n, n)
@@ -204,7 +203,7 @@ class ChunkPlan:
 
     @property
     def head(self) -> EstimateHead:
-        """The identity of the estimate, as it is stored in the folder."""
+        """The identity of the estimate, as stored in the folder."""
         return EstimateHead(
             variant=self.variant.name,
             digest=self.variant.digest,
@@ -216,7 +215,7 @@ class ChunkPlan:
         )
 
     def place(self, chunk: Chunk) -> tuple[Owner, Path]:
-        """Return the owner and the path of a chunk's file.
+        """Return the owner and path of a chunk's file.
 
         The owner depends on the number of samples in the chunk. If an estimate is continued with more samples for the
         lemmas, its last chunk therefore gets a different owner.
@@ -228,14 +227,14 @@ class ChunkPlan:
 
 
 def open_chunk(path: Path) -> PartFile[Any]:
-    """Open the file of a chunk, and check all of its contents."""
+    """Open a chunk's file, and check its entire contents."""
     part = open_part(path, ChunkStats)
     part.check()
     return part
 
 
 def certificates_in(path: Path) -> list[PositionCertificate]:
-    """Return the certificates of a stored chunk."""
+    """Return a stored chunk's certificates."""
     content = b"".join(items.tobytes() for _, items in open_chunk(path).blocks("certificates"))
     return [read_model(PositionCertificate, line) for line in content.split(b"\n") if line]
 
@@ -243,7 +242,7 @@ def certificates_in(path: Path) -> list[PositionCertificate]:
 def write_chunk(
     path: Path, owner: Owner, stats: ChunkStats, certificates: list[PositionCertificate], cpu: float
 ) -> PartFile[Any]:
-    """Write the file of a chunk."""
+    """Write a chunk's file."""
     lines = "\n".join(certificate.line() for certificate in certificates)
     with PartWriter(path) as writer:
         writer.add("certificates", np.frombuffer(lines.encode(), dtype=np.uint8))

@@ -1,12 +1,12 @@
 """Exactly uniform samples of the counted positions, drawn independently of each other in compiled code.
 
-A *position number* is ``2 * rank + side``. The rank is given by `tablut.indexing.PlacementIndex`. The side is 0 if
-white is to move and 1 if black is to move. Every sample has a separate random stream, so it can be drawn again without
-the other samples. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key
-``s`` and the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of
-the largest position number. If this number has more than 128 bits, as on boards of 11×11, each number takes as many
-words as it needs instead of two. The sample is the first number in the stream that is less than the size of the space.
-So all numbers are equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
+A *position number* is ``2 * rank + side``. The rank is computed by `tablut.indexing.PlacementIndex`. The side is 0 if
+white is to move and 1 if black is to move. Every sample has a separate random stream and can be drawn again without the
+others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and
+the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of the
+largest position number. If this number has more than 128 bits, as on 11×11 boards, the stream consists of groups of as
+many words as the number needs. The sample is the first number in the stream below the size of the space. All numbers
+are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
 implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
 same numbers. Numbers that do not fit into 127 bits are drawn and unranked in Python (`LargeSpace`).
 
@@ -50,9 +50,9 @@ from tablut.variants import Variant
 
 @inlined
 def bucket_of(value: Any) -> int:
-    """Return the bucket of a word, given by the length and the five leading bits of the word.
+    """Return a word's bucket, which is determined by the word's length and its five leading bits.
 
-    The number of the bucket increases with the word.
+    The bucket number increases with the word.
     """
     shift = 59 - leading_zeros(value | U64(16))
     return shift * 16 + I64(value >> U64(shift))
@@ -67,19 +67,19 @@ _BUCKETS: Final = 1024
 
 
 class DrawTables(NamedTuple):
-    """The tables of the counted space for kernels. A 128-bit number is stored as two words, the low one first.
+    """Kernel tables for the counted space. A 128-bit number is stored as two words, the low one first.
 
     Attributes
     ----------
     cells, kings, tiers, king_bits : int
-        The number of cells, the number of cells for the king, the number of tiers, and the number of bits that store
-        the king's cell. A tier consists of all placements with the same material.
+        The number of cells, the number of cells for the king, the number of tiers, and the number of bits for the
+        king's cell. A tier consists of all placements with the same material.
     size, mask : ndarray of uint64, shape (2,)
         The number of positions, and a mask with the bits of a position number.
     offset : ndarray of uint64, shape (tiers + 1, 2)
         The first rank of each tier.
     before : ndarray of uint64, shape (tiers * (kings + 1), 2)
-        For each tier and each king's cell, the number of placements of the tier with the king on an earlier cell.
+        For each tier and each king's cell, the number of the tier's placements with the king on an earlier cell.
     material : ndarray of int64, shape (2 * tiers,)
         The numbers of attackers and defenders in each tier.
     king_cells : ndarray of int64, shape (kings,)
@@ -93,12 +93,12 @@ class DrawTables(NamedTuple):
     tier_at : ndarray of int16, flat
         The tier of the smallest position number with the given highest bits.
     king_scale : ndarray of float64, shape (tiers,)
-        For each tier, the number of king's cells divided by the size of the tier.
+        For each tier, the number of king's cells divided by the tier's size.
     places : ndarray of uint8, flat
         At index ``k * 1024 + bucket_of(rank)``, the last place of the k-combination with the least rank in the bucket.
     cell_at : ndarray of uint8, shape (kings * cells,)
-        At index ``k * cells + place``, the cell of a place if the king stands on its ``k``-th cell. For each cell of
-        the king, the places are numbers of the cells on which defenders may stand.
+        At index ``k * cells + place``, the cell of a place if the king is on its ``k``-th cell. For each king's cell,
+        the places number the cells that are open to defenders.
     """
 
     cells: int
@@ -205,7 +205,7 @@ BATCH: Final = 16
 BATCH_ROWS: Final = 10
 """Number of words for each position of a batch.
 
-These words hold the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two
+These words contain the ranks of attackers and defenders, the numbers of attackers and defenders, two sets of cells (two
 words each), the king's cell and the side to move.
 """
 
@@ -231,7 +231,7 @@ def _philox(seed: np.uint64, block: np.uint64, index: np.uint64) -> tuple[np.uin
 
 @inlined
 def drawn(draw: DrawTables, seed: np.uint64, index: np.uint64) -> tuple[np.uint64, np.uint64]:
-    """Return the position number of a sample. `draw_number` returns the same number."""
+    """Return a sample's position number. `draw_number` returns the same number."""
     block = U64(1)
     while True:
         first, second, third, fourth = _philox(seed, block, index)
@@ -266,7 +266,7 @@ def _next_place(draw: DrawTables, row: int, number: int, rank: np.uint64) -> tup
 
 @inlined
 def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArray[np.uint64], entry: int) -> None:
-    """Decode a position number into an entry of a batch. `place_soldiers` then decodes the ranks of the soldiers."""
+    """Decode a position number into an entry of a batch. `place_soldiers` then decodes the soldiers' ranks."""
     batch[_SIDE * BATCH + entry] = low & U64(1)
     if draw.tier_shift < 64:
         top = low >> U64(draw.tier_shift)
@@ -298,9 +298,9 @@ def open_number(draw: DrawTables, low: np.uint64, high: np.uint64, batch: NDArra
 def place_soldiers(draw: DrawTables, batch: NDArray[np.uint64], count: int) -> None:
     """Turn the ranks in a batch into sets: sets of cells for defenders, and sets of places for attackers.
 
-    The places of attackers are numbers of the cells that are open to them. Each place of a combination depends on the
-    previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the processor
-    can work on independent entries in parallel.
+    An attacker's place is a number among the cells that are open to attackers. Each place of a combination depends on
+    the previous one. The outer loop therefore runs over the places and the inner loop over the batch, so that the
+    processor can work on independent entries in parallel.
     """
     stride = draw.cells + 2
     for kind in range(2):
@@ -342,7 +342,7 @@ GENERATOR: Final = "Philox4x64-10"
 
 
 def draw_number(size: int, seed: int, index: int) -> int:
-    """Return the position number of a sample, drawn with numpy's generator."""
+    """Return a sample's position number, drawn with numpy's generator."""
     stream = np.random.Philox(key=seed, counter=index << 64)
     bits = (size - 1).bit_length()
     while True:
@@ -444,7 +444,7 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
 
 
 class Drawer:
-    """A generator of samples of one variant's counted positions."""
+    """A generator of samples from one variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
@@ -485,5 +485,5 @@ class Drawer:
 
 @lru_cache(maxsize=16)
 def drawer_for(variant: Variant) -> Drawer:
-    """Return the sampler of a variant. Equal variants share one object."""
+    """Return a variant's sampler. Equal variants share one object."""
     return Drawer(variant)

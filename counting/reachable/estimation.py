@@ -2,11 +2,11 @@
 
 Every sample is decided if possible: a lemma excludes it, a proof game reaches it, or its complete backward tree does
 not contain the start. The lemmas take about a microsecond per sample, so they can be applied to many more samples than
-the search for games can. The share is then a product of two factors, and its interval accounts for the uncertainty of
+the search for games can. The share is then a product of two factors, and its interval accounts for the uncertainty in
 both.
 
-Samples are divided into chunks. The result of a chunk depends only on the seed and on its range of samples. So a run
-that was stopped can be resumed, and the number of threads does not affect the result.
+Samples are divided into chunks. A chunk's result depends only on the seed and the sample range. So a stopped run can be
+resumed, and the number of threads does not affect the result.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ _LEVELS: Final = (95, 99)
 
 
 class LemmaStage(Result):
-    """The results of the first stage, in which the lemmas are tried on all samples."""
+    """The results of the first stage, which tries the lemmas on all samples."""
 
     n: int
     passed: int
@@ -96,7 +96,7 @@ class GameStage(Result):
 
 
 class Positions(Result):
-    """The range of the number of reachable positions, computed from the 99 % interval."""
+    """A range for the number of reachable positions, computed from the 99 % interval."""
 
     low: ExactInt
     high: ExactInt
@@ -154,12 +154,12 @@ def _decided(chunks: Iterable[Chunk], results: Results) -> list[dict[str, Any]]:
 
 
 def _total(results: list[dict[str, Any]], key: str, place: int | None = None) -> int:
-    """Return the sum of a value over all results. ``place`` selects one entry if the value is a list."""
+    """Add up a value over all results. ``place`` selects one entry if the value is a list."""
     return sum(result[key] if place is None else result[key][place] for result in results)
 
 
 def tally(plan: ChunkPlan, results: Results, *, placements: bool = False) -> SampleTally:
-    """Return the sums of the results of all decided chunks.
+    """Add up the results of all decided chunks, and return the sums.
 
     With ``placements``, a placement counts as reachable if it can be reached with either side to move.
     """
@@ -289,7 +289,7 @@ _QUICK_TREE: Final = 200
 
 @dataclass(frozen=True)
 class _Task(PartTask):
-    """A chunk to be decided and stored, with all data that a worker needs."""
+    """A chunk to be decided and stored, including all data that a worker needs."""
 
     plan: ChunkPlan
     chunk: Chunk
@@ -297,7 +297,7 @@ class _Task(PartTask):
     target: Path
 
     def opened(self) -> PartFile[Any]:
-        """Open the file of the chunk."""
+        """Open the chunk's file."""
         return open_chunk(self.target)
 
     def make(self, began: float) -> PartFile[Any]:
@@ -347,9 +347,9 @@ def estimate(
     scheduler : str, optional
         Address of a Dask cluster that decides the chunks. Its workers must have access to the folder ``store``.
     store : str, optional
-        Folder in which each chunk is stored as soon as it is decided. The default is a temporary folder.
+        Folder where each chunk is stored as soon as it is decided. The default is a temporary folder.
     certificates : str, optional
-        Output file for the certificates. It is compressed if its name ends in ``.gz``.
+        Output file for the certificates. It is compressed if the name ends in ``.gz``.
     checks : int
         Number of certificates that are checked with the naive rules, beginning with the first sample. Certificates with
         large backward trees are skipped.
@@ -400,7 +400,7 @@ def estimate(
 
 
 class _Run:
-    """A run of an estimate. It decides the chunks without a stored result, and collects results and certificates."""
+    """One run of an estimate. It decides the chunks without a stored result, and collects results and certificates."""
 
     def __init__(self, plan: ChunkPlan, target: Path | None, checks: int, observer: Observer) -> None:
         self.plan, self.target, self.checks, self.observer = plan, target, checks, observer
@@ -436,7 +436,7 @@ class _Run:
         return len(quick)
 
     def _decide(self, stage: str, chunks: Sequence[Chunk], workers: Scheduler) -> None:
-        """Decide the chunks of a stage without a stored result, and keep the results of all."""
+        """Decide the stage's chunks that have no stored result, and keep all results."""
         tasks = {task.owner.number: task for task in (_Task(self.plan, one, *self.plan.place(one)) for one in chunks)}
 
         def took(answer: dict[str, Any]) -> None:

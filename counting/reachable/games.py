@@ -2,7 +2,7 @@
 
 A proof game is found by a backward beam search (`counting.reachable.beam`).
 
-The *backward tree* of a position is the set of all positions that are found by repeatedly taking back plies from it.
+A position's *backward tree* is the set of all positions that are found by repeatedly taking back plies from it.
 Positions that a lemma excludes are dropped. The tree includes the position itself. It is listed if it is small enough.
 Positions are compared word by word, never by a hash. If a complete backward tree does not contain the start, the
 position is unreachable.
@@ -62,7 +62,7 @@ from tablut.variants import Variant
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
-    """Return the union of the backward trees of several positions, including these positions.
+    """Return the union of several positions' backward trees, including these positions.
 
     Return None if the tree contains the start or has more than ``most`` positions.
     """
@@ -89,9 +89,9 @@ class BackwardTrees:
         self._found: list[NDArray[Any]] = []
 
     def size(self, words: NDArray[np.uint64]) -> int | None:
-        """Return the size of a backward tree that contains a position.
+        """Return the size of a backward tree that contains the given position.
 
-        Return None if the backward tree of the position contains the start or is too large.
+        Return None if the position's backward tree contains the start or is too large.
         """
         key = position_keys(words)
         for known in self._found:
@@ -112,7 +112,7 @@ MOST_PLIES: Final = 1000
 
 
 class Effort(NamedTuple):
-    """The limits of one beam search: width of the beam, number of plies, and number of plies with random scores.
+    """The limits of one beam search: beam width, number of plies, and number of plies with random scores.
 
     Random scores are used for the first plies that are taken back.
     """
@@ -140,7 +140,7 @@ EFFORTS: Final = (
 
 
 class ProofGame(NamedTuple):
-    """The result of the search for a game to one position: a status and, if a game was found, the moves of the game."""
+    """The result of a search for a game to one position: a status and, if a game was found, its moves."""
 
     status: str
     moves: tuple[tuple[int, int], ...] = ()
@@ -244,7 +244,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
     """Return the number of positions that are reachable with the other side to move.
 
-    Also return the number of positions for which this is unknown.
+    Also return the number of positions where this is unknown.
     """
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
@@ -257,7 +257,7 @@ def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, tree
 
 
 def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of a pocket, or an empty list if a position has none.
+    """Return the squares of a pocket, or an empty list if the position has none.
 
     A pocket is a set of pieces that cannot have been assembled. Whichever of these pieces arrived last, its move would
     have captured another piece of the set, or the pieces before the move would already have been locked.
@@ -270,7 +270,7 @@ def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
 
 
 def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
-    """Return the squares of all pieces of a board."""
+    """Return the squares of all pieces on a board."""
     size = variant.size
     rows = [(int(row) | int(row) >> 16) & 0xFFFF for row in board[:size]]
     return [
@@ -285,7 +285,7 @@ def _squares(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
 
 
 OUTCOME_OF: Final[dict[Ending, int]] = {ending: OUTCOMES.index(outcome) for ending, outcome in ENDED_AS.items()}
-"""The outcome of the ply that leads to a final placement, for each kind of ending."""
+"""For each kind of ending, the outcome of the ply that leads to the final placement."""
 
 EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 """Reasons why a final placement is unreachable: no ply leads to it, or lemmas exclude every previous position."""
@@ -293,7 +293,7 @@ EXCLUSIONS: Final = ("no_last_ply", "predecessors")
 _FIRST_EFFORTS: Final = 3
 """Number of searches that are tried for all last plies before more costly searches are tried for any of them."""
 _MOVE: Final = (1 << 14) - 1
-"""The bits of an undo record that contain its move."""
+"""The bits of an undo record that contain the move."""
 
 
 class LastPlies(NamedTuple):
@@ -304,7 +304,7 @@ class LastPlies(NamedTuple):
     boards : ndarray of uint32, shape (m, 2N + 4)
         The counted positions before the plies.
     sources : ndarray of int64, shape (m,)
-        For each ply, the row of the final placement to which it leads, in ascending order.
+        For each ply, the row of the resulting final placement, in ascending order.
     moves : ndarray of int32, shape (m,)
         The plies.
     """

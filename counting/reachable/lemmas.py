@@ -7,8 +7,8 @@ from 1 in the order of `counting.reachable.checker.LEMMAS`. To find locked piece
 that could have arrived last among the remaining pieces. This is called *peeling*. The pieces that cannot be removed are
 locked, unless the starting position contains all of them.
 
-`placement_lemma` and `board_lemma` return the same number, but work on sets of cells, in *rounds*. A round removes all
-pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
+`placement_lemma` and `board_lemma` return the same number, but they work on sets of cells, in *rounds*. A round removes
+all pieces that could have come from an adjacent empty cell and that certainly capture nothing on arrival. A piece that
 could have arrived last in a set could also have arrived last in any subset that contains the piece. So the order of
 removal does not matter, and a round removes only pieces that `lemma` would remove too. If it is not clear in a round
 whether a piece can be removed, the piece is kept. The exact test is then applied to the few pieces that remain at the
@@ -76,12 +76,12 @@ LAST_MOVE: Final = 5
 class LemmaTables(NamedTuple):
     """The tables of a variant for the lemmas.
 
-    A set of cells is stored as two words. The directions are west, south, east and north, in this order.
+    A cell set is stored as two words. The directions are west, south, east and north, in this order.
 
     Attributes
     ----------
     rules, origins
-        The tables of the rules, and of the cells from which pieces could have come. N is the size of the board.
+        The tables for the rules, and for the cells from which pieces could have come. N is the board size.
     rings : int
         1 if black wins by encirclement and the game does not begin with white encircled and to move, else 0.
     camps : int
@@ -167,10 +167,10 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
     """
     if king >= 0:
         return would_capture(rules, left, I64(kind == 0), cell, king)
-    # The king may or may not have stood on the castle, so the piece must capture in both cases. It is enough to test
-    # the case in which a capture is harder. If white captures and the king is armed, the castle is empty in this case,
-    # since an armed king on the castle also serves as an anvil. Otherwise the king is on the castle in this case. If
-    # there is no castle, the king may have stood on any empty cell.
+    # The king may or may not have stood on the castle, so the piece must capture in both cases. It is sufficient to
+    # test the case in which a capture is harder. If white captures and the king is armed, the castle is empty in this
+    # case, since an armed king on the castle also serves as an anvil. Otherwise the king is on the castle in this case.
+    # If there is no castle, the king may have stood on any empty cell.
     away = rules.castle if rules.castle >= 0 else _empty_cell(rules, left)
     if kind == 0:
         return captures_at(rules, left, 1, cell, away) != 0
@@ -209,7 +209,7 @@ def _peel(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> int:
 
 @inlined
 def _stands_as_at_start(lemmas: LemmaTables, left: NDArray[np.uint32], king: int) -> bool:
-    """Return whether every piece of a set is on a cell where a piece of the same kind stands at the start."""
+    """Return whether every piece in a set is on a cell that is occupied by a piece of the same kind at the start."""
     rules, start_board = lemmas.rules, lemmas.origins.start
     home = king_of(rules, start_board)
     home_rank, home_file = coordinates(rules, home)
@@ -253,7 +253,7 @@ def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
 
-    If this is the lemma of locked pieces, ``left`` receives the pieces that remain after peeling.
+    For the lemma of locked pieces, ``left`` receives the pieces that remain after peeling.
     """
     rules = lemmas.rules
     if is_start(lemmas, board):
@@ -288,7 +288,7 @@ def _lemmas_of_boards(
 
 
 class Lemmas:
-    """The lemmas of one variant, applied to arrays of positions."""
+    """The lemmas for one variant, applied to arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
         check_board(variant)
@@ -304,7 +304,7 @@ class Lemmas:
 
 @lru_cache(maxsize=16)
 def lemmas_for(variant: Variant) -> Lemmas:
-    """Return the lemmas of a variant. Equal variants share one object."""
+    """Return the lemmas for a variant. Equal variants share one object."""
     return Lemmas(variant)
 
 
@@ -375,7 +375,7 @@ def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
 def _steps(
     size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
 ) -> list[set[int]]:
-    """Return the cells to which a kind of piece can step from the adjacent cell, for each direction.
+    """Return the cells that a kind of piece can enter by a step from the adjacent cell, for each direction.
 
     With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
     cells to which it can slide from that direction along an otherwise empty line.
@@ -418,7 +418,7 @@ def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the cells of all pieces that may capture another piece on arrival.
+    """Return the cells of all pieces that may capture another one on arrival.
 
     The set may include the cells of other pieces.
     """
@@ -459,7 +459,7 @@ def _beside_rows(lemmas: LemmaTables, black: Bits, white: Bits) -> Bits:
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the union of four sets, without the cells whose neighbour is occupied.
 
-    The name of each set is the direction of the neighbour that matters.
+    Each set is named after the relevant neighbour's direction.
     """
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))

@@ -48,9 +48,9 @@ class FamilyTables(NamedTuple):
     sets : int
         The number of sets.
     cells : ndarray of uint64, shape (4 * sets,)
-        The attackers of each set (two words) and its defenders (two words).
+        Each set's attackers (two words) and defenders (two words).
     kings : ndarray of int64, shape (sets,)
-        The king's cell of each set, or -1.
+        The king's cell in each set, or -1.
     """
 
     sets: int
@@ -93,7 +93,7 @@ def family_tables(variant: Variant) -> FamilyTables:
 
 @inlined
 def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement contains a set of the family. This takes O(sets) steps."""
+    """Return whether a placement contains a set in the family. This takes O(sets) steps."""
     black, white, king, _, _, _ = position
     for number in range(f.sets):
         missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
@@ -137,10 +137,10 @@ def _tally_lemmas(
     count: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the results of the lemmas for the samples to ``counts``, and return a checksum of the results.
+    """Add the samples' lemma results to ``counts``, and return a checksum of the results.
 
     The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
-    that the lemma of locked pieces excludes and that contain a set of the family.
+    that the lemma of locked pieces excludes and that contain a set in the family.
     """
     x, m, f = flat(drawing), flat(lemmas), flat(family)
     stride = board_items(m.rules.size)

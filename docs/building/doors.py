@@ -18,6 +18,7 @@ PACKAGES = ("tablut", "counting", "retrograde", "symmetry")
 MODULES = (
     "tablut.errors",
     "tablut.formats.reading",
+    "tablut.pictures",
     "tablut.play.analysis",
     "tablut.prober",
     "tablut.records",

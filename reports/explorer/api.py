@@ -88,7 +88,7 @@ def api_router(settings: Settings, queue: JobQueue, tables: NamedTables) -> APIR
 
 
 def _add_both(router: APIRouter, path: str, model: type[BaseModel], handler: Any, **options: Any) -> None:
-    """Register an endpoint for GET, with the fields in the query, and for POST, with the fields in a JSON object.
+    """Register an endpoint for GET (fields in the query) and for POST (fields in a JSON object).
 
     The handler takes the HTTP request and the validated model.
     """
@@ -158,7 +158,7 @@ class _Commands:
         return moves_result(request.board())
 
     async def probe(self, _: Request, request: MovesRequest) -> Result:
-        """Probe the tablebase. This takes only a millisecond or two, so it runs in the event loop, without a worker."""
+        """Probe the tablebase. This takes only a millisecond or two, and runs in the event loop, without a worker."""
         board = request.board()
         key = (board.variant.digest, board.variant.name, board.position) if not request.moves else None
         if key is not None and key in self._probed:
@@ -182,7 +182,7 @@ class _Commands:
         return await self._queue.work(http, seconds, jobs.bestmove, request, limits, self._settings)
 
     def _limits(self, request: BestMoveRequest) -> SearchLimits:
-        """Return the limits of a search, which never exceed the server's own limits.
+        """Return a search's limits, which never exceed the server's own limits.
 
         Refuse requested values above the server's limits, and add a time limit if none was requested.
         """
@@ -205,8 +205,8 @@ class _Commands:
         _check_seconds("seconds", seconds, self._settings.proof_seconds)
         limits = ProofLimits(self._settings.nodes, seconds, self._settings.proof_mib << 20, 50_000)
         board.outcome()  # refuse an invalid position before queueing
-        # Use a tablebase only if it contains the position itself and so gives the answer immediately. A search would
-        # unpack too much of the tablebase.
+        # Use a tablebase only if it contains the position itself and can answer immediately. A search would unpack too
+        # much of the tablebase.
         table = self._tables.covering(board)
         folder = None if table is None else table.folder
         return await self._queue.work(http, seconds + self._settings.margin, jobs.prove, request, limits, folder)
@@ -436,7 +436,7 @@ def _add_games(router: APIRouter) -> None:
 # -- streamed responses ----------------------------------------------------------------------------
 
 _HEARTBEAT: Final = 1.0
-"""Seconds without a message after which a comment line is sent, so that a disconnected visitor is noticed."""
+"""Seconds without a message before a comment line is sent to detect a disconnected visitor."""
 
 
 class Searches(Result):
@@ -476,7 +476,7 @@ def _streamed(job: Job) -> StreamingResponse:
 
 
 async def events_of(job: Job) -> AsyncIterator[bytes]:
-    """Yield the messages of a job as server-sent events; the last one is ``done`` or ``failed``.
+    """Yield a job's messages as server-sent events; the last one is ``done`` or ``failed``.
 
     The job is stopped if the visitor disconnects.
     """

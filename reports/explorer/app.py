@@ -1,4 +1,4 @@
-"""The ASGI application: the pages and the API behind the guard, with shared data preloaded at start-up.
+"""The ASGI application: the pages and the API behind the guard. Shared data are preloaded at start-up.
 
 The pages are HTML rendered from templates and made interactive by the modules in ``static``.
 """
@@ -155,11 +155,11 @@ def _failed_page(line: str, status: int) -> HTMLResponse:
 
 
 def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIRouter:
-    """Return the router with the addresses of the pages."""
+    """Return the router for the pages' addresses."""
     router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 
     def add(path: str, name: str, content: Callable[[Request], dict[str, Any]]) -> None:
-        """Register a page, which also sets the cookie of a new visitor."""
+        """Register a page, which also sets a new visitor's cookie."""
 
         def answer(request: Request) -> HTMLResponse:
             response = HTMLResponse(_rendered(name, **content(request)), headers={"Cache-Control": "no-cache"})
@@ -207,7 +207,7 @@ def _pages_router(app: FastAPI, settings: Settings, tables: NamedTables) -> APIR
 
 
 def _operations(app: FastAPI) -> list[dict[str, Any]]:
-    """Return a description of each API address from the OpenAPI document, with GET and POST in one entry."""
+    """Return a description of each API address from the OpenAPI document. GET and POST share one entry."""
     document = app.openapi()
     found: dict[str, dict[str, Any]] = {}
     for path, methods in document["paths"].items():

@@ -1,7 +1,7 @@
 """The facts about positions and tablebases that the pages show.
 
-The earliest ply at which a position can occur comes from a small census that is computed on demand. This census is
-complete for a small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
+A position's earliest possible ply comes from a small census that is computed on demand. This census is complete for a
+small board, but covers only the first plies of a full game. For later positions, the ply is unknown.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class NamedTable(NamedTuple):
 
 
 class NamedTables:
-    """The tablebases of each game. A store given by the user replaces the shipped tablebase of the game."""
+    """The tablebases for each game. A store given by the user replaces the game's shipped tablebase."""
 
     def __init__(self, stores: Sequence[Path | str] = ()) -> None:
         self._known: dict[str, list[NamedTable]] = {}
@@ -64,7 +64,7 @@ class NamedTables:
         self._known.setdefault(game.digest, []).append(NamedTable(folder.name, whole, folder, tablebase))
 
     def of(self, variant: Variant) -> Sequence[NamedTable]:
-        """Return the tablebases of a game."""
+        """Return a game's tablebases."""
         return self._known.get(variant.digest, ())
 
     def all(self) -> Iterator[NamedTable]:
@@ -96,7 +96,7 @@ _AT_ONCE: Final = 3_000_000
 
 
 class Reached(NamedTuple):
-    """Numbers of positions and of classes (under the start's symmetries) reachable from the start of a solved board."""
+    """Numbers of positions and classes (under the start's symmetries) reachable from a solved board's start."""
 
     positions: int
     classes: int
@@ -145,7 +145,7 @@ def _listed(table: NamedTable) -> ListedTable:
 
 @cache
 def _reached() -> dict[str, Reached]:
-    """Return the numbers of positions reachable from the start of each solved board, keyed by the game's digest."""
+    """Return the numbers of positions reachable from each solved board's start, keyed by the game's digest."""
     return {
         load_variant(name).digest: Reached(solved["positions"], solved["classes"]) for name, solved in results().items()
     }
@@ -163,11 +163,11 @@ def _first(tiers: list[TierResult]) -> str:
 # -- the first plies of a game -----------------------------------------------------------------
 
 WIDEST: Final = 4_000
-"""Maximum number of classes in a ply for which the next ply is also listed."""
+"""Maximum number of classes in a ply if the next ply is also to be listed."""
 
 
 class Layers(NamedTuple):
-    """The undecided positions in the first plies of a game, up to symmetry, with the ply at which each first occurs."""
+    """The undecided positions in a game's first plies, up to symmetry, and the ply at which each first occurs."""
 
     variant: Variant
     plies: dict[bytes, int]
@@ -185,7 +185,7 @@ class Layers(NamedTuple):
 
 @lru_cache(maxsize=16)
 def layers_of(variant: Variant) -> Layers:
-    """Return the first plies of a game. Computing these plies takes at most a second."""
+    """Return a game's first plies. Computing these plies takes at most a second."""
     if Board(variant).outcome() is not None:
         return Layers(variant, {}, 0, True)
     try:
@@ -229,7 +229,7 @@ class PlayedMove(Result):
 
 
 class TableFact(Result):
-    """The value of the position in a tablebase."""
+    """The position's value in a tablebase."""
 
     name: str
     wdl: str
@@ -237,7 +237,7 @@ class TableFact(Result):
 
 
 class PositionStanding(Result):
-    """The place of a position in the state space: its symmetry class, its rank, and the ply of its first occurrence."""
+    """A position's place in the state space: its symmetry class, its rank, and the ply at which it first occurs."""
 
     canonical: str
     orbit: int

@@ -1,7 +1,7 @@
-"""Middleware for all requests: access checks, limits on the size and number of requests, and error responses.
+"""Middleware for all requests: access checks, limits on request size and number, and error responses.
 
-On the loopback interface, pages of other sites must not be able to use the explorer. The ``Host`` header contains the
-name to which the browser sent the request, so it must be one of this machine's own names. If ``Origin`` and
+On the loopback interface, pages from other sites must not be able to use the explorer. The ``Host`` header contains the
+host name that the browser requested, which must be one of this machine's own names. If ``Origin`` and
 ``Sec-Fetch-Site`` are present, they must refer to the same site. These checks prevent DNS rebinding, and they prevent
 other sites from starting computations by embedding an address of the explorer.
 """
@@ -48,7 +48,7 @@ class Settings:
     count_seconds: float = 30.0
     bounds_seconds: float = 10.0
     margin: float = 10.0
-    """Time in seconds by which a search or a proof may exceed its own limit before it is killed."""
+    """Extra time in seconds that a search or a proof may take beyond its own limit before it is killed."""
     remembered: int = 4096
     """Number of probed positions that are cached. A thousand positions take about 10 MiB."""
     nodes: int = 50_000_000
@@ -91,7 +91,7 @@ _HTTP_MESSAGES: Final = {
 
 
 def status_of(error: TablutError) -> int:
-    """Return the HTTP status for an error of the toolkit."""
+    """Return the HTTP status for a toolkit error."""
     if isinstance(error, BusyError):
         return error.status
     if isinstance(error, (MissingTableError, NotFoundError)):
@@ -105,9 +105,9 @@ def failure(message: str, status: int, headers: dict[str, str] | None = None, **
 
 
 def content_of(error: BaseException, where: str) -> dict[str, Any]:
-    """Return the description of an error that is sent to a visitor.
+    """Return an error description for a visitor.
 
-    Unexpected errors are logged with their traceback for the operator of the explorer. The visitor sees only a general
+    Unexpected errors are logged with their traceback for the explorer's operator. The visitor sees only a general
     message.
     """
     if isinstance(error, TablutError):
@@ -117,7 +117,7 @@ def content_of(error: BaseException, where: str) -> dict[str, Any]:
 
 
 def worded(error: TablutError) -> str:
-    """Return the message of an error, with parameters named as on the pages."""
+    """Return an error's message, with parameters named as on the pages."""
     error.rename({"variant": "your own rules"}.get)
     return str(error)
 
@@ -136,7 +136,7 @@ def add_handlers(app: FastAPI) -> None:
 def _refused(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, TablutError)
     status = status_of(error)
-    # Suggest a retry only if the server is busy. A request on which a worker failed would fail again.
+    # Suggest a retry only if the server is busy. A request that made a worker fail would fail again.
     headers = {"Retry-After": "2"} if isinstance(error, BusyError) else None
     more = {"why": error.why} if isinstance(error, IllegalMoveError) else {}
     return failure(worded(error), status, headers, **more)
@@ -144,7 +144,7 @@ def _refused(_: Request, error: Exception) -> JSONResponse:
 
 def _not_valid(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Drop the first item of each location: it only shows whether the field is in the body, the query or the path.
+    # Drop the first item in each location: it only shows whether the field is in the body, the query or the path.
     details = [{**detail, "loc": detail["loc"][1:]} for detail in error.errors()]
     if details[0]["type"] == "json_invalid" or not details[0]["loc"]:
         return failure(_HTTP_MESSAGES[400], 400)
@@ -204,7 +204,7 @@ class Guard:
             scope = {**scope, "method": "GET"}
 
         async def complete(message: Message) -> None:
-            """Send a message. Add the headers at the start of a response, and drop the body of a response to HEAD."""
+            """Send a message. Add the headers when a response starts, and drop the body when responding to HEAD."""
             if head and message["type"] == "http.response.body":
                 message = {**message, "body": b""}
             if message["type"] == "http.response.start":

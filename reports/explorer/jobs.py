@@ -50,8 +50,10 @@ if TYPE_CHECKING:
     )
     from reports.explorer.work import Channel
 
+_LINES: Final = 3
+"""Number of best lines shown on the board."""
 _TABLE_BYTES: Final = 64 << 20
-"""Maximum size, in bytes, of the unpacked part of a tablebase that a worker keeps in memory."""
+"""Maximum size, in bytes, of a tablebase's unpacked part that a worker keeps in memory."""
 
 
 class _StoppedError(TablutError):
@@ -59,7 +61,7 @@ class _StoppedError(TablutError):
 
 
 def get_ready() -> None:
-    """Run a small search and a small proof, so that the code and the data they need are loaded."""
+    """Run a small search and a small proof to load the code and data that they need."""
     board = Board("ashton")
     ready_player("alphabeta", board.variant, PlayerOptions(hash_mib=1))
     small = Board("ashton-5-4v0")
@@ -82,7 +84,7 @@ def bestmove(channel: Channel, request: BestMoveRequest, limits: SearchLimits, s
 
 
 def think(channel: Channel, request: MovesRequest, movetime: float, settings: Settings) -> dict[str, Any]:
-    """Search a position and send the current result after each iteration."""
+    """Search a position for its best lines, and send the current result after each iteration of a line."""
     board = request.board()
     player = AlphaBetaPlayer(board.variant, PlayerOptions(hash_mib=settings.hash_mib, table_mib=settings.table_mib))
     started = time.perf_counter()
@@ -91,9 +93,18 @@ def think(channel: Channel, request: MovesRequest, movetime: float, settings: Se
         result = bestmove_result(board, "alphabeta", choice).model_dump(mode="json")
         return result | {"turn": board.turn, "seconds": round(time.perf_counter() - started, 2)}
 
-    player.observe(lambda choice: channel.send("info", progress(choice)))
+    known: list[Choice] = []
+
+    def hear(choice: Choice) -> None:
+        """Send the lines found so far. Those that this iteration has not reached yet come from the previous one."""
+        better = known[: choice.rank - 1]
+        rest = [line for line in known if line.move not in {choice.move, *(line.move for line in better)}]
+        known[:] = [*better, choice, *rest][:_LINES]
+        channel.send("info", progress(known[0]._replace(others=tuple(known[1:]))))
+
+    player.observe(hear)
     channel.when_stopped(player.stop)
-    return progress(player.choose(board, SearchLimits(movetime=movetime)))
+    return progress(player.choose(board, SearchLimits(movetime=movetime), lines=_LINES))
 
 
 def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings) -> dict[str, Any]:
@@ -116,7 +127,7 @@ def analyse_game(channel: Channel, request: AnalysisRequest, settings: Settings)
 
 
 def prove(channel: Channel, request: SolveRequest, limits: ProofLimits, folder: Path | None) -> SolvedResult:
-    """Search for a proof of the value of a position within the limits."""
+    """Search for a proof of a position's value within the limits."""
     board = request.board()
     solver = Solver(board.variant, limits, None if folder is None else opened(folder))
     channel.when_stopped(solver.stop)
@@ -161,7 +172,7 @@ def _check_perft(counts: list[int], plies: int, most: int) -> None:
 
 
 def count_space(_: Channel, request: GameRequest) -> BoundsReport:
-    """Count the state space of a game."""
+    """Count a game's state space."""
     from counting import bounds
 
     return bounds(request.game())
@@ -199,7 +210,7 @@ class Judgement(Result):
 
 
 class Solution(Result):
-    """The rest of a solution: a line in which the loser holds out longest, and all correct first moves."""
+    """The rest of a solution: a line that delays the loss as long as possible, and all correct first moves."""
 
     line: list[str]
     right: list[str]
@@ -207,7 +218,7 @@ class Solution(Result):
 
 @cache
 def list_puzzles() -> dict[str, ListedPuzzle]:
-    """Return the puzzles of the collection that state a winner and a distance, keyed by id."""
+    """Return the collection's puzzles that state a winner and a distance, keyed by id."""
     puzzles = [(puzzle, facts_of(puzzle)) for puzzle in read_puzzles("collection")]
     return {
         puzzle.id: ListedPuzzle(
@@ -245,7 +256,7 @@ def _game(listed: ListedPuzzle, moves: list[str], settings: Settings) -> PuzzleG
 
 
 def defence(_: Channel, listed: ListedPuzzle, settings: Settings) -> str | None:
-    """Find the first move of a puzzle in which the losing side moves first, or return None if time runs out."""
+    """Find the first move in a puzzle where the losing side moves first, or return None if time runs out."""
     move = _game(listed, [], settings).defence()
     return None if move is None else str(move)
 
@@ -314,14 +325,14 @@ def best_line(_: Channel, listed: ListedPuzzle, moves: list[str], settings: Sett
 
 
 class DecidingRules(Result):
-    """The rule fields on which a puzzle depends, and the fields for which this could not be determined."""
+    """The rule fields that a puzzle depends on, and the fields for which this could not be determined."""
 
     rules: list[str]
     unknown: list[str]
 
 
 def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settings) -> DecidingRules:
-    """Find the rules on which a puzzle of the collection depends."""
+    """Find the rules that a puzzle from the collection depends on."""
 
     def watch(solver: Solver) -> None:
         channel.when_stopped(solver.stop)
@@ -336,7 +347,7 @@ def find_deciding_rules(channel: Channel, listed: ListedPuzzle, settings: Settin
 def deciding_rules(
     puzzle: Puzzle, limits: ProofLimits, seconds: float, watch: Callable[[Solver], object] = lambda _: None
 ) -> DecidingRules:
-    """Return the rule fields for which at least one other value would change the solution of a puzzle.
+    """Return the rule fields for which at least one other value would change a puzzle's solution.
 
     The solution changes if the win becomes longer, shorter or impossible, if other first moves win, or if the position
     is invalid under the changed rules. ``watch`` is called with the solver before each proof.
@@ -368,7 +379,7 @@ def deciding_rules(
 
 
 class ListedEnding(Result):
-    """A position in a tablebase, with its value."""
+    """A position in a tablebase, and its value."""
 
     position: str
     wdl: str
@@ -386,10 +397,10 @@ class EndingsList(Result):
 
 
 def find_endings(channel: Channel, name: str, folder: Path, request: EndingsRequest, seconds: float) -> EndingsList:
-    """List positions of a tablebase.
+    """List positions from a tablebase.
 
-    If the longest wins or losses are requested, the search begins with the greatest distances, so that it need not
-    read the other entries if it finds enough positions.
+    If the longest wins or losses are requested, the search begins with the greatest distances. It then need not read
+    the other entries if it finds enough positions.
     """
     store, variant, until = opened(folder).store, opened(folder).variant, wall_clock() + seconds
     materials = tuple(store.tiers())

@@ -1,7 +1,7 @@
 """Models of requests about a rule set, a position and moves.
 
 A valid request becomes a `Board`, and an invalid request is refused with a one-line message. A request never opens a
-file: a rule set is given as text or by the name of a shipped rule set, and positions and records are given as text.
+file: a rule set is given as text or by a shipped rule set's name, and positions and records are given as text.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _LONGEST_MOVE: Final = 80
 
 @lru_cache(maxsize=32)
 def rules_of_text(text: str) -> Variant:
-    """Parse a rule set from the text of a variant file."""
+    """Parse a rule set from a variant file's text."""
     size = len(text.encode("utf-8", "surrogatepass"))
     if size > FILE_BYTES:
         raise VariantError(f"have {size:,} bytes, but at most {FILE_BYTES:,} are allowed", subject="your rules")
@@ -88,7 +88,7 @@ class ApiRequest(BaseModel):
 
 
 class GameRequest(ApiRequest):
-    """A request about a game, which is given by the name of a shipped rule set or by the text of another rule set."""
+    """A request about a game, which is given by a shipped rule set's name or by another rule set's text."""
 
     variant: Annotated[
         str, Field(max_length=80, description="Shipped rule set; ignored if `rules` is given.", examples=["ashton"])
@@ -104,7 +104,7 @@ class GameRequest(ApiRequest):
 
 
 class PositionRequest(GameRequest):
-    """A request about a position of a game."""
+    """A request about a position in a game."""
 
     position: Annotated[
         str | None,
@@ -144,7 +144,7 @@ class MovesRequest(PositionRequest):
     ] = []
 
     def board(self) -> Board:
-        """Return the board after the moves, with its history."""
+        """Return the board after the moves, including its history."""
         board = super().board()
         for number, text in enumerate(self.moves, 1):
             try:
@@ -168,7 +168,7 @@ class SaveRequest(MovesRequest):
     form: Annotated[Literal["tablut", "opentafl"], Field(description="Format of the record.")] = "tablut"
 
     def text(self) -> str:
-        """Return the record of the game as text."""
+        """Return the game record as text."""
         record = self.board().record(self.tags, self.result)
         return write_record(record) if self.form == "tablut" else write_game(record)
 
@@ -228,7 +228,7 @@ class TryRequest(ApiRequest):
 
 
 class RecordRequest(GameRequest):
-    """A request about a game record in this toolkit's or OpenTafl's format, or a log of the Bologna server."""
+    """A request about a game record in this toolkit's or OpenTafl's format, or a log from the Bologna server."""
 
     variant: Annotated[str, Field(max_length=80, description="Rule set; by default that of the record.")] = ""
     record: Annotated[str | None, Field(max_length=2 << 20, description="Record as text.")] = None

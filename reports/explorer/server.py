@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 def address_of(listener: socket.socket, host: str) -> str:
-    """Return the address of a listening socket in a form that a browser accepts."""
+    """Return a listening socket's address in a form that a browser accepts."""
     port = listener.getsockname()[1]
     name = "127.0.0.1" if host in ("0.0.0.0", "") else "::1" if host == "::" else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"
@@ -83,8 +83,8 @@ def serve(settings: Settings, listener: socket.socket, ready: Callable[[], None]
             server.should_exit = True
         await task
 
-    # uvicorn shuts down on SIGTERM and then raises the signal again. Turn this into an exception, so that the clean-up
-    # below runs.
+    # uvicorn shuts down on SIGTERM and then raises the signal again. Turn this into an exception to make the clean-up
+    # below run.
     before = signal.signal(signal.SIGTERM, _exit) if threading.current_thread() is threading.main_thread() else None
     log = logging.StreamHandler()
     logging.getLogger("tablut.explorer").addHandler(log)

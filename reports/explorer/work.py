@@ -1,13 +1,13 @@
 """Execution of long-running work in low-priority worker processes, with limits on running and waiting jobs.
 
-In threads of the serving process, searches would hold the interpreter's lock and delay every probe. A worker is
-therefore a separate process, which is started on demand and reused. It runs one job at a time, sends messages about the
-job, and ends with the process that started it. If a job exceeds its time limit, or does not end within a few seconds
-of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system kills it.
-Other jobs are not affected.
+In threads of the serving process, searches would occupy the interpreter's lock and delay every probe. A worker is
+therefore a separate process that is started on demand and reused. It runs one job at a time, sends messages about the
+job, and ends when the process that started it ends. If a job exceeds its time limit, or does not end within a few
+seconds of its visitor's disconnection, it is killed together with its worker. If a job exhausts memory, the system
+kills it. Other jobs are not affected.
 
-The pools of ``concurrent.futures`` and pebble choose the process for a job themselves, so a job could neither send
-messages nor receive a request to stop. They also start the time limit when a process accepts the job, so a suspended
+The pools in ``concurrent.futures`` and pebble choose the process for a job themselves. A job could then neither send
+messages nor receive a request to stop. They also start the time limit when a process accepts the job, and a suspended
 process would block them forever. Only the names of this package's functions and plain values are sent to a worker,
 through pipes that no other process can access.
 """
@@ -42,7 +42,7 @@ Answer = TypeVar("Answer")
 VISITOR: Final = "visitor"
 """Cookie that identifies a browser. A program that stores no cookies is identified by its address."""
 SEARCH: Final = "search"
-"""Header with which a page names a search, so that the page can later request the status of the search."""
+"""Header that names a search. A page uses the name later to request the search's status."""
 _NICE: Final = 10
 """Niceness of a worker. A worker that competes for a processor gets about a tenth of its time."""
 _GRACE: Final = 3.0
@@ -84,7 +84,7 @@ class Channel:
 
 
 def _serve_jobs(pipe: Connection, prepare: Callable[[], object] | None) -> None:
-    """Run the jobs that arrive through a pipe, one after another. This is the main function of a worker."""
+    """Run the jobs that arrive through a pipe, one after another. This is a worker's main function."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C stops the serving process, and this process ends with it
     if hasattr(os, "nice"):
         with suppress(OSError):
@@ -118,7 +118,7 @@ def _receive(
     pipe: Connection, send: Callable[[int, str, Any], None], jobs: SimpleQueue[tuple[int, Callable[[], object]]]
 ) -> None:
     """Queue the jobs that arrive, stop the current job on request, and exit when the serving process has ended."""
-    # Jobs are numbered, because a request to stop may overtake its job or come after the end of the job.
+    # Jobs are numbered, because a request to stop may overtake its job or arrive after the job has ended.
     current = stopped = 0
     while True:
         try:
@@ -151,7 +151,7 @@ class _Worker:
         except OSError as error:
             raise MachineError(f"no process for the search can be started: {error.strerror or error}") from error
         finally:
-            theirs.close()  # so that the end of the process closes the pipe
+            theirs.close()  # the pipe then closes when the process ends
         self._sending = threading.Lock()
         self.number = 0
         self.ready = False
@@ -163,7 +163,7 @@ class _Worker:
         return self._process.is_alive()
 
     def begin(self) -> int:
-        """Reserve the worker for its next job, and return the number of the job."""
+        """Reserve the worker for its next job, and return the job number."""
         self.number += 1
         self.idle = False
         return self.number
@@ -171,7 +171,7 @@ class _Worker:
     def run(self, number: int, *work: Any, deliver: Callable[[str, Any], object]) -> tuple[str, Any]:
         """Run a job, deliver its messages, and return the last one, which is ``done`` or ``failed``.
 
-        This may block, since a suspended process neither reads nor writes, so it must be called in a thread.
+        This method must be called in a thread. It may block, since a suspended process neither reads nor writes.
         """
         try:
             self._send(number, *work)
@@ -233,12 +233,12 @@ class Workers:
             self._all.discard(worker)
 
     def stop(self, worker: _Worker) -> None:
-        """Ask the current job of a worker to stop."""
+        """Ask a worker's current job to stop."""
         if not self._closed:
             self.threads.submit(worker.stop, worker.number)
 
     def warm(self) -> None:
-        """Start a worker in advance, so that the first visitor does not have to wait for it."""
+        """Start a worker in advance to spare the first visitor the wait."""
         self.give_back(self.take())
 
     def close(self) -> None:
@@ -252,7 +252,7 @@ class Workers:
 
 
 class Job:
-    """A job in a worker, with its messages as they arrive. The last message is ``done`` or ``failed``."""
+    """A job in a worker, and its messages as they arrive. The last message is ``done`` or ``failed``."""
 
     def __init__(self, workers: Workers, seconds: float, function: Callable[..., Any], *arguments: Any) -> None:
         self._workers, self._seconds = workers, seconds

@@ -1,8 +1,8 @@
 """The site: documentation, results and playable pages, built by Sphinx as one folder that needs no server.
 
 This module is also a Sphinx extension, loaded by ``docs/conf.py``. It adds the playable pages: puzzles, and solved
-boards to explore. A *walk* is a graph of the positions near the start, with the value of each move. Walks and the
-solution trees of puzzles take minutes to prove, so `reports/studies/sources.py` stores them in ``reports/data``. Tests
+boards to explore. A *walk* is a graph of the positions near the start that includes each move's value. Walks and
+puzzles' solution trees take minutes to prove, so `reports/studies/sources.py` stores them in ``reports/data``. Tests
 compare them with the puzzles and with the solver.
 """
 
@@ -97,7 +97,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
     with tempfile.TemporaryDirectory() as place:
         files = _built(Path(place))
     content = {"format": "tablut-site", "version": 2, "program": __version__}
-    # Write the marker first, so that the folder is recognised as a site even if the run is interrupted.
+    # Write the marker first. The folder is then recognised as a site even if the run is interrupted.
     files = {MARKER: (json.dumps(content) + "\n").encode(), **files}
     there = {name: folder / name for name in files}
     changed = {name: not path.is_file() or path.read_bytes() != files[name] for name, path in there.items()}
@@ -108,7 +108,7 @@ def build_site(folder: Path, *, check: bool) -> dict[str, bool]:
 
 
 def _built(place: Path) -> dict[str, bytes]:
-    """Build the documentation with Sphinx, and return the contents of the files, keyed by path."""
+    """Build the documentation with Sphinx, and return the files' contents, keyed by path."""
     if not (_DOCS / "conf.py").is_file():
         raise InputError(
             "the site can only be built in a checkout with the documentation",
@@ -143,12 +143,12 @@ class PuzzleEntry(NamedTuple):
 
     @property
     def id(self) -> str:
-        """Name of the puzzle and of its page."""
+        """Name of the puzzle and its page."""
         return self.puzzle.id
 
     @property
     def kind(self) -> str:
-        """Category by which the gallery can be filtered."""
+        """Category for filtering the gallery."""
         return "pattern" if "pattern" in self.puzzle.tags else self.facts.theme
 
 
@@ -226,7 +226,7 @@ def _play(board: Board, move: str, takes: tuple[str, ...], where: str) -> None:
 
 @cache
 def entries() -> list[PuzzleEntry]:
-    """Return the shipped puzzles, in the order of their files."""
+    """Return the shipped puzzles, in file order."""
     found, solutions = trees(), {proved["id"]: proved["solution"] for proved in solved()["puzzles"]}
     return [
         PuzzleEntry(puzzle, facts_of(puzzle), solutions[puzzle.id], found[puzzle.id])
@@ -291,7 +291,7 @@ def pictures() -> dict[str, str]:
 
 
 def tree_data(entry: PuzzleEntry) -> str:
-    """Return the JSON read by the script of a puzzle's page, escaped for embedding in a script element."""
+    """Return the JSON for the script on a puzzle's page, escaped for embedding in a script element."""
     nodes = [{name: node[name] for name in ("plies", "right", "wrong")} for node in entry.tree["nodes"]]
     data = {
         "id": entry.id,
@@ -305,11 +305,11 @@ def tree_data(entry: PuzzleEntry) -> str:
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")
 
 
-# -- solved boards to explore: the positions near the start, with the value of every move ----------
+# -- solved boards to explore: the positions near the start, and the value of every move ----------
 
 
 WALKS: Final = ("ashton-5-4v0", "brandubh-5-4v0", "ashton-5-4v2")
-"""The solved boards that can be explored, in the order of the pages."""
+"""The solved boards that can be explored, in page order."""
 OPENINGS: Final = "brandubh-openings"
 """A walk whose values are only partly proved. Its numbers of plies are therefore bounds."""
 
@@ -349,7 +349,7 @@ def _follows(move: WalkMove, to: WalkNode) -> bool:
 
 
 def _is_bounded(move: WalkMove, to: WalkNode) -> bool:
-    """Return whether the value of a move is consistent with the bound of the position to which it leads."""
+    """Return whether a move's value is consistent with the bound for the resulting position."""
     if to.dtm is None or move.dtm is None:
         return move.dtm is to.dtm and move.wdl == to.wdl == "open"
     return (move.wdl, to.wdl) in (("win", "loss"), ("loss", "win")) and move.dtm > to.dtm
@@ -360,7 +360,7 @@ def _value(rated: WalkNode | WalkMove) -> int:
 
 
 def walk_data(stored: dict[str, Any]) -> str:
-    """Return the JSON read by the script of a walk, escaped for embedding in a script element."""
+    """Return the JSON for a walk's script, escaped for embedding in a script element."""
     exact = stored["variant"] in WALKS
     data = {"terrain": load_variant(stored["variant"]).terrain, "exact": exact, "nodes": stored["nodes"]}
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

@@ -71,7 +71,7 @@ def summarise(tablebase: Tablebase, most: int = 100_000) -> TablebaseSummary:
 
 
 def _longest(tablebase: Tablebase, material: tuple[int, int], winner: SideName) -> Listed | None:
-    """Return a position of the given material in which a side's win takes longest, or None if the side never wins."""
+    """Return a position with the given material where a side's win takes longest, or None if the side never wins."""
     found: list[Listed] = []
     for side in SIDES:
         query = TableQuery("win" if side == winner else "loss", side, materials=(material,), order="longest")
@@ -107,7 +107,7 @@ def _both_sides(tablebase: Tablebase, white: Listed) -> ZugzwangResult:
 
 
 def walk(tablebase: Tablebase, position: Position, plies: int, most: int = 20_000) -> TableWalk:
-    """Return part of a tablebase as a graph: all positions within ``plies`` plies of a given one, with best play.
+    """Return part of a tablebase as a graph: all positions within ``plies`` plies of a given one, and best play.
 
     With this graph, a program can show an ending or a solved board without the tables or the rules. Moves that leave
     the graph have a value but no target. A graph with more than ``most`` positions is an error.
@@ -135,7 +135,7 @@ def _node(
     numbers: dict[Position, int],
     waiting: list[tuple[Position, int]],
 ) -> WalkNode:
-    """Return the node of a position, and queue those of its successors that belong to the walk."""
+    """Return a position's node, and queue those of its successors that belong to the walk."""
     board = Board(tablebase.variant, position)
     verdict = tablebase.probe(board)
     moves = []
@@ -172,12 +172,12 @@ def published_text(stores: Iterable[Path | str]) -> str:
 
 
 def endings(store: str) -> Result:
-    """Return the summary of a tablebase: its tiers, the longest wins and all mutual zugzwangs."""
+    """Return a tablebase's summary: its tiers, the longest wins and all mutual zugzwangs."""
     return summarise(open_tablebase(store))
 
 
 def walked(store: str, plies: str) -> Result:
-    """Return the positions near the start of a solved board, with the value of every move."""
+    """Return the positions near a solved board's start, and the value of every move."""
     tablebase = open_tablebase(store)
     rules = tablebase.variant
     return walk(tablebase, Position.parse(rules.start_position, rules.size), int(plies))

@@ -1,1 +1,1 @@
-"""Commands of the package `retrograde`, with their options and the display of their results."""
+"""Commands of the package `retrograde`, including their options and the display of results."""

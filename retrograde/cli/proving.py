@@ -28,9 +28,11 @@ from tablut.board import Board
 from tablut.cli.command import Decorator, argument, bundle, choice, command, flag, option, real, whole
 from tablut.cli.options import (
     LongWork,
+    Pictures,
     board_options,
     file_option,
     long_work,
+    picture_options,
     position_option,
     read_position,
     read_text,
@@ -46,7 +48,7 @@ from tablut.formats.reading import read_move
 from tablut.position import Position
 from tablut.prober import find_prober
 from tablut.variants import Variant, load_variant
-from tablut.work.files import excerpt, store_path, write_text
+from tablut.work.files import excerpt, store_path
 from tablut.work.machine import check_memory
 from tablut.work.progress import plural, rate_text
 from tablut.work.run import LocalScheduler, open_scheduler
@@ -116,7 +118,7 @@ def _sources(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> l
 @flag("--all-wins", help="Also look for moves that win more slowly.")
 @file_option("--save-proof", help="File for the winner's complete strategy.")
 @whole("--proof-positions", default=2_000_000, least=1, most=4000000, help="Maximum positions in a saved strategy.")
-@file_option("--svg", help="File for an SVG drawing of the line as a strip of boards.")
+@picture_options("an SVG drawing of the line as a strip of boards", moving="the line")
 def solve_command(
     file: str | None,
     variant: str | None,
@@ -127,7 +129,7 @@ def solve_command(
     all_wins: bool,
     save_proof: Path | None,
     proof_positions: int,
-    svg: Path | None,
+    pictures: Pictures,
 ) -> Reply:
     """Solve a position, or check the stipulations of the puzzles in a file.
 
@@ -138,13 +140,13 @@ def solve_command(
     from retrograde.proofs.solver import Solver
 
     if file is not None:
-        if position is not None or save_proof is not None or svg is not None or plies_left is not None:
-            message = "cannot be combined with --position, --plies-left, --save-proof or --svg"
+        if position is not None or save_proof is not None or pictures or plies_left is not None:
+            message = "cannot be combined with --position, --plies-left, --save-proof or a picture"
             raise InputError(message, subject=f"puzzle file {excerpt(file)}")
         return _solve_file(file, variant, limits, tablebase, all_wins)
     rules = load_variant(variant or "ashton")
     asked = read_position(position, rules) or Position.parse(rules.start_position, rules.size)
-    # A saved proof must be checkable with nothing but the rules, so no tablebase is used for it.
+    # A saved proof must be checkable with nothing but the rules, so it uses no tablebase.
     prober = None if save_proof is not None else find_prober(rules, tablebase)
     proof = solution = None
     interrupted = False
@@ -158,18 +160,21 @@ def solve_command(
         solution, interrupted = solution or solver.so_far(), True
         if solution is None:
             raise
-    drawn = None if interrupted else svg
-    if drawn is not None:
-        from tablut.strip import draw_strip
+    drawn = Pictures(None, None) if interrupted else pictures
+    if drawn:
+        from tablut.strip import draw_line, draw_strip
 
-        write_text(drawn, draw_strip(rules, asked, solution.line, title=_verdict(solution)))
+        drawn.write(draw_strip(rules, asked, solution.line, title=_verdict(solution)))
+        drawn.animate(draw_line(rules, asked, solution.line, title=_verdict(solution)))
     result = SolvedResult(
         **SolutionResult.model_validate(solution).model_dump(),
         plies_left=rules.rules.move_limit if plies_left is None else plies_left,
         interrupted=interrupted,
         proof=None if proof is None else str(save_proof),
         proof_positions=None if proof is None else len(proof.strategy),
-        svg=None if drawn is None else str(drawn),
+        svg=drawn.names["svg"],
+        png=drawn.names["png"],
+        gif=drawn.names["gif"],
     )
     code = EXIT_INTERRUPTED if interrupted else 0 if solution.status == "proved" else EXIT_UNKNOWN
     return Reply(result, lambda console: _show_solved(console, rules, solution, result), code)
@@ -237,8 +242,8 @@ def _show_solved(console: PeopleConsole, variant: Variant, solution: Solution, r
         say("interrupted before the strategy was saved")
     if result.proof and result.proof_positions is not None:
         say(f"strategy of {plural(result.proof_positions, 'position')} saved in {result.proof}", style="dim")
-    if result.svg:
-        say(f"drawing saved in {result.svg}", style="dim")
+    for file in filter(None, (result.svg, result.png, result.gif)):
+        say(f"drawing saved in {file}", style="dim")
 
 
 # -- ``tablut puzzle solve FILE``: check the stipulations of a puzzle file ---------------

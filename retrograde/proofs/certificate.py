@@ -1,19 +1,19 @@
-"""Saved proofs: the winner's strategy, with one move for every position that the winner may have to face.
+"""Saved proofs: the winner's strategy, which has one move for every position that the winner may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
-all legal moves. Many positions occur in the tree repeatedly, directly or as images under the symmetries of the rules.
-Therefore only the strategy is saved. For each position of the tree in which the winner is to move, up to symmetry, the
-strategy contains the move and the number of plies within which the winner wins. Most of these positions have a move
-that wins immediately, and are left out. The rest of the tree follows from the rules, and the checker
+A proof that a side wins within n plies is a tree where the winner has one move in each position and the loser has all
+legal moves. Many positions occur in the tree repeatedly, directly or as images under the rules' symmetries. Therefore
+only the strategy is saved. For each position in the tree with the winner to move, up to symmetry, the strategy contains
+the move and the number of plies within which the winner wins. Most of these positions have a move that wins
+immediately, and are left out. The rest of the tree follows from the rules, and the checker
 (`retrograde.proofs.checker`) regenerates it.
 
-A proof that a side never loses is saved in the same way, with a move for each position in which that side is to move.
-The number of plies is then 0 for each position, and null in the header.
+A proof that a side never loses is saved in the same way. It has a move for each position with that side to move. The
+number of plies is then 0 for each position, and null in the header.
 
 The file consists of JSON lines: a header, followed by one array ``[position, plies, move]`` for each position. The
 header states the claim: the game, the position, the plies left, the winner and the number of plies within which it
-wins, and the digests of the tables in which the strategy may end. docs/proofs.md explains the fields. A file whose name
-ends in ``.gz`` is compressed. Files are written and read in blocks, so memory does not limit their length.
+wins, and the digests of any tables that the strategy relies on. docs/proofs.md explains the fields. A file is
+compressed if its name ends in ``.gz``. Files are written and read in blocks, so memory does not limit their length.
 
 A file identifies its game by a built-in name and `Variant.digest`, or by the digest alone if the rules are custom. A
 file never contains a path.
@@ -104,29 +104,29 @@ _ENTRY: TypeAdapter[Entry] = TypeAdapter(
 
 
 class ProofCertificate(_Claim):
-    """A strategy with which a side wins or never loses.
+    """A strategy that makes a side win, or that keeps it from losing.
 
-    The strategy is given as a mapping, as a `PackedStrategy`, or as the lines of a file.
+    The strategy is a mapping, a `PackedStrategy`, or the lines of a file.
     """
 
     strategy: Any = Field(exclude=True)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy, without line endings."""
+        """Yield the strategy's lines, without line endings."""
         if not isinstance(self.strategy, dict):
             return iter(self.strategy.lines())
         entries = sorted((plies, position, move) for position, (plies, move) in self.strategy.items())
         return (json.dumps([position, plies, move]) for plies, position, move in entries)
 
     def blocks(self) -> Iterator[tuple[int, list[str]]]:
-        """Yield the lines of the strategy in blocks, each with the number of its first line."""
+        """Yield the strategy's lines in blocks, and the number of each block's first line."""
         lines, number = self.lines(), 2
         while block := list(islice(lines, _BLOCK)):
             yield number, block
             number += len(block)
 
     def content(self) -> Iterator[bytes]:
-        """Yield the uncompressed content of the file in blocks."""
+        """Yield the file's uncompressed content in blocks."""
         yield json.dumps({**fields_of(self, without={"strategy"}), "positions": len(self.strategy)}).encode() + b"\n"
         for _, block in self.blocks():
             yield "".join(line + "\n" for line in block).encode()
@@ -138,7 +138,7 @@ class ProofCertificate(_Claim):
 
 
 def _packed(content: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the compressed content. The same proof always gives the same bytes, because no time stamp is included."""
+    """Yield the compressed content. No time stamp is included, so the same proof always produces the same bytes."""
     packer = zlib.compressobj(9, wbits=31)
     for piece in content:
         yield packer.compress(piece)
@@ -176,7 +176,7 @@ def certificate_of(
 def build_certificate(
     engine: Engine, search: WinSearch, board: NDArray[Any], plies: int, most: int, *, plies_left: int | None = None
 ) -> ProofCertificate:
-    """Return the certificate of a proof, with a strategy that maps each position, as text, to plies and a move."""
+    """Return a proof's certificate. The strategy maps each position, as text, to a number of plies and a move."""
     strategy, _ = needed(strategy_of(search, board, plies, most), search.prover, board)
     entries = {position: (plies, move) for position, plies, move in map(json.loads, strategy.lines())}
     return certificate_of(engine, search.prover, board, plies, entries, plies_left=plies_left)
@@ -186,7 +186,7 @@ def build_certificate(
 
 
 class _FileLines:
-    """The lines after the header of a proof file. ``source`` is the path or the content of the file."""
+    """The lines of a proof file after the header. ``source`` is the file's path or content."""
 
     def __init__(self, what: str, source: str | Path, positions: int = 0) -> None:
         self._what, self._source, self._positions = what, source, positions
@@ -217,7 +217,7 @@ class _FileLines:
             raise input_failure(self._what, error) from error
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of the strategy; raise `InputError` if there are not as many as the header states."""
+        """Yield the strategy's lines. Raise `InputError` if there are not as many as the header states."""
         count = 0
         for count, line in enumerate(self.all_lines()):
             if count > self._positions:
@@ -230,7 +230,7 @@ class _FileLines:
 
 
 def read_certificate(name: str, source: str | Path) -> ProofCertificate:
-    """Read a certificate from a file or from the content of a file. The lines are parsed later, by `entries_of`."""
+    """Read a certificate from a file or a file's content. The lines are parsed later, by `entries_of`."""
     what = f"proof {excerpt(name)}"
     first = next(_FileLines(what, source).all_lines(), "")
     if not first.strip():
@@ -241,10 +241,10 @@ def read_certificate(name: str, source: str | Path) -> ProofCertificate:
 
 
 def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[Entry]:
-    """Yield the entries of a block of lines. ``number`` is the number of the first line.
+    """Yield the entries in a block of lines. ``number`` is the first line's number.
 
-    The numbers of plies must be positive in a proof of a win, for which ``falls`` is true. In any other proof, all
-    numbers of plies must be 0.
+    In a proof of a win, ``falls`` is true and the numbers of plies must be positive. In any other proof, all numbers of
+    plies must be 0.
     """
     for at, line in enumerate(block, number):
         try:
@@ -257,9 +257,9 @@ def entries_of(number: int, block: Iterable[str], *, falls: bool) -> Iterator[En
 
 
 def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) -> Variant:
-    """Return the rule set of a certificate: the built-in one that it names, or the given one.
+    """Return a certificate's rule set: the built-in one that it names, or the given one.
 
-    Raise `InputError` if the digest of the rule set differs from that in the certificate.
+    Raise `InputError` if the rule set's digest differs from the one in the certificate.
     """
     what = f"proof {excerpt(name)}"
     named = None
@@ -284,7 +284,7 @@ def game_of(name: str, proof: ProofCertificate, given: Variant | None = None) ->
 
 
 def _header(what: str, line: str) -> _Header:
-    """Parse the header of a file."""
+    """Parse a file's header."""
     try:
         version = read_model(_Kind, _bounded(line)).version
     except ValueError as error:

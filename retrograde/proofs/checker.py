@@ -1,29 +1,29 @@
 """An independent checker for proofs, in plain Python. The checker uses `tablut.rules.naive`, and no search code.
 
 The checker reads a strategy (see `retrograde.proofs.certificate`) block by block. Each position must have a legal move
-that leads to a win against every reply of the loser. After the reply, either the winner has a move that wins
-immediately, or the strategy contains the position (or an image of it under the symmetries of the rules) with no more
-plies than are left. Since the number of plies falls with every ply, every game ends and none repeats a position, so
-rules on repetition do not matter. The number in the header is at most the number of plies left in the game, so the move
-limit does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the exact
+that leads to a win against every reply by the loser. After the reply, either the winner has a move that wins
+immediately, or the strategy contains the position (or an image of it under the rules' symmetries) with no more plies
+than are left. Since the number of plies falls with every ply, every game ends and none repeats a position. So rules on
+repetition do not matter. The number in the header is at most the number of plies left in the game, so the move limit
+does not matter either. An accepted file is a proof, whatever program wrote it. docs/proofs.md gives the exact
 definition.
 
 A hash divides the positions that a block contains and the positions that it needs into groups, called shares. The
 shares are then processed one after the other. Every position that is needed in a share must also be contained in that
 share. The check therefore needs memory only for one block and one share at a time, and several processes can check
-blocks. A position without a line in the file may belong to a tablebase table that the file names. In this case the
-table is consulted. In a deep check, the moves of the table are also played, and are checked like lines.
+blocks. If the file has no line for a position, the position may belong to a tablebase table that the file names. In
+this case the table is consulted. In a deep check, the table's moves are also played, and are checked like lines.
 
 A claim that a side never loses is checked in the same way, except that the number of plies does not fall. Play that
 follows the strategy may therefore go on forever. The rules on repetition then matter, and must not make that side lose.
 
 The check shows *within* how many plies the side wins. The upper bounds in the header and the lines may be far too
 large, because a search records the number of plies that is known when it finds a move. While the checker reads the
-lines, it therefore computes the length of the longest game that follows the strategy. Lines with fewer plies come
-first, so the lengths of the games from all positions that the loser can reach are already known.
+lines, it therefore computes the length of the longest game under the strategy. Lines with fewer plies come first, so
+the lengths of the games from all positions that the loser can reach are already known.
 
 A strategy cannot show that there is no shorter win. To find a lower bound on the length, the checker tries an
-exhaustive search, also in plain Python, up to a maximum number of moves.
+exhaustive search, also in plain Python and limited to a maximum number of moves.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _COUNTED = 2_000_000
 """Maximum number of positions of a strategy whose longest game is computed. A position takes about 150 bytes."""
 _DIGITS = ".bwK"
 _FOURS = ["".join(_DIGITS[value >> shift & 3] for shift in (6, 4, 2, 0)) for value in range(256)]
-"""The contents of the four cells that a byte encodes, for each value of the byte."""
+"""For each value of a byte, the contents of the four cells that it encodes."""
 
 
 class CheckedProof(Result):
@@ -87,7 +87,7 @@ class _SpentError(Exception):
 
 
 class _Open(NamedTuple):
-    """A position in the search for a shorter win, with the moves that have not been tried yet."""
+    """A position in the search for a shorter win, and the moves that have not been tried yet."""
 
     position: NaivePosition
     moves: Iterator[NaiveMove]
@@ -109,7 +109,7 @@ class CheckTask(NamedTuple):
 
 
 class SymmetricGame(NaiveGame):
-    """The rules in plain Python, with a key for each position that is the same for all its symmetric images."""
+    """The rules in plain Python, and a key for each position that is the same for all its symmetric images."""
 
     def __init__(self, variant: Variant) -> None:
         super().__init__(variant)
@@ -158,7 +158,7 @@ class SymmetricGame(NaiveGame):
 
         If black moves to a cell outside the first set, the king still has an open slide to an escape. White therefore
         has a legal move, and wins immediately. The second set consists of the first set and the cells next to the king.
-        A black move to any other cell cannot capture the king either, so it need not be examined. Both sets contain all
+        A black move to any other cell cannot capture the king either, and need not be examined. Both sets contain all
         cells if no escape is open, if an escape need not win immediately, or if black is the winner.
         """
         king, cells = position.king(), set(self.terrain)
@@ -185,7 +185,7 @@ _game_of = lru_cache(2)(SymmetricGame)
 class _BlockCheck:
     """The check of one block: the failures found, and the positions that the block contains and needs.
 
-    ``falls`` is True if the number of plies must fall, as in a proof of a win.
+    ``falls`` is True if the number of plies must fall, as it must in a proof of a win.
     """
 
     def __init__(self, variant: Variant, winner: str, falls: bool) -> None:
@@ -194,15 +194,15 @@ class _BlockCheck:
         self.has: dict[bytes, int] = {}
         self.needs: dict[bytes, int] = {}
         self.positions = 0
-        # Results for positions with the loser to move, by key: the least number of plies that a win takes, and the keys
-        # of the next positions. Each next position must have a line in the strategy or an immediate win.
+        # For positions with the loser to move, by key: the least number of plies that a win takes, and the keys of the
+        # next positions. Each next position must have a line in the strategy or an immediate win.
         self._after: dict[bytes, tuple[int, list[bytes]]] = {}
         self.ways: list[tuple[bytes, int, int, list[bytes]]] = []
         """For each line, the key and plies of its position, and the value of `_after` for the position after its move.
         """
 
     def winners_turn(self, name: str, plies: int, text: str) -> None:
-        """Check a position of the strategy, and all replies to its move."""
+        """Check a position in the strategy, and all replies to its move."""
         self.positions += 1
         try:
             position = self.game.read(name)
@@ -259,7 +259,7 @@ class _BlockCheck:
         return self._after[own]
 
     def results(self, shares: int, number: int = 0) -> dict[str, Any]:
-        """Return the results of the check, including records of the contained and the needed positions by share."""
+        """Return the check's results, including records of the contained and needed positions by share."""
         parts = {"has": _parts(self.has, shares), "needs": _parts(self.needs, shares)}
         made = {"number": number, "ways": self.ways, "positions": self.positions}
         return {"failures": self.failures, **made, **parts}
@@ -277,14 +277,14 @@ def check(task: CheckTask) -> dict[str, Any]:
     for key, left in needs.items():
         plies = has.get(key)
         block.positions += plies is None
-        # No line is needed for a position in which a move wins immediately.
+        # No line is needed for a position where a move wins immediately.
         if (plies is None or plies > left) and not (left >= task.falls and block.game.wins_at_once(key, task.winner)):
             missing.append((key, left, plies))
     return {"missing": missing, "positions": block.positions, "unused": len(has.keys() - needs.keys())}
 
 
 def _parts(plies_by_key: dict[bytes, int], shares: int) -> list[bytes]:
-    """Return one byte string for each share, with a record of each key and its plies."""
+    """Return one byte string for each share. It contains a record of each key and its plies."""
     parts: list[list[bytes]] = [[] for _ in range(shares)]
     for key, plies in plies_by_key.items():
         # Negative numbers of plies become 0, which does not occur in any line.
@@ -340,7 +340,7 @@ class StrategyCheck:
         self.excluded = -1
         self.shorter: int | None = None
         self.within = proof.plies
-        # The length of the longest game from each position of the strategy, by the position's key.
+        # The length of the longest game from each position in the strategy, by the position's key.
         self._longest = dict[bytes, int]()
         self._counts = self.falls and not proof.tables and len(proof.strategy) <= _COUNTED
         self._ways, self._line, self._fewest = dict[int, list[tuple[bytes, int, int, list[bytes]]]](), 2, 0
@@ -442,7 +442,7 @@ class StrategyCheck:
         return next(tasks, None) if len(self.failures) < self.most_failures else None
 
     def _take(self, result: dict[str, Any]) -> None:
-        """Add a block's contained and needed positions to the shares, and update the lengths of the longest games."""
+        """Add a block's contained and needed positions to the shares, and update the longest games' lengths."""
         self.failures += result["failures"]
         self.positions += result["positions"]
         for which, name in enumerate(("has", "needs")):
@@ -451,7 +451,7 @@ class StrategyCheck:
         if self._counts and not self.failures:
             self._ways[result["number"]] = result["ways"]
         # Lines with fewer plies come first, so the lengths after a line's move are already known. If the lines are in
-        # another order, the result is the number that the header claims.
+        # another order, the result is the number claimed in the header.
         while self._counts and (ways := self._ways.pop(self._line, None)):
             self._line += len(ways)
             for key, plies, takes, after in ways:
@@ -467,7 +467,7 @@ class StrategyCheck:
         return takes if takes < 2 else 1 + max((self._longest.get(key, 1) for key in keys), default=1)
 
     def _compare(self, result: dict[str, Any]) -> None:
-        """Look up missing positions in the tables. In a deep check, also play and check the moves of the tables."""
+        """Look up missing positions in the tables. In a deep check, also play and check the tables' moves."""
         self.positions += result["positions"]
         self.unused += result["unused"]
         waiting = result["missing"]
@@ -490,10 +490,10 @@ class StrategyCheck:
                     waiting += [(after, needs, None) for after, needs in block.needs.items()]
 
     def _value(self, text: str) -> int | None:
-        """Return the number of plies of a win according to a table that the file names.
+        """Return how many plies a win takes according to a table that the file names.
 
-        If the number of plies need not fall, it is enough that the position is not lost, and the result is 0. If no
-        table proves the win, or that the position is not lost, the result is None.
+        If the number of plies need not fall, the position only has to be not lost, and the result is 0. If no table
+        proves the win, or that the position is not lost, the result is None.
         """
         position = Position.parse(text, self.game.size)
         if "v".join(map(str, position.material)) not in self.proof.tables or self.tablebase is None:

@@ -5,22 +5,22 @@ depth first, with thresholds and a transposition table. The search leaves a chil
 the next best number by a quarter (the 1 + ε trick of [3]_). This avoids most of the switching between children.
 
 The state is a position together with the number of plies left. The graph of states therefore has no cycles, even if the
-game repeats positions. The history of the game causes no errors either, whereas unbounded df-pn may disprove a position
-on one path and wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any
-play, and a disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was
-reached. The bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, so
-no position repeats. The least bound under which the search finds a proof is the exact distance.
+game repeats positions. The game history causes no errors either, whereas unbounded df-pn may disprove a position on one
+path and wrongly use this result on another [4]_. A proof means that the prover wins within n plies against any play,
+and a disproof means that the prover does not. Neither a proof nor a disproof depends on how the position was reached.
+The bound excludes no wins: if a win takes at least n plies, the distance falls with every ply of best play, and no
+position repeats. The least bound under which the search finds a proof is the exact distance.
 
 This method is exact, but slow for long wins: a position that is reached with many different numbers of plies left is
 searched once for each of them. An alternative is to let all bounds share the numbers of *open* positions, which are
 neither proved nor disproved, in one entry for each position. The graph then has cycles. A position that is already on
-the path counts as if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries of
-*settled* positions still contain proved facts with their numbers of plies, and each fact follows from facts with fewer
-plies. The initial numbers of a position are multiplied by a factor that depends on its evaluation. With shared numbers,
-a proof is still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
+the path counts as if its proof number were almost infinite, so that no disproof follows from it [4]_. The entries for
+*settled* positions still contain proved facts and their numbers of plies, and each fact follows from facts with fewer
+plies. A position's initial numbers are multiplied by a factor that depends on its evaluation. With shared numbers, a
+proof is still valid, but the win need not be the shortest. A search that finds no proof shows nothing.
 
-Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. If a tablebase covers the
-material of some positions, the search pauses to look up the values of many such positions together.
+Leaves are solved exactly, three plies deep, as explained in the comment above `winner_after`. When positions have
+material that a tablebase covers, the search pauses to look up many of them together.
 
 References
 ----------
@@ -114,7 +114,7 @@ centi-logits."""
 
 @called
 def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: Words) -> None:
-    """Pack the child position that is on the board. ``undo`` is the record of the ply that led to it."""
+    """Pack the child position that is on the board. ``undo`` is the undo record of the ply that led to it."""
     cells = t.cells
     start, target, captures = start_of(t, undo), target_of(t, undo), undo_captured(undo)
     mover = side_of(t, board) ^ 1
@@ -124,7 +124,7 @@ def _child_words(t: Tables, parent: Words, board: BoardArray, undo: int, child: 
     flip(child, 2 * cells + king_width(t))
     if mover == 0 and king_of(t, board) == target:
         king_at = 2 * cells
-        # On every board, the bits of the king's cell lie within one word.
+        # On every board, the bits for the king's cell lie within one word.
         child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
     else:
         flip(child, own + start)
@@ -148,7 +148,7 @@ def disproved() -> tuple[int, int, int]:
 
 @inlined
 def _power(score: int) -> float:
-    """Return the factor by which a position's score, in centi-logits, multiplies one of its numbers."""
+    """Return the factor for one of a position's numbers that corresponds to the position's score in centi-logits."""
     return 2.0 ** (max(0, min(_EVEN - score, 12 * _DOUBLES)) / _DOUBLES)
 
 
@@ -158,8 +158,8 @@ def _first_numbers(
 ) -> tuple[int, int, int]:
     """Return the initial numbers of an open position.
 
-    The initial numbers are the given numbers. If all bounds share the numbers, they are weighted by the evaluation of
-    the position.
+    The initial numbers are the given numbers. If all bounds share the numbers, they are weighted by the position's
+    evaluation.
     """
     if under != LONGEST:
         return I64(pn), I64(dn), I64(-1)
@@ -229,7 +229,7 @@ def _note_pending(t: Tables, work: ProofWorkspace, board: BoardArray, words: Wor
 
 @inlined
 def _set(work: ProofWorkspace, at: int, numbers: tuple[int, int, int]) -> None:
-    """Write the numbers and the distance of a child."""
+    """Write a child's numbers and distance."""
     work.pns[at], work.dns[at], work.distances[at] = np.int32(numbers[0]), np.int32(numbers[1]), np.int16(numbers[2])
 
 
@@ -278,7 +278,7 @@ def _see(
 def _enter(
     t: Tables, e: EvaluationTables, directory: Directory, board: BoardArray, ply: int, left: int, shared: bool
 ) -> None:
-    """Write the moves of a position and the initial numbers after each move. Stop at a move that settles the position.
+    """Write a position's moves and the initial numbers after each move. Stop at a move that settles the position.
 
     A move settles the position if it wins for the prover, or if it is the opponent's and prevents the win.
     """
@@ -288,7 +288,7 @@ def _enter(
     work.began[ply] = work.counters[NODES]
     count = generate(t, board, moves)
     if not proving:
-        # First try the move that prevented a win last time, since one such move is enough.
+        # First try the move that prevented a win last time, since one such move suffices.
         for index in range(1, count):
             if I64(moves[index]) == work.killers[ply + 1]:
                 moves[index], moves[0] = moves[0], moves[index]
@@ -314,7 +314,7 @@ def _enter(
 
 
 class NodeNumbers(NamedTuple):
-    """The numbers of a node, computed from those of its children. Kernels create this tuple."""
+    """A node's numbers, computed from its children's numbers. Kernels create this tuple."""
 
     pn: int
     dn: int
@@ -325,7 +325,7 @@ class NodeNumbers(NamedTuple):
 
 @inlined
 def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
-    """Compute the numbers of a node from those of its children. The side to move needs only one good child."""
+    """Compute a node's numbers from its children's numbers. The side to move needs only one good child."""
     at = ply * work.width
     least, second, total, best, worst = I64(INFINITE), I64(INFINITE), I64(0), I64(0), I64(0)
     for index in range(work.counts[ply]):
@@ -350,7 +350,7 @@ def _judge_node(work: ProofWorkspace, ply: int, proving: bool) -> NodeNumbers:
 
 @inlined
 def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: int, under: int, proving: bool) -> None:
-    """Store the result of a node in the table."""
+    """Store a node's result in the table."""
     own, effort = advance(work.words, ply * t.words), work.counters[NODES] - work.began[ply]
     if v.pn == 0:
         keep_settled(work.table, work.buckets, own, t.words, under, v.distance, -1, effort)
@@ -369,13 +369,13 @@ def _keep_node(t: Tables, work: ProofWorkspace, v: NodeNumbers, ply: int, left: 
 
 @inlined
 def _place(t: Tables, work: ProofWorkspace, ply: int) -> int:
-    """Return the number that `_slot` needs to compute the slots of a node's moves."""
+    """Return the number from which `_slot` computes the slots of a node's moves."""
     return bucket_of(advance(work.words, ply * t.words), t.words, SLOTS)
 
 
 @inlined
 def _slot(node: int, move: int) -> int:
-    """Return the slot of a move of a node. The factor is odd, so moves of the same node rarely share a slot."""
+    """Return the slot for one of a node's moves. The factor is odd, so moves at the same node rarely share a slot."""
     return (node + 0x9E37 * move) & (SLOTS - 1)
 
 
@@ -428,10 +428,10 @@ def _learn(t: Tables, directory: Directory, ply: int, left: int, under: int) -> 
 
 @inlined
 def _descend(t: Tables, work: ProofWorkspace, board: BoardArray, v: NodeNumbers, ply: int, proving: bool) -> None:
-    """Make the best move of a node, and set the thresholds for the position after it."""
+    """Make a node's best move, and set the thresholds for the position after it."""
     at = ply * work.width + v.best
     limit = min(v.second + v.second // 4 + 1, INFINITE)
-    # A sum that was capped just below infinity is not exact, so nothing can be subtracted from it.
+    # A sum that was capped just below infinity is not exact, and nothing can be subtracted from it.
     if proving:
         rest = v.dn - I64(work.dns[at]) if v.dn < INFINITE - 1 else I64(0)
         work.pn_limits[ply + 1] = min(work.pn_limits[ply], limit)
@@ -459,7 +459,7 @@ def prove(
     node_limit: int,
     result: Numbers,
 ) -> None:
-    """Search for a win of the prover within ``bound`` plies. If ``shared`` is 1, all bounds share the open numbers."""
+    """Search for a win for the prover within ``bound`` plies. If ``shared`` is 1, all bounds share the open numbers."""
     t, e, directory, board = flat(tables), flat(evaluation), pointer(directory_array), pointer(board_array)
     p = record_at(directory, ProofWorkspace)
     p.counters[NODES], p.counters[PENDING] = 0, 0
@@ -516,7 +516,7 @@ def read_proofs(
     board_array: BoardArray,
     results: Numbers,
 ) -> None:
-    """Write the quickest winning move proved for each position, with the length of the win, in shape (n, 2).
+    """Write the quickest winning move proved for each position and the win's length, in shape (n, 2).
 
     The positions have shape (n, W). The prover is to move in all positions, with ``lefts`` plies left. The board is
     scratch memory.
@@ -545,7 +545,7 @@ def read_proofs(
                 soonest = I64(p.distances[place])
                 results[index, 0], results[index, 1] = I64(p.moves[place]), soonest + 1
         if soonest == left and left > 0:
-            # The table contains no win for this position, so search for a short win without the table.
+            # The table contains no win for this position. Search for a short win without the table.
             p.counters[PENDING] = 0
             _enter(t, e, directory, board, I64(0), left, True)
             v = _judge_node(p, I64(0), True)
@@ -555,13 +555,13 @@ def read_proofs(
 
 # -- the leaves: positions decided within three plies ------------------------------------
 # A win in one ply is searched for only where it can occur: a slide of the king to an escape, or a slide of an attacker
-# to a free cell next to the king from which it captures the king. Each candidate is made on the board and evaluated
-# there, so superfluous candidates cost only time. Two other kinds of win can occur anywhere on the board: a capture of
-# the last attackers, and a ply that leaves the other side without a legal move. For these, every move is tried, unless
-# one of the following facts shows that no single ply can win in this way:
+# to a free cell next to the king that captures the king. Each candidate is made on the board and evaluated there, so
+# superfluous candidates cost only time. Two other kinds of win can occur anywhere on the board: a capture of the last
+# attackers, and a ply that leaves the other side without a legal move. For these, every move is tried, unless one of
+# the following facts shows that no single ply can win in this way:
 #
-# * Without shieldwalls, a ply captures at most three soldiers, so it cannot capture the last four.
-# * A ply adds a piece to two lines and removes captured soldiers from at most three more, so a side that can move on
+# * Without shieldwalls, a ply captures at most three soldiers, and so cannot capture the last four. * A ply adds a
+# piece to two lines and removes captured soldiers from at most three more, so a side that can move on
 #   six lines can still move after it.
 # * A ply closes at most one of the directions in which the king can move.
 #
@@ -571,7 +571,7 @@ def read_proofs(
 
 
 _SAFE_LINES = 6
-"""Number of lines on which a side must be able to move so that it can still move after any ply of the other side."""
+"""Number of lines on which a side must be able to move so that it can still move after any ply by the other side."""
 
 
 @inlined
@@ -588,7 +588,7 @@ def winner_after(t: Tables, board: BoardArray, outcome: int) -> int:
 
 @called
 def _is_win(t: Tables, board: BoardArray, move: int, side: int) -> bool:
-    """Return whether a legal move of the side to move wins immediately."""
+    """Return whether a legal move by the side to move wins immediately."""
     undo, outcome = make(t, board, move)
     won = winner_after(t, board, outcome) == side
     unmake(t, board, undo)
@@ -636,14 +636,14 @@ def _ply_may_decide_otherwise(t: Tables, board: BoardArray, side: int) -> bool:
 
 @inlined
 def _escaping_move(t: Tables, board: BoardArray) -> int:
-    """Return a move with which the king escapes and wins, or -1 if there is none. White must be to move."""
+    """Return a move by which the king escapes and wins, or -1 if there is none. White must be to move."""
     row, column = escape_targets(t, board, king_of(t, board))
     return escape_of_king(t, board, row, column)
 
 
 @called
 def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
-    """Return a move with which the side to move wins in one ply, or -1 if there is none.
+    """Return a move that wins in one ply for the side to move, or -1 if there is none.
 
     ``scratch`` has space for 4C moves.
     """
@@ -661,7 +661,7 @@ def winning_move(t: Tables, board: BoardArray, scratch: Moves) -> int:
 
 @called
 def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent loses after making a given move. The opponent is to move.
+    """Return how many plies it takes the opponent to lose after making a given move. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (1 or 2).
     """
@@ -680,7 +680,7 @@ def _distance_after(t: Tables, board: BoardArray, move: int, left: int, scratch:
 
 @called
 def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: Numbers, counters: Numbers) -> int:
-    """Return the number of plies in which the opponent loses. The opponent is to move.
+    """Return how many plies it takes the opponent to lose. The opponent is to move.
 
     Return -1 if this takes more than ``left`` plies (0 to 2). ``scratch`` has space for 8C moves. ``killer`` is the
     move that most recently prevented a loss; it is tried first. ``counters[0]`` counts the moves made.
@@ -706,7 +706,7 @@ def lost_at_once(t: Tables, board: BoardArray, left: int, scratch: Moves, killer
 
 @called
 def count_parries(t: Tables, board: BoardArray, scratch: Moves, counters: Numbers) -> int:
-    """Return the number of moves with which the opponent, who is to move, prevents a win of the prover in two plies."""
+    """Return the number of moves by the opponent, who is to move, that prevent the prover from winning in two plies."""
     below = advance(scratch, 4 * t.cells)
     parries = 0
     count = generate(t, board, scratch)
@@ -735,7 +735,7 @@ def wins_soon(t: Tables, board: BoardArray, left: int, scratch: Moves, killer: N
         undo, outcome = make(t, board, I64(scratch[index]))
         counters[0] += 1
         distance = -1
-        # No move wins immediately, so a move that ends the game loses.
+        # No move wins immediately, and so a move that ends the game loses.
         if winner_after(t, board, outcome) < 0:
             distance = lost_at_once(t, board, left - 1, below, killer, counters)
         unmake(t, board, undo)

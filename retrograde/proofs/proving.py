@@ -3,8 +3,7 @@
 A task searches one leaf of the tree (`retrograde.proofs.tree`), up to a maximum number of moves. The results of tasks,
 called answers, are saved to the store in parts, about every 20 seconds. If a run is killed, only the tasks since the
 last part are lost, and these are run again. When the root is proved, further tasks extract the strategies of the leaves
-on which the proof depends. These strategies are also saved, and are joined with the tree's own moves to form the
-certificate.
+that the proof needs. These strategies are also saved, and are joined with the tree's own moves to form the certificate.
 
 A win that is proved in this way does not depend on the rules on repetition, because no game that follows the strategy
 repeats a position.
@@ -60,7 +59,7 @@ _KEPT_EVERY: Final = 20.0
 """Minimum time in seconds between saving two parts."""
 _SHARE: Final = 32
 _LOOK: Final = 1_000_000
-"""Maximum number of moves in the search of a leaf's child.
+"""Maximum number of moves in the search below a leaf's child.
 
 Such a search is also limited to the number of moves allowed for the leaf, divided by `_SHARE`.
 """
@@ -81,7 +80,7 @@ The number is smaller than `_MOST`, because searching for a set takes more memor
 
 
 class FirstMove(Result):
-    """A first move, with the proof and disproof numbers and the status of the claim after the move.
+    """A first move, and the claim's proof and disproof numbers and status after the move.
 
     ``checked`` is True if the status follows directly from the rules, or from a result that the plain rules confirmed.
     """
@@ -94,15 +93,15 @@ class FirstMove(Result):
 
 
 class Proving(Result):
-    """Result of the search for a proof of a claim.
+    """Result of a search for a proof of a claim.
 
     ``within`` is an upper bound on the number of plies that a proved win takes; ``dtm`` is the exact number, or null if
     it is not known.
 
     ``checked`` is True if the plain rules have confirmed the result (`retrograde.proofs.checker`). If not, the result
-    relies on the search and on the contents of the store. The same applies to the status of each first move.
+    relies on the search and the store's contents. The same applies to the status of each first move.
 
-    The result for a draw has two ``halves``, each with its own certificate. One half proves that white does not win,
+    The result for a draw has two ``halves``, and each has its own certificate. One half proves that white does not win,
     and the other half proves that black does not win.
     """
 
@@ -135,7 +134,7 @@ def _answers_in(rows: NDArray[Any]) -> list[NDArray[Any]]:
 
 
 class Task(NamedTuple):
-    """A task that searches a leaf or, if ``plies`` is not 0, extracts the strategy from the proof of the leaf.
+    """A task that searches a leaf or, if ``plies`` is not 0, extracts the strategy from the leaf's proof.
 
     If ``holds`` is true, the task also searches for a strategy that keeps the prover from winning.
     """
@@ -156,7 +155,7 @@ _of_thread = threading.local()
 
 
 def search_of(task: Task) -> WinSearch:
-    """Return this thread's search object for a task, with a table that keeps the results of earlier tasks."""
+    """Return this thread's search object for a task. Its table keeps the results of earlier tasks."""
     about = (task.variant.digest, *task[1:6])
     if getattr(_of_thread, "about", None) != about:
         prober = None if task.tablebase is None else prober_for(task.variant, task.tablebase)
@@ -170,7 +169,7 @@ def search_of(task: Task) -> WinSearch:
 def run_task(task: Task, known: Sequence[PackedStrategy] = ()) -> dict[str, Any]:
     """Search a leaf and, if it stays open, its children.
 
-    If the task is to extract a strategy, return the part of the leaf's strategy that is not ``known``.
+    If the task extracts a strategy, return the part of the leaf's strategy that is not ``known``.
     """
     search, engine = search_of(task), engine_for(task.variant)
     own = np.frombuffer(task.words, dtype=np.uint64)[None]
@@ -203,7 +202,7 @@ def below_of(engine: Engine, own: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 def _answer(first: int, rest: int, words: NDArray[np.uint64], numbers: ArrayLike) -> dict[str, Any]:
-    """Return the answer of a task as rows; ``numbers`` has shape (n, 4)."""
+    """Return a task's answer as rows; ``numbers`` has shape (n, 4)."""
     rows = np.zeros(len(words), dtype=row_type(words.shape[1]))
     rows["words"], rows["kind"] = words, rest
     rows["kind"][0] = first
@@ -348,11 +347,11 @@ class ProofRun:
 
     @property
     def strategies(self) -> list[PackedStrategy]:
-        """The strategies of leaves, in the order in which they were found."""
+        """The leaves' strategies, in the order in which they were found."""
         return list(self._strategies.values())
 
     def load(self, store: Path) -> None:
-        """Load the answers from a store of this run, and the strategy of the proof if it is complete."""
+        """Load the answers from a store of this run, and the proof's strategy if it is complete."""
         self._read(TreeStore(store, self.about, self._type))
         if self._numbers(self.tree.root)[0] == 0 and not self._unread():
             self.whole = self._joint()
@@ -385,7 +384,7 @@ class ProofRun:
         return bool(fits and (below["kind"] == kind + 1).all())
 
     def _apply(self, rows: NDArray[Any]) -> None:
-        """Add answers to the tree and to the strategies of leaves."""
+        """Add answers to the tree and to the leaves' strategies."""
         for answer in _answers_in(rows):
             if answer["kind"][0] == TASK:
                 self.tree.take(answer)
@@ -415,7 +414,7 @@ class ProofRun:
         self._fresh = []
 
     def _prove(self, scheduler: Scheduler, store: Path | None, work: Work) -> None:
-        """Join the tree's moves and the strategies of its leaves, and write the certificate."""
+        """Join the tree's moves and its leaves' strategies, and write the certificate."""
         root = self.tree.root
         if root.plies > self._most:
             takes = f"has a proved win in {root.plies} plies, but only {self._most} are allowed"
@@ -430,7 +429,7 @@ class ProofRun:
             raise self._wrong(str(error)) from error
         side = self.prover ^ self.holds
         self.whole, leaves_in = needed(self._joint(), side, self.board, self.prober)
-        # Include the tables for all material to which captures lead.
+        # Include the tables for all material that captures can produce.
         tiers = [] if self.prober is None else self.prober.store.tiers()
         below = [(a, d) for a, d in tiers if any(a <= most_a and d <= most_d for most_a, most_d in leaves_in)]
         self.tables = {f"{a}v{d}": self.tables[f"{a}v{d}"] for a, d in below}
@@ -445,7 +444,7 @@ class ProofRun:
             proof.write(self.certificate)
 
     def _exact(self, plies: int) -> int | None:
-        """Return the number of plies of the win if a search excludes every shorter win, and otherwise None."""
+        """Return the number of plies to the win if a search excludes every shorter win, and otherwise None."""
         budget, memory = ProofBudget(ProofLimits(nodes=_EXACT)), min(self.task.memory, _EXACT_MEMORY)
         search = WinSearch(self.engine, self.prover, memory, budget, self.prober)
         return plies if search.within(self.board, plies - 1) is False else None
@@ -468,7 +467,7 @@ class ProofRun:
         self.checked = True
 
     def _check_refuted(self) -> None:
-        """Try to prove the opposite of the claim with a short search, and confirm the proof with the plain rules."""
+        """Try to prove the opposite claim with a short search, and confirm the proof with the plain rules."""
         side: SideName = "black" if self.prover else "white"
         other: SideName = "white" if self.prover else "black"
         claims = [side] if self.holds else [other, f"not-{side}"]
@@ -540,7 +539,7 @@ class ProofRun:
         )
 
     def _numbers(self, node: Node) -> tuple[int, int]:
-        """Return the numbers of a node with respect to the claim: the proof number and the disproof number."""
+        """Return a node's numbers with respect to the claim: the proof number and the disproof number."""
         return (node.disproof, node.proof) if self.holds else (node.proof, node.disproof)
 
     def _status(self, proof: int, disproof: int) -> Status:
@@ -551,8 +550,8 @@ class ProofRun:
     def _first_moves(self) -> Iterator[FirstMove]:
         root = self.tree.root
         follows = root.mine == self.holds
-        # A proved claim holds after every move of the other side. A refuted claim fails after every move of the claim's
-        # side.
+        # A proved claim is true after every move by the other side. A refuted claim is false after every move by the
+        # claim's side.
         same = "proved" if follows else "refuted"
         sure = self.checked and self._status(*self._numbers(root)) == same
         children = self.engine.expand(self.engine.words(self.board))

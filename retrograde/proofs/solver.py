@@ -1,13 +1,13 @@
 """A solver that proves whether a position is a win, draw or loss, and finds the shortest win and its first moves.
 
-The solver searches for a win of each side under a growing bound on the number of plies. As long as no win is found, the
-next bound is tried for the side whose search has cost less so far. The first bound with a proof is the distance,
-because all smaller bounds have been disproved. Before trying a side's next bound, the solver may search for a win of
-any length. This search may take at most as long as the side's search has taken so far. In this way, a long win can be
-found before all shorter wins are excluded, and the search for the other side's win can stop.
+The solver searches for a win for each side under a growing bound on the number of plies. As long as no win is found,
+the next bound is tried for the side whose search has cost less so far. The first bound that leads to a proof is the
+distance, because all smaller bounds have been disproved. Before trying a side's next bound, the solver may search for a
+win of any length. This search may take at most as long as the side's search has taken so far. In this way, a long win
+can be found before all shorter wins are excluded, and the search for the other side's win can stop.
 
-A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the move
-limit of the variant if neither side wins within the plies left.
+A draw is proved by a tablebase, by a list of all reachable positions (`retrograde.proofs.win_search`), or by the
+variant's move limit if neither side wins within the plies left.
 
 Values ignore history: a position is valued as if the game began with this position. If a repetition is a draw or has no
 effect under the rules, this is the true value. If a player loses by repeating a position, the wins and losses proved
@@ -41,7 +41,7 @@ from tablut.errors import InputError
 from tablut.formats.reading import as_position
 from tablut.indexing.values import Verdict, Wdl, unforced, value_of
 from tablut.position import Move, SideName
-from tablut.prober import MissingTableError, Proved, find_prober
+from tablut.prober import MissingTableError, Proved, ProvedWin, find_prober
 from tablut.rules.outcome import OUTCOMES
 from tablut.variants import as_variant
 from tablut.work.files import brief
@@ -82,7 +82,7 @@ class Bounds:
 @brief
 @dataclass(frozen=True)
 class Solution:
-    """The solution of a position, as far as it has been proved.
+    """A position's solution, as far as it has been proved.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class Solution:
     position : Position
         The position that was solved.
     status : {'proved', 'unknown'}
-        ``proved`` if the value, distance, first moves and line are all proved. Otherwise ``reason`` states what is
+        ``proved`` if the value, distance, first moves and line are all proved. Otherwise, ``reason`` states what is
         missing, and the other fields still contain only proved facts.
     wdl : {'win', 'draw', 'loss', 'unresolved'} or None
         Value for the side to move; None if unknown.
@@ -109,7 +109,7 @@ class Solution:
     bounds : dict
         The proved bounds on a win by each side, under the keys ``white`` and ``black``.
     nodes : int
-        Number of moves made on the board by the search.
+        Number of moves that the search made on the board.
     seconds : float
         Wall time in seconds, excluding the time spent on compiling.
     source : {'search', 'tablebase', 'exhaustion', 'rules'}
@@ -145,7 +145,7 @@ class Solution:
 
 
 class _Side:
-    """State of the search for a win of one side."""
+    """State of the search for a win for one side."""
 
     def __init__(self, search: WinSearch, next_bound: int, cap: int) -> None:
         self.search = search
@@ -166,7 +166,7 @@ class _Side:
 
 
 class Solver(Stoppable):
-    """Solver that proves the values of positions of one variant, one position at a time.
+    """Solver that proves the values of positions in one variant, one position at a time.
 
     A solver serves one caller at a time. While it solves a position, a second call raises `UseError`; other threads may
     only call `stop` and `so_far`. A solver cannot be copied or pickled.
@@ -397,7 +397,7 @@ class _Question:
     # -- after the distance is known ---------------------------------------------------
 
     def _won(self, winner: int) -> Solution:
-        """Return the solution of a position whose winner and distance are proved."""
+        """Return the solution for a position whose winner and distance are proved."""
         side = self.sides[winner]
         distance = side.win_within
         assert distance is not None
@@ -414,7 +414,7 @@ class _Question:
         return self._solution(status, verdict, line, attaining, later, unsettled, reason=reason)
 
     def _children(self, board: NDArray[np.uint32]) -> list[tuple[Move, NDArray[np.uint32], int | None]]:
-        """Return the moves from a position, with the board and the winner after each move (None if undecided)."""
+        """Return a position's moves, with the board and the winner after each move (None if undecided)."""
         children = self.engine.expand(self.engine.words(board))
         boards = self.engine.boards(children.words)
         successors = []
@@ -534,7 +534,7 @@ def solve(
     position : Position, Board or str
         The position, on a board of the variant's size.
     limits : ProofLimits, optional
-        Limits of the search.
+        Limits on the search.
     prober : Prober, optional
         A tablebase of the variant.
     plies_left : int, optional
@@ -571,16 +571,29 @@ class _ProofSearch:
         # Do not list all reachable positions, since this would take far longer than a search with so few nodes.
         limits = ProofLimits(nodes=nodes, memory_bytes=_MEMORY, positions=0)
         self._solver = Solver(variant, limits, find_prober(variant))
-        # The kernels of this search and those of the caller's search each take seconds to compile, so compile them at
-        # the same time.
+        # The kernels for this search and for the caller's search each take seconds to compile. Compile them at the same
+        # time.
         compile_ahead(engine_for(variant))
 
     def prove(self, position: Position, plies_left: int | None) -> Proved | None:
-        """Return the proved value of a position; see `tablut.prober.Prover.prove`."""
+        """Return a position's proved value; see `tablut.prober.Prover.prove`."""
         solution = self._solver.solve(position, plies_left=plies_left)
         if solution.wdl is None:
             return None
         return Proved(solution.wdl, solution.dtm, solution.winning_moves if solution.dtm is not None else ())
+
+    def wins_within(self, position: Position, plies: int) -> ProvedWin:
+        """Find out whether the side to move wins within some plies; see `tablut.prober.Prover.wins_within`."""
+        solution = self._solver.solve(position, plies_left=plies)
+        bounds = solution.bounds["white" if position.side == "w" else "black"]
+        refuted = bounds.never or bounds.no_win_within >= plies
+        # If the limits were reached right after the win was proved, no move of it is known.
+        wins = True if solution.wdl == "win" and solution.line else False if refuted else None
+        return ProvedWin(wins, solution.line, bounds.win_within or plies, solution.nodes)
+
+    def stop(self) -> None:
+        """Stop the current or the next proof."""
+        self._solver.stop()
 
 
 def prover_for(variant: Variant, nodes: int) -> Prover | None:

@@ -1,11 +1,11 @@
 """The strategies behind proofs: one move for every position that a side may have to face.
 
-A proof that a side wins within n plies is a tree in which the winner has one move in each position and the loser has
-all legal moves. After the search, `strategy_of` reads the winner's moves from the table of the search, and `needed`
-selects the positions that play can reach.
+A proof that a side wins within n plies is a tree where the winner has one move in each position and the loser has all
+legal moves. After the search, `strategy_of` reads the winner's moves from the search table, and `needed` selects the
+positions that play can reach.
 
 In a proof of a win, the number of plies falls with every move. A proof that a side never loses contains no numbers of
-plies. Such a proof is a set of positions in which that side, the *holder*, is to move. Each position has a move after
+plies. Such a proof is a set of positions where that side, the *holder*, is to move. Each position has a move after
 which the other side has not won. Every reply to this move leads back into the set or ends the game without a loss for
 the holder. Play that follows these moves may go on forever.
 
@@ -80,15 +80,15 @@ class PackedStrategy(NamedTuple):
         return len(self.plies)
 
     def chosen(self, which: Any) -> PackedStrategy:
-        """Return the part of the strategy for the selected positions."""
+        """Return the strategy for the selected positions."""
         return PackedStrategy(self.engine, self.words[which], self.plies[which], self.moves[which])
 
     def lookup(self) -> _StrategyIndex:
-        """Return an index in which the positions can be looked up."""
+        """Return an index for looking up the positions."""
         return _StrategyIndex(position_keys(self.words), self.plies)
 
     def lines(self) -> Iterator[str]:
-        """Yield the lines of a proof file. Lines with the fewest plies come first."""
+        """Yield a proof file's lines. Lines with the fewest plies come first."""
         size = self.engine.variant.size
         order = np.argsort(self.plies, kind="stable")
         for start in range(0, len(self), _LINES):
@@ -101,7 +101,7 @@ class PackedStrategy(NamedTuple):
 
 
 def text_of(engine: Engine, board: NDArray[Any]) -> str:
-    """Return the position of a board array as one line of text."""
+    """Return a board array's position as one line of text."""
     cells, side = engine.cells(board)
     return str(Position(cells, side))  # type: ignore[arg-type]
 
@@ -127,7 +127,7 @@ def _turned(strategy: PackedStrategy) -> PackedStrategy:
 
 
 def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64], group: Group) -> PackedStrategy:
-    """Return the undecided positions to which the loser's moves lead, with the least number of plies left in each."""
+    """Return the undecided positions after the loser's moves, and the least number of plies left in each."""
     children = engine.expand(words)
     on = children.outcomes == 0
     images, _ = engine.canonical(children.words[on], group)
@@ -135,7 +135,7 @@ def _replies(engine: Engine, words: NDArray[np.uint64], left: NDArray[np.int64],
 
 
 def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDArray[np.uint64], NDArray[np.int64]]]:
-    """Yield batches of the undecided positions after a strategy's moves, with the number of plies left in each.
+    """Yield batches of the undecided positions after a strategy's moves, and the number of plies left in each.
 
     Positions that are won within three plies are skipped, because after each reply some move wins immediately.
     """
@@ -148,12 +148,12 @@ def after_moves(engine: Engine, strategy: PackedStrategy) -> Iterator[tuple[NDAr
 
 
 def after_replies(engine: Engine, strategy: PackedStrategy, group: Group) -> Iterator[PackedStrategy]:
-    """Yield batches of the positions two plies after those of a strategy, with the fewest plies left in each."""
+    """Yield batches of the positions two plies after a strategy's positions, and the fewest plies left in each."""
     return (_replies(engine, words, left, group) for words, left in after_moves(engine, strategy))
 
 
 def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int, group: Group) -> PackedStrategy:
-    """Return the first positions of a strategy with the winner to move, up to the symmetries of a group."""
+    """Return a strategy's first positions with the winner to move, up to a group's symmetries."""
     words = engine.words(board)
     if int(head(board)[SIDE_AT]) != prover:
         return _replies(engine, words, np.array([plies]), group)
@@ -162,13 +162,13 @@ def first_positions(engine: Engine, prover: int, board: NDArray[Any], plies: int
 
 
 class _StrategyIndex(NamedTuple):
-    """Index of a strategy: the sorted keys of its positions, and the plies of each position."""
+    """Index of a strategy: the sorted keys of its positions, and each position's plies."""
 
     keys: NDArray[Any]
     plies: NDArray[np.int64]
 
     def find(self, words: NDArray[np.uint64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the index and the plies of each position. If a position is missing, its plies are `LONGEST`."""
+        """Return each position's index and plies. If a position is missing, its ply count is `LONGEST`."""
         wanted = position_keys(words)
         places = np.minimum(np.searchsorted(self.keys, wanted), max(0, len(self.keys) - 1))
         if not len(self.keys):
@@ -183,7 +183,7 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     immediately. Raise `TablutError` if more than ``most`` positions remain.
     """
     engine, beyond = search.engine, [part.lookup() for part in others]
-    # The table of the search contains the positions that were reached, not their canonical forms.
+    # The search table contains the positions that were reached, not their canonical forms.
     as_met = engine.variant.symmetries[:1]
     first = first_positions(engine, search.prover, board, plies, as_met)
     # To keep sorting cheap, merge new positions into the small strategy `recent`. When `recent` has grown, merge it
@@ -192,7 +192,7 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
     waiting: Iterable[PackedStrategy] = [first]
     while True:
         known = [part.lookup() for part in (older, recent)]
-        # Most of the next positions are won immediately, so look up all of them before expanding further.
+        # Most of the next positions are won immediately. Look up all of them before expanding further.
         fresh = joined(engine, [older.chosen(slice(0)), *(_read(search, part, known, beyond) for part in waiting)])
         if not len(fresh):
             return _turned(joined(engine, [older, recent]))
@@ -207,7 +207,7 @@ def strategy_of(search: WinSearch, board: NDArray[Any], plies: int, most: int, o
 
 
 def _read(search: WinSearch, fresh: PackedStrategy, known: Indices, beyond: Indices) -> PackedStrategy:
-    """Return the positions that a strategy needs but does not contain yet, with their moves.
+    """Return the positions that a strategy needs but does not contain yet, and their moves.
 
     ``known`` is the strategy so far. ``beyond`` contains other strategies, in canonical form, whose positions need not
     be repeated.
@@ -237,9 +237,9 @@ def _read(search: WinSearch, fresh: PackedStrategy, known: Indices, beyond: Indi
 def needed(
     strategy: PackedStrategy, prover: int, board: NDArray[Any], prober: Prober | None = None
 ) -> tuple[PackedStrategy, set[tuple[int, int]]]:
-    """Return the part of a strategy that play from a position can reach.
+    """Return the part of a strategy that is reachable from a position.
 
-    Also return the materials of the tablebase tables in which such play ends.
+    Also return the materials of the tablebase tables where such play ends.
     """
     engine, leaves = strategy.engine, set()
     kept, known = np.zeros(len(strategy), dtype=bool), strategy.lookup()
@@ -260,13 +260,13 @@ def needed(
         waiting = after_replies(engine, strategy.chosen(kept & ~before), group)
 
 
-# -- strategies with which a side never loses ----------------------------------------------
+# -- strategies that keep a side from losing -----------------------------------------------
 
 
 class HoldingSearch:
-    """A search for a set of positions in which one side, the holder, does not lose.
+    """A search for a set of positions where one side, the holder, does not lose.
 
-    The holder is the opponent of the prover of ``search``. Positions that turn out to be lost are remembered for later
+    The holder is the opponent of the prover in ``search``. Positions that turn out to be lost are remembered for later
     searches.
     """
 
@@ -275,7 +275,7 @@ class HoldingSearch:
         other = ("white", "black")[search.prover]
         self._losing = np.array([end is not None and end.winner == other for end in OUTCOMES])
         self._lost: set[bytes] = set()
-        # The chosen move in each position, and the positions to which the replies to this move lead.
+        # The chosen move in each position, and the positions after the replies to this move.
         self._moves: dict[bytes, tuple[int, list[bytes]]] = {}
         self._wanted: set[bytes] = set()
         self._users: dict[bytes, set[bytes]] = defaultdict(set)
@@ -322,8 +322,8 @@ class HoldingSearch:
     def _strategy(self, reached: list[bytes]) -> PackedStrategy:
         """Return the chosen moves as a strategy.
 
-        The strategy contains no entry for a position in which a move ends the game without a loss, or for a position
-        whose value is in a tablebase.
+        The strategy contains no entry for a position where a move ends the game without a loss, or for a position whose
+        value is in a tablebase.
         """
         chosen = [name for name in reached if self._moves[name][0] >= 0]
         moves = np.array([self._moves[name][0] for name in chosen], dtype=np.int32)
@@ -332,7 +332,7 @@ class HoldingSearch:
 
     def _choose(self, names: list[bytes]) -> None:
         """Choose a move for each position, or mark it as lost."""
-        # Find the positions to which the replies to each move lead.
+        # Find the positions after the replies to each move.
         words = self._packed(names)
         moves = self.engine.expand(words)
         on = np.flatnonzero(moves.outcomes == 0)

@@ -1,17 +1,17 @@
-"""The transposition table of the proof search: proved facts and estimates, each stored with the exact position.
+"""The proof search's transposition table: proved facts and estimates, each stored with the exact position.
 
-Entries are grouped in buckets of four. A hash of the packed position selects the bucket. Each entry contains the
-position itself, so two positions are never confused, whatever their hashes.
+Entries are grouped in buckets of four. The packed position's hash selects the bucket. Each entry contains the position
+itself, so two positions are never confused, whatever their hashes.
 
 Several threads read and write a table without locks, as in the game-tree search
-(`tablut.play.search.transposition`): the words of the position are combined, by exclusive or, with a hash of the other
+(`tablut.play.search.transposition`): the position's words are combined, by exclusive or, with a hash of the other
 words. If a reader gets words from two different entries, they match no position, except with probability 2**-64.
 
 There are two kinds of entries. A *settled* entry stores a proved fact: that the prover wins within a number of plies,
 or that it does not win within a number of plies. The first fact is also true for every larger bound, and the second for
-every smaller bound. Neither fact depends on the path that led to the position. An *open* entry stores the proof numbers
-of a position under one bound; a position may have several open entries. An open entry under the bound `LONGEST` stores
-the numbers of a search in which all bounds share them.
+every smaller bound. Neither fact depends on the path that led to the position. An *open* entry stores a position's
+proof numbers under one bound; a position may have several open entries. An open entry under the bound `LONGEST` stores
+the numbers that all bounds share in a search with shared numbers.
 
 A table belongs to one prover. An entry has ``W + 2`` words: the position, then ``pn | dn << 32``, then
 ``kind | bound or win << 2 | (no_win + 1) << 14 | effort << 32``. In a full bucket, the entry that took the least effort
@@ -48,11 +48,11 @@ if TYPE_CHECKING:
     """Packed positions, or entries."""
     BoardArray = NDArray[np.uint32]
     Directory = NDArray[np.int64]
-    """The directory of a workspace."""
+    """A workspace's directory."""
     Numbers = NDArray[np.int64]
 
 INFINITE: Final = 1 << 30
-"""The proof number of a disproved position, and the disproof number of a proved one."""
+"""A disproved position's proof number, and a proved position's disproof number."""
 LONGEST: Final = 4095
 """A number of plies above any bound.
 
@@ -61,8 +61,7 @@ that the prover never wins.
 """
 WAYS: Final = 4
 SLOTS: Final = 1 << 16
-"""Number of slots in which threads record the moves that they are searching, so that each thread avoids the moves of
-the others.
+"""Number of slots in which threads record the moves that they are searching. Each thread avoids the others' moves.
 
 Two moves may share a slot, which costs little.
 """
@@ -81,7 +80,7 @@ def new_table(size_bytes: int, words: int) -> NDArray[np.uint64]:
 
 @inlined
 def bucket_of(words: Words, width: int, buckets: int) -> int:
-    """Return the bucket of a packed position."""
+    """Return a packed position's bucket."""
     value = U64(0)
     for word in range(width):
         value = finalised(U64(value ^ words[word]))
@@ -99,7 +98,7 @@ def holds(words: Words, others: Words, width: int) -> bool:
 
 @inlined
 def send_for(table: Words, buckets: int, words: Words, width: int) -> None:
-    """Prefetch the bucket of a position that will be read soon."""
+    """Prefetch the bucket for a position that will be read soon."""
     size = WAYS * (width + 2)
     bucket = advance(table, bucket_of(words, width, buckets) * size)
     for word in range(0, size, 8):
@@ -161,8 +160,8 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
     """Return the index of the entry to overwrite in a bucket, and a word.
 
-    The word is the last word of this entry if the entry stores the same position and kind (and, for an open entry, the
-    same bound). Otherwise it is 0.
+    The word is the entry's last word if the entry stores the same position and kind (and, for an open entry, the same
+    bound). Otherwise it is 0.
     """
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):
@@ -185,7 +184,7 @@ def _victim(table: Words, first: int, words: Words, width: int, kind: int, under
 
 @called
 def keep_open(table: Words, buckets: int, words: Words, width: int, under: int, pn: int, dn: int, effort: int) -> None:
-    """Store the proof numbers of a position under a bound."""
+    """Store a position's proof numbers under a bound."""
     place, old = _victim(table, bucket_of(words, width, buckets) * WAYS, words, width, _OPEN, under)
     effort += I64(old >> U64(32))
     state = U64(_OPEN | (under << 2)) | (U64(min(effort, _MOST_EFFORT)) << U64(32))
@@ -221,8 +220,8 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
     buckets = len(table) // WAYS
     for index in range(len(words)):
         own = advance(pointer(words), index * width)
-        # A tablebase is queried only once for a position, so give its values priority over results that a short search
-        # can find again.
+        # A tablebase is queried only once for a position. Give its values priority over results that a short search can
+        # find again.
         keep_settled(pointer(table), buckets, own, width, LONGEST, wins[index], no_wins[index], 1 << 20)
 
 
@@ -232,7 +231,7 @@ def keep_values(table: Words, words: Words, wins: NDArray[np.int64], no_wins: ND
 
 
 class ProofWorkspace(NamedTuple):
-    """The memory of a proof search on a board of C cells, with space for P plies and W words for each position.
+    """Memory for a proof search on a board with C cells, P plies and W words for each position.
 
     Attributes
     ----------
@@ -247,7 +246,7 @@ class ProofWorkspace(NamedTuple):
     table : ndarray of uint64, shape (4 * buckets, W + 2)
         The transposition table; see `retrograde.proofs.table`.
     covered : ndarray of uint8, shape (C + 1, C + 1)
-        For each number of attackers and of defenders, 1 if a tablebase covers the material, otherwise 0.
+        For each number of attackers and defenders, 1 if a tablebase covers the material, otherwise 0.
     pending : ndarray of uint64, shape (4C, W)
         Positions to look up in the tablebase before the search continues.
     moves, pns, dns : ndarray of int32, shape (P, 4C)
@@ -259,13 +258,13 @@ class ProofWorkspace(NamedTuple):
     counts, chosen, undos : ndarray of int64, shape (P + 1,)
         By ply, the number of moves assessed, the index of the move being searched, and the record for undoing it.
     pn_limits, dn_limits : ndarray of int64, shape (P + 1,)
-        By ply, the thresholds at which the search of the position ends.
+        By ply, the thresholds that end the position's search.
     began : ndarray of int64, shape (P + 1,)
         By ply, the value of the node counter when the search entered the position.
     killers : ndarray of int64, shape (P + 3,)
-        The opponent's moves that most recently prevented a win: first a move for the leaves, then a move for each ply.
+        The opponent moves that most recently prevented a win: first a move for the leaves, then a move for each ply.
     scratch : ndarray of int32, shape (12C,)
-        Space for the moves of the plies that are searched without a stack.
+        Space for the moves in the plies that are searched without a stack.
     counters : ndarray of int64, shape (3,)
         Number of nodes (moves made on the board), number of pending positions, and 1 if there is a tablebase.
     threads, thread : int
@@ -336,7 +335,7 @@ def new_proof_workspace(
 
 
 def for_thread(workspace: ProofWorkspace, thread: int) -> ProofWorkspace:
-    """Return a workspace for another thread, with the same table."""
+    """Return a workspace for another thread that uses the same table."""
     cells, words = workspace.width // 4, workspace.words.shape[1]
     own = {name: getattr(workspace, name).copy() for name in ("pending", "scratch", "counters", "below")}
     return workspace._replace(thread=thread, **own, **_stack(cells, words, len(workspace.moves) - 1))
@@ -351,7 +350,7 @@ def with_plies(workspace: ProofWorkspace, plies: int) -> ProofWorkspace:
 
 
 def _stack(cells: int, words: int, plies: int) -> dict[str, Any]:
-    """Return the arrays of a stack for a given number of plies, keyed by their names in the workspace."""
+    """Return the arrays for a stack with a given number of plies, keyed by their names in the workspace."""
     by_move: dict[str, Any] = {
         name: np.empty((plies + 1, 4 * cells), dtype=np.int32) for name in ("moves", "pns", "dns")
     }

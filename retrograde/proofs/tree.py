@@ -1,10 +1,10 @@
-"""The upper level of `tablut prove`: a proof-number tree whose leaves are searched by tasks, and its store on disk.
+"""The upper level of `tablut prove`: a proof-number tree with leaves that are searched by tasks, and its store on disk.
 
 A node is a position up to symmetry. A position that can be reached by several lines of play is still one node. To
 search a leaf, the program runs a task: a search with a limited number of moves (`retrograde.proofs.proving`). If the
-search settles the leaf, the proof or disproof is propagated to all parents of the leaf. Otherwise the leaf is expanded,
-and its children become leaves with the numbers that the same task found for them. This is job-level proof-number search
-[1]_.
+search settles the leaf, the proof or disproof is propagated to all of the leaf's parents. Otherwise the leaf is
+expanded, and its children become leaves with the numbers that the same task found for them. This is job-level
+proof-number search [1]_.
 
 Two rules make the workers search different parts of the tree. First, a leaf that a worker is searching is not chosen
 again. Second, every running task below a node raises the number that decides whether the node is chosen (virtual proof
@@ -12,8 +12,8 @@ and disproof numbers [2]_). The numbers are weak proof numbers [3]_: the largest
 one for every other open child. Sums would count the same leaf many times, because different lines lead to the same
 positions.
 
-The result of a settled node depends only on settled children, and a win takes more plies than the wins on which it
-depends. Therefore neither transpositions nor cycles can make a result wrong.
+A settled node's result depends only on settled children, and a win takes more plies than the wins on which it depends.
+So neither transpositions nor cycles can make a result wrong.
 
 The store contains the results of tasks, called answers, as rows in parts (`tablut.work.parts`). Adding all answers in
 order rebuilds the tree.
@@ -54,7 +54,7 @@ _MEND: Final = "delete the folder, and run the command again"
 
 TASK, CHILD, LEAF, ENTRY = range(4)
 """Kinds of rows. A `TASK` row describes a leaf that was searched. If the leaf is still open, `CHILD` rows for its
-children follow. A `LEAF` row describes a settled leaf. `ENTRY` rows for the strategy of the leaf follow. The moves of
+children follow. A `LEAF` row describes a settled leaf. `ENTRY` rows for the leaf's strategy follow. The moves in
 `ENTRY` rows are in the column ``nodes``."""
 
 
@@ -87,7 +87,7 @@ class Node:
         return self.proof == 0 or self.disproof == 0
 
     def ways(self, *, easy: bool) -> Iterator[Node]:
-        """Return the open children in the order in which they should be searched.
+        """Return the open children in search order.
 
         The best child for the side to move comes first. With ``easy``, the child that is easiest to prove comes first.
         """
@@ -108,9 +108,9 @@ class Node:
 
 
 class ProofTree:
-    """The proof-number tree of a position from which one side, the prover, may win.
+    """The proof-number tree for a position that one side, the prover, may win.
 
-    For a proof, the prover must win after every reply of the opponent. If ``easy`` is set, the replies that are easiest
+    For a proof, the prover must win after every reply by the opponent. If ``easy`` is set, the replies that are easiest
     to prove are searched first, because their proofs help with the other replies. Otherwise the replies that are most
     likely to be disproved come first.
     """
@@ -159,7 +159,7 @@ class ProofTree:
         return []
 
     def take(self, rows: NDArray[Any]) -> None:
-        """Add to the tree the answer of a task that searched a leaf."""
+        """Add to the tree the answer from a task that searched a leaf."""
         node = self.nodes[rows["words"][0].tobytes()]
         path = self.busy.pop(node, [node])
         for one in path:
@@ -187,7 +187,7 @@ class ProofTree:
             self.rise(node.parents)
 
     def rise(self, nodes: Iterable[Node]) -> None:
-        """Recompute the numbers of nodes. If this settles a node, also recompute the numbers of all its parents."""
+        """Recompute the numbers of nodes. If this settles a node, also recompute its parents' numbers."""
         waiting = list(nodes)
         while waiting:
             node = waiting.pop()
@@ -197,10 +197,10 @@ class ProofTree:
                     waiting += node.parents
 
     def strategy(self, *tops: Node, holds: bool) -> tuple[list[tuple[Node, Node]], list[Node]]:
-        """Return the nodes and leaves on which the proofs of the given nodes depend.
+        """Return the nodes and leaves that the proofs of the given nodes depend on.
 
-        With ``holds``, return the nodes and leaves on which the disproofs depend. By default, start from the root. The
-        result is a list of the nodes in which a move is chosen, each with the chosen child, and a list of leaves.
+        With ``holds``, return the nodes and leaves that the disproofs depend on. By default, start from the root. The
+        result is a list of the nodes where a move is chosen, each with the chosen child, and a list of leaves.
         """
         moves, leaves, waiting = [], [], list(tops or [self.root])
         seen = set(waiting)
@@ -224,7 +224,7 @@ class ProofTree:
 
 
 class SearchRecord(Record):
-    """The file ``proof.json``, which contains the claim of a search.
+    """The file ``proof.json``, which contains a search's claim.
 
     ``game`` identifies the rules; ``variant`` is only a readable name for them.
     """
@@ -254,7 +254,7 @@ class AnswerStats(Part):
 
 
 class TreeStore:
-    """The folder of a proof search. The caller must have claimed the folder."""
+    """A proof search's folder. The caller must have claimed the folder."""
 
     def __init__(self, root: Path, head: SearchRecord, kind: np.dtype[Any]) -> None:
         self._root, self._kind, self._plan, self._count = root, kind, digest_of(head), 0

@@ -1,8 +1,8 @@
 """Two ways to find the value of a position: a search for one side's win, and a list of all reachable positions.
 
 `WinSearch.within` decides whether a side wins within a number of plies. `WinSearch.wins` uses another method to decide
-whether the side wins in any number of plies. Both methods return None if the limits were reached first. All
-proved results stay in the table, where later searches from any position can use them.
+whether the side wins in any number of plies. Both methods return None if the limits were reached first. All proved
+results stay in the table for later searches from any position.
 
 If only a few positions are reachable from a given one, `reachable_values` lists all of them and finds their values.
 """
@@ -46,7 +46,7 @@ _SLICE = 500_000
 
 @dataclass(frozen=True)
 class ProofLimits:
-    """Limits on the work of a solver.
+    """Limits on a solver's work.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class ProofLimits:
     seconds : float or None
         Maximum wall time in seconds; None for no limit. The time is checked about every quarter of a second.
     memory_bytes : int
-        Memory of the transposition tables, in bytes.
+        Memory for the transposition tables, in bytes.
     positions : int
         Maximum number of positions in an exhaustive listing; 0 for no listing.
     """
@@ -148,7 +148,7 @@ class WinSearch:
 
         If the result is True, ``distance`` and ``move`` describe the win that was found. If the result is None, ``pn``
         and ``dn`` show how close the search was to a result, as with `within`. If ``pn`` is just below `INFINITE`,
-        every remaining line repeats a position, so a longer search will not help. If the number of plies is the
+        every remaining line repeats a position, and a longer search will not help. If the number of plies is the
         default, False means that the prover never wins.
         """
         return False if plies < 1 else self._search(board, plies, 1, most)
@@ -171,7 +171,7 @@ class WinSearch:
         keep_values(self._workspaces[0].table, words, plies, np.full(len(words), -1))
 
     def winning_moves(self, words: NDArray[np.uint64], plies: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return winning moves and the lengths of the wins, in shape (n, 2), for positions with the prover to move.
+        """Return winning moves and the length of each win, in shape (n, 2), for positions with the prover to move.
 
         The moves are read from the table. The length is -1 if the table contains no win within the given number of
         plies.
@@ -234,7 +234,7 @@ class WinSearch:
         assert self.prober is not None
         values = self.prober.probe_words(words.copy()).astype(np.int64)
         if (values == MISSING).any():
-            # The tablebase lacks positions that it should contain, so continue without the tablebase.
+            # The tablebase lacks positions that it should contain. Continue without it.
             self._workspaces[0].covered[:] = 0
             return
         mine = (head(self.engine.boards(words))[:, SIDE_AT] == self.prover).astype(bool)
@@ -246,8 +246,8 @@ class WinSearch:
 
 # -- the values of all positions reachable from a given one ------------------------------
 # The closure of a position under legal moves is listed, and values are propagated backwards through it, one distance at
-# a time. The values are exact for every position of the closure, so they also prove draws. The method is practical only
-# for small boards and few pieces, so a limit ends any listing that grows too long.
+# a time. The values are exact for every position in the closure, so they also prove draws. The method is practical only
+# for small boards and few pieces. A limit ends any listing that grows too long.
 
 
 _BATCH = 1 << 15
@@ -350,12 +350,12 @@ def _unique(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
 def _values(
     black: NDArray[np.bool_], parents: NDArray[np.int32], children: NDArray[np.int32], outcomes: NDArray[np.uint8]
 ) -> NDArray[np.int16]:
-    """Return the value of each position. The values are propagated backwards, one distance at a time."""
+    """Return each position's value. The values are propagated backwards, one distance at a time."""
     values = np.zeros(len(black), dtype=np.int16)
     moves = np.bincount(parents, minlength=len(black))
     values[moves == 0] = -1
     black_wins = np.array([outcome is not None and outcome.winner == "black" for outcome in OUTCOMES])
-    # The value of each move for the side that makes it: 1, -1, or 0 if it is not known yet.
+    # Each move's value for the side that makes it: 1, -1, or 0 if it is not known yet.
     worth = np.where(outcomes == 0, 0, np.where(black_wins[outcomes] == black[parents], 1, -1)).astype(np.int8)
     quiet = children >= 0
     distance, settled = 0, moves >= 0

@@ -1,6 +1,6 @@
-"""Solving a puzzle move by move, with the correct moves, the replies of the defence and refutations of wrong moves.
+"""Solving a puzzle move by move, with the correct moves, the defence's replies and refutations of wrong moves.
 
-A move of the winner is correct if it attains the shortest win from the position. The defence replies with a move that
+A move by the winner is correct if it attains the shortest win from the position. The defence replies with a move that
 delays the end as long as possible. A wrong move is refuted by a reply after which there is no win within the plies that
 were left. All of these results are proved. A result is None if the limits were reached before it was proved.
 """
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class JudgedMove(NamedTuple):
-    """A judged move of the winner: whether it is correct, the reply to it, and whether the move ends the game."""
+    """A judged move by the winner: whether it is correct, the reply to it, and whether the move ends the game."""
 
     move: Move
     right: bool | None
@@ -68,7 +68,7 @@ class PuzzleGame:
         return self.plies == 0
 
     def judge(self, move: Move) -> JudgedMove:
-        """Judge a move of the winner, without playing it."""
+        """Judge a move by the winner, without playing it."""
         with _made(self.board, move) as outcome:
             if outcome is not None:
                 return JudgedMove(move, outcome == self.winner and self.plies == 1, None, True)
@@ -78,7 +78,7 @@ class PuzzleGame:
             return JudgedMove(move, right, self._longest(self.plies - 1) if right else self._refutation(), False)
 
     def right_moves(self) -> Iterator[Move]:
-        """Yield the winner's moves that attain the distance, in the order in which they are generated."""
+        """Yield the winner's moves that attain the distance, in the order of generation."""
         yield from (move for move in list(self.board.legal_moves) if self._attains(move, self.plies))
 
     def defence(self) -> Move | None:
@@ -93,7 +93,7 @@ class PuzzleGame:
             self.defend(judged.reply)
 
     def defend(self, move: Move) -> None:
-        """Make a move of the loser that delays the end as long as possible."""
+        """Make a move for the loser that delays the end as long as possible."""
         self.board.push(move)
         self.plies -= 1
 
@@ -101,12 +101,12 @@ class PuzzleGame:
         return self._search.within(self._array(), plies)
 
     def _array(self) -> NDArray[np.uint32]:
-        """Return the array of the current position."""
+        """Return the current position's array."""
         position = self.board.position
         return self._engine.board(position.cells, position.side)
 
     def _longest(self, plies: int) -> Move | None:
-        """Return a move of the loser after which the winner still needs all the remaining plies, or None if unknown."""
+        """Return a move by the loser after which the winner still needs all the remaining plies, or None if unknown."""
         for move in list(self.board.legal_moves):
             lasts = self._attains(move, plies)
             if lasts is not False:
@@ -134,7 +134,7 @@ class PuzzleGame:
 
 @contextmanager
 def _made(board: Board, move: Move) -> Iterator[str | None]:
-    """Make a move within a context. Yield the name of the winner, ``draw``, or None if the game continues."""
+    """Make a move within a context. Yield the winner's name, ``draw``, or None if the game continues."""
     board.push(move)
     try:
         outcome = board.outcome()
@@ -144,7 +144,7 @@ def _made(board: Board, move: Move) -> Iterator[str | None]:
 
 
 def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame:
-    """Prove the win of a puzzle, and return a game that can be played from its position."""
+    """Prove a puzzle's win, and return a game that can be played from its position."""
     solution = solve_puzzle(puzzle, limits)
     if solution.winner is None or solution.dtm is None:
         raise InputError(
@@ -156,7 +156,7 @@ def open_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> PuzzleGame
 
 
 def solve_puzzle(puzzle: Puzzle, limits: ProofLimits | None = None) -> Solution:
-    """Solve the position of a puzzle, ignoring the puzzle's claims."""
+    """Solve a puzzle's position, ignoring the puzzle's claims."""
     variant = rules_of(puzzle)
     solution = Solver(variant, limits, find_prober(variant)).solve(puzzle.position)
     if solution.wdl is None or (solution.winner is not None and solution.dtm is None):
@@ -174,7 +174,7 @@ MOST_NODES: Final = 2_000
 
 
 class TreeMove(SparseResult):
-    """A move of the winner and the reply to it. ``to`` is the number of the node after both moves."""
+    """A move by the winner and the reply to it. ``to`` is the number of the node after both moves."""
 
     takes: tuple[str, ...] = ()
     reply: str | None = None
@@ -214,7 +214,7 @@ class PuzzleTrees(Result):
 
 
 def puzzle_tree(puzzle: Puzzle, limits: ProofLimits | None = None, most: int = MOST_NODES) -> PuzzleTree:
-    """Return the tree of a puzzle. All judgements in the tree are proved."""
+    """Return a puzzle's tree. All judgements in the tree are proved."""
     game = open_puzzle(puzzle, limits)
     plies, opening = game.plies, None
     taken: tuple[str, ...] = ()

@@ -82,7 +82,7 @@ class Puzzle:
     position : Position
         The position.
     variant : str
-        Name of the rule set, or the path of the rule file that was passed to the function that read the puzzle.
+        Name of the rule set, or path of the rule file that was passed to the function that read the puzzle.
     stipulation : Stipulation or None
         The claim to prove; None if the puzzle makes none.
     id : str
@@ -104,7 +104,7 @@ class Puzzle:
     game: str = ""
 
     def __str__(self) -> str:
-        # A path is meaningless on other machines, so a line never contains a path.
+        # A path is meaningless on other machines, so a line never contains one.
         parts = {"id": self.id} | ({"game": self.game} if self.game else {"variant": self.variant})
         if self.stipulation is not None:
             parts["stipulation"] = str(self.stipulation)
@@ -115,7 +115,7 @@ class Puzzle:
 
 
 def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzzle]:
-    """Parse the content of a puzzle file."""
+    """Parse a puzzle file's content."""
     given = None if variant is None else load_variant(variant)
     puzzles: dict[str, Puzzle] = {}
     for number, line in enumerate(text.split("\n"), 1):
@@ -136,7 +136,7 @@ def parse_puzzles(name: str, text: str, variant: str | None = None) -> list[Puzz
 
 
 def rules_of(puzzle: Puzzle) -> Variant:
-    """Return the rule set of a puzzle."""
+    """Return a puzzle's rule set."""
     return load_variant(puzzle.variant)
 
 
@@ -180,7 +180,7 @@ def _parse(line: str, number: str, variant: str | None, given: Variant | None) -
 
 
 def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) -> tuple[str, Variant]:
-    """Return the name and the rule set of a line, after comparing them with the rule set that the caller has given."""
+    """Return a line's name and rule set after comparing them with the rule set that the caller has given."""
     if "variant" in tags and "game" in tags:
         raise InputError(
             "has both 'variant' and 'game'", remedy="use a built-in rule set or the digest of your own rules"
@@ -208,7 +208,7 @@ def _rules(tags: Mapping[str, str], variant: str | None, given: Variant | None) 
 
 
 def format_puzzles(puzzles: Sequence[Puzzle], header: str = "") -> str:
-    r"""Return the content of a puzzle file. This function is the inverse of `parse_puzzles`."""
+    r"""Return a puzzle file's content. This function is the inverse of `parse_puzzles`."""
     lines = [f"# {line}".rstrip() for line in header.splitlines()]
     return "".join(f"{line}\n" for line in [*lines, *map(str, puzzles)])
 
@@ -261,7 +261,7 @@ COLLECTION: Final = "collection"
 
 
 def collection_names() -> list[str]:
-    """Return the names of the built-in puzzle files."""
+    """Return the names of all built-in puzzle files."""
     folder = resources.files("retrograde.puzzles") / "data"
     return sorted(entry.name.removesuffix(".txt") for entry in folder.iterdir() if entry.name.endswith(".txt"))
 
@@ -280,12 +280,12 @@ def _lines() -> dict[str, str]:
 
 
 def shipped_ids() -> tuple[str, ...]:
-    """Return the ids of the built-in puzzles."""
+    """Return the ids of all built-in puzzles."""
     return tuple(_lines())
 
 
 def read_puzzle_text(source: str) -> str:
-    """Return puzzles as text, given the path of a file, the name of a built-in file, or the id of a built-in puzzle."""
+    """Return puzzles as text, given a file's path, a built-in file's name, or a built-in puzzle's id."""
     if _is_file(source):
         return read_text(Path(source), "puzzle file", MOST_BYTES, pipes=True)
     name, names = source.lower(), [COLLECTION, *collection_names()]
@@ -313,7 +313,7 @@ def _exists(name: str) -> bool:
     try:
         return Path(name).exists()
     except (OSError, ValueError):
-        # The name is too long or contains a character that a file name cannot contain, so there is no such file.
+        # The name is too long or contains a character that a file name cannot contain, and so there is no such file.
         return False
 
 

@@ -1,8 +1,8 @@
 """Building a tablebase. Every tier up to a given number of men is built by a separate task, beginning with the lowest.
 
-A task reads from the store the tiers to which captures lead, solves its own tier, and writes it to the store
-atomically. If a build is killed, at most the tiers in progress are lost, and a later build keeps the finished tiers.
-The result does not depend on interruptions or on the number of threads or workers.
+A task reads the tiers that captures lead to from the store, solves its own tier, and writes it to the store atomically.
+If a build is killed, at most the tiers in progress are lost, and a later build keeps the finished tiers. The result
+does not depend on interruptions or on the number of threads or workers.
 """
 
 from __future__ import annotations
@@ -77,8 +77,8 @@ def build_tablebase(
     threads : int
         Number of threads. One tier is built at a time, by all threads.
     memory : int
-        Memory in bytes for the arrays of one tier and of the tiers below it. A larger tier is built in slices
-        (`retrograde.solver.slices`), each of which is a task that stays within this limit.
+        Memory in bytes for the arrays of one tier and the tiers below it. A larger tier is built in slices
+        (`retrograde.solver.slices`), and each slice is a task that stays within this limit.
     scheduler : str or Scheduler, optional
         Address of a running Dask cluster whose workers have access to the store at the same path. The workers build
         independent tiers in parallel, each with one thread. Alternatively, a `Scheduler` that runs the tasks.
@@ -113,7 +113,7 @@ def build_tablebase(
     watcher = observer or Observer()
     tell = watcher.note
     with open_scheduler(threads=1, address=scheduler) as cluster, ExitStack() as stack:
-        # Connect to the scheduler first, so that a failure to connect leaves no store behind.
+        # Connect to the scheduler first, because a failure to connect should leave no store behind.
         store = create(root, variant, [material for tiers in order for material in tiers])
         stack.enter_context(writing(root))
         share = threads if scheduler is None else 1
@@ -127,7 +127,7 @@ def build_tablebase(
             whole = [material for material in missing if material not in sliced]
             tasks = [TierTask(str(Path(root).resolve()), *material, share) for material in whole]
             if scheduler is None:
-                # Run these tasks in this process, so that every step of a tier can be reported.
+                # Run these tasks in this process, so that every step within a tier can be reported.
                 for task, material in zip(tasks, whole, strict=True):
                     build_tier(task, tell)
                     watcher.advance(classes[material])
@@ -199,7 +199,7 @@ def build_in_slices(
     tell: Callable[[str], None],
     cuts: Sequence[int] | None = None,
 ) -> dict[str, Any]:
-    """Build one tier slice by slice from the stored tiers below it. Return its name and the cost of the build."""
+    """Build one tier slice by slice from the stored tiers below it. Return its name and the build's cost."""
     started = wall_clock()
     build = SliceBuild(root, material, scheduler, memory=memory, tell=tell, cuts=cuts)
     spent: dict[str, Any] = {}
@@ -223,7 +223,7 @@ def build_in_slices(
 
 
 def stored_items(store: Store, material: tuple[int, int]) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-    """Return the items of a stored tier, with white and with black to move."""
+    """Return a stored tier's items, with white and with black to move."""
     tier = store.tier(*material)
     white, black = (tier.codes(side, np.empty(tier.entries, dtype=np.uint16)) for side in SIDES)
     for items in (white, black):

@@ -10,10 +10,10 @@ step            white to move                        black to move
 later           parents of black's new values        parents of white's new values
 ==============  ===================================  ===================================
 
-The first pass examines only moves with which the king escapes or a piece is captured. The search for a loss ends at the
-first move that does not lose, and the search for a win ends at the first move that wins. All moves of the remaining
-positions are examined once. After that, new values are propagated to parents, either backward, from each new value, or
-forward, by examining each parent whose value is not final. The direction with fewer positions is chosen.
+The first pass examines only escapes by the king and captures. The search for a loss ends at the first move that does
+not lose, and the search for a win ends at the first move that wins. All moves from the remaining positions are examined
+once. After that, new values are propagated to parents, either backward, from each new value, or forward, by examining
+each parent whose value is not final. The direction with fewer positions is chosen.
 
 A tier that is solved as a whole is a single slice. If there are several slices, each slice keeps in memory only the
 white-to-move positions of its own rows. New values of black-to-move positions are then sent to other slices as messages
@@ -56,9 +56,9 @@ Part = TypeVar("Part")
 WHITE, BLACK = 0, 1
 """The sides to move, in the order of a tier's arrays."""
 SEEN: Final = 3
-"""Distance, in plies, up to which white's wins are known when the passes examine all of black's moves."""
+"""Maximum distance, in plies, of white's wins that are known when the passes examine all of black's moves."""
 START, QUICK_LOSSES, QUICK_WINS, MOVES = 0, 1, 2, 3
-"""Numbers of the first steps. Each later step is a round, in which new values are propagated."""
+"""Numbers of the first steps. Each later step is a round that propagates new values."""
 _TASKS: Final = 32
 """Number of parts, per thread, into which the rows are divided."""
 
@@ -68,12 +68,12 @@ class SolverError(RuntimeError):
 
 
 def distance_of(step: int, stride: int) -> int:
-    """Return the distance, in plies, at which a round starts; ``stride`` is the number of distances in a round."""
+    """Return the first distance in a round, in plies; ``stride`` is the number of distances in a round."""
     return 1 + stride * (step - MOVES)
 
 
 def values_of(step: int, stride: int, side: int) -> list[int]:
-    """Return the items of a side that a step propagates, in order of distance. At equal distance, losses come first."""
+    """Return a side's items that a step propagates, in order of distance. At equal distance, losses come first."""
     if step < MOVES:
         return [lost_in(0)] if step == START and side == BLACK else []
     distance = distance_of(step, stride)
@@ -98,11 +98,11 @@ def describe_step(step: int, stride: int) -> str:
 
 
 class TierPasses:
-    """A tier or a slice of a tier while it is being solved.
+    """A tier, or a slice of a tier, while it is being solved.
 
-    The items of both sides (``sides``), the addresses of the items of all lower tiers (``lower``) and the range of rows
-    to solve are stored without being copied. Each `Context` serves one thread. Kernels receive only addresses, so the
-    contexts are stored here to keep their arrays alive.
+    Both sides' items (``sides``), the addresses of all lower tiers' items (``lower``) and the range of rows to solve
+    are stored without being copied. Each `Context` serves one thread. Kernels receive only addresses, so the contexts
+    are stored here to keep their arrays alive.
     """
 
     def __init__(
@@ -165,7 +165,7 @@ class TierPasses:
         by_rows: int = 0,
         messages: Messages | None = None,
     ) -> Pass:
-        """Return the parameters of a pass that writes the items of a side."""
+        """Return the parameters of a pass that writes one side's items."""
         return Pass(
             self.tier,
             side,
@@ -220,7 +220,7 @@ class TierPasses:
         return list(itertools.pairwise(edges))
 
     def _run(self, kernel: Callable[..., int], side: int, *item: int, whole_kings: bool = False, **asked: Any) -> None:
-        """Run a pass that writes the items of a side, part by part on all threads, and add up its counts."""
+        """Run a pass that writes one side's items, part by part on all threads, and add up its counts."""
         parts = self._parts(whole_kings=whole_kings)
         workers = [(tables, np.zeros(CODES, dtype=np.int64)) for tables in self.directories]
 
@@ -239,7 +239,7 @@ class TierPasses:
 
 
 def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[Worker, Part], int]) -> int:
-    """Call a function for all parts, with one thread for each worker, and return the sum of the results.
+    """Call a function for all parts, using one thread for each worker, and return the sum of the results.
 
     Each worker is used for one part at a time.
     """
@@ -261,6 +261,6 @@ def on_threads(workers: Sequence[Worker], parts: Sequence[Part], run: Callable[[
 def is_quicker(forward: int, backward: int) -> bool:
     """Return whether a forward pass takes less work than a backward pass, given the numbers of positions to examine.
 
-    Both directions give the same values.
+    Both directions produce the same values.
     """
     return forward < backward

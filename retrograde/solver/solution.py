@@ -1,9 +1,9 @@
 """The complete solution of a game: the value of every position reachable from the start.
 
-First, all tiers of the game are solved. Then the reachable positions are marked, from the highest tier downwards, so
-that captures lead only to tiers that are processed later. Classes are formed under the symmetries of the start, not
-those of the board. Then either all positions of an orbit are reachable or none are, so the sizes of the reachable
-orbits add up to the number of reachable positions without symmetry.
+First, all of the game's tiers are solved. Then the reachable positions are marked, from the highest tier downwards, so
+that captures lead only to tiers that are processed later. Classes are formed under the start's symmetries, not the
+board's. Either all positions in an orbit are then reachable or none are. The sizes of the reachable orbits therefore
+add up to the number of reachable positions without symmetry.
 
 A move limit is applied only when values are read. Every position is valued as if the game began with this position, so
 a win or loss that takes more plies than the limit is not forced. The reachable positions are those that a game can
@@ -84,7 +84,7 @@ class ValueCounts:
     positions: NDArray[np.int64]
 
     def totals(self, *, up_to_symmetry: bool = False) -> tuple[int, int, int]:
-        """Return the numbers of wins, of positions in which neither side can force a win, and of losses."""
+        """Return the numbers of wins, of positions where neither side can force a win, and of losses."""
         counts = self.classes if up_to_symmetry else self.positions
         return int(counts[2::2].sum()), int(counts[0]), int(counts[1::2].sum())
 
@@ -95,7 +95,7 @@ class ValueCounts:
 
 
 class SolvedGame:
-    """A variant with the value of every position reachable from its start.
+    """A variant, and the value of every position reachable from its start.
 
     Each position is valued as if the game began with this position. Under a move limit, a win or loss that takes longer
     than the limit is therefore not forced.
@@ -103,7 +103,7 @@ class SolvedGame:
     Parameters
     ----------
     solver : TierSolver
-        A solver that has solved all its tiers.
+        A solver that has solved all of its tiers.
     marks : dict
         Marks on the entries that can be reached from the start, for each material, with white and with black to move.
 
@@ -123,7 +123,7 @@ class SolvedGame:
         self.variant = solver.variant
         self._limit = self.variant.rules.move_limit
         self._solver, self._marks = solver, marks
-        # The kernels receive only addresses, so this variable keeps the arrays alive.
+        # The kernels receive only addresses. This variable keeps the arrays alive.
         context = solver.new_context(solver.variant.defenders)
         places = directory(context)
         self.counts: dict[tuple[int, int, SideName], ValueCounts] = {}
@@ -145,7 +145,7 @@ class SolvedGame:
 
     @property
     def unforced(self) -> Wdl:
-        """Value of a position in which neither side can force a win: ``draw`` or ``unresolved``."""
+        """Value of a position where neither side can force a win: ``draw`` or ``unresolved``."""
         return unforced(self.variant)
 
     def total(self, side: SideName | None = None, material: tuple[int, int] | None = None) -> ValueCounts:
@@ -174,12 +174,12 @@ class SolvedGame:
         return ValueCounts(classes, positions)
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position of the game, whether or not it is reachable.
+        """Return the value of an undecided position, whether or not it is reachable.
 
         Parameters
         ----------
         position : Position, Board or str
-            The position. The history of a board is ignored.
+            The position. A board's history is ignored.
 
         Returns
         -------
@@ -209,7 +209,7 @@ class SolvedGame:
         Parameters
         ----------
         position : Position, Board or str
-            The position from which the line begins.
+            The position at the start of the line.
 
         Returns
         -------
@@ -254,7 +254,7 @@ class SolvedGame:
 
 
 def _scores(items: NDArray[np.uint16], limit: int | None) -> NDArray[np.int8]:
-    """Return the score of each item for the side to move: 1 for a win, -1 for a loss, 0 if neither is forced."""
+    """Return each item's score for the side to move: 1 for a win, -1 for a loss, 0 if neither is forced."""
     codes = code_of(items)
     forced = codes != 0
     if limit is not None:
@@ -277,12 +277,12 @@ def solve_game(
     Parameters
     ----------
     variant : Variant, str or path-like
-        The game, on a reduced board. `memory_needed` gives the memory that a solution takes.
+        The game, on a reduced board. `memory_needed` returns the memory that a solution takes.
     threads : int
         Number of threads.
     store : Path or str, optional
-        Tablebase in which each tier is saved once it is solved. The tablebase is created if it is missing. Tiers that
-        it already contains are not solved again.
+        Tablebase where each tier is saved once it is solved. The tablebase is created if it is missing. Tiers that it
+        already contains are not solved again.
     observer : Observer, optional
         Receives progress reports, as a lower bound on the number of classes solved.
 
@@ -341,9 +341,9 @@ def solve_game(
 
 
 def _stored(store: Store, solver: TierSolver) -> dict[tuple[int, int], Sides]:
-    """Return the items of stored tiers in the order of a solver's index.
+    """Return the stored tiers' items in the order of a solver's index.
 
-    A store indexes its tiers under all symmetries of the rules. The solver may use only the symmetries of the start.
+    A store indexes its tiers under all of the rules' symmetries. The solver may use only those of the start.
     """
     found: dict[tuple[int, int], Sides] = {}
     variant = solver.variant
@@ -375,7 +375,7 @@ Marks: TypeAlias = "dict[tuple[int, int], tuple[NDArray[np.uint8], ...]]"
 def mark_reached(solver: TierSolver, tell: Callable[[str], None]) -> Marks:
     """Mark every entry reachable from the start, and return the marks.
 
-    Tiers are processed downwards, so that captures lead only to tiers that come later. Under a move limit, however,
+    Tiers are processed downwards, and captures lead only to tiers that come later. Under a move limit, however,
     positions are marked ply by ply, up to the limit.
     """
     variant = solver.variant

@@ -1,11 +1,11 @@
-"""A solver that keeps the tiers of a game in memory. Each tier is solved after the tiers to which captures lead.
+"""A solver that keeps a game's tiers in memory. Each tier is solved after the tiers that captures lead to.
 
 A game is solved under its own rules, or under simpler rules that leave the value of every position unchanged. Under
 ``either_after_ply``, a ply ends the game if it leaves either side without a legal move, so both sides must be checked
 after each move. If every slide can be reversed, however, the side that has just moved always has a legal move: it can
 move back, since a capture only empties cells. A ply then ends the game if and only if it leaves the other side without
 a legal move. Under ``side_to_move_loses``, the side without a legal move also loses, and in the same number of plies.
-The two rules therefore give the same values.
+The two rules therefore produce the same values.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class TierSolver:
-    """Solver that keeps the items of a variant's tiers in memory. Lower tiers must be solved first."""
+    """Solver that keeps the items for a variant's tiers in memory. Lower tiers must be solved first."""
 
     def __init__(
         self,
@@ -54,7 +54,7 @@ class TierSolver:
         self.items: dict[tuple[int, int], tuple[NDArray[np.uint16], NDArray[np.uint16]]] = {}
 
     def size(self, material: tuple[int, int]) -> int:
-        """Return the number of entries of a tier for one side to move."""
+        """Return the number of entries in a tier for one side to move."""
         return int(self.index.tier.size[self.materials.index(material)])
 
     def new_context(self, defenders: int) -> Context:
@@ -76,18 +76,18 @@ class TierSolver:
         return 1 if self._simpler.either_after_ply else 2
 
     def rows(self, tier: int) -> int:
-        """Return the number of rows of the tier with a given number."""
+        """Return the number of rows in the tier with a given number."""
         kings = self.index.square.kings
         return int(self.index.tier.row_count[tier * kings : (tier + 1) * kings].sum())
 
     def tier_index(self, material: tuple[int, int]) -> TierIndex:
-        """Return the plain Python index of a tier."""
+        """Return a tier's plain Python index."""
         return tier_index(self.variant, *material, self.group)
 
     def solve(
         self, material: tuple[int, int], advanced: Callable[[str], None] | None = None
     ) -> tuple[NDArray[np.uint16], NDArray[np.uint16]]:
-        """Solve one tier. All tiers to which captures lead must have been solved already."""
+        """Solve one tier. All tiers that captures lead to must have been solved already."""
         missing = sorted(below for below in tier_graph(self.variant).successors(material) if below not in self.items)
         if missing:
             raise SolverError(f"tier {material[0]}v{material[1]}: needs {missing} first")
@@ -136,7 +136,7 @@ def slides_can_be_taken_back(variant: Variant) -> bool:
         "king": regions.king_cells,
     }
     for mover, cells in standing.items():
-        # Most lines are alike, so check each kind of line only once.
+        # Most lines are alike. Check each kind of line only once.
         lines = set(zip(board_lines(variant), line_masks(cells, variant.size).tolist(), strict=True))
         if not all(_can_be_taken_back(slide_masks(variant, terrain, mover), mask) for terrain, mask in lines):
             return False

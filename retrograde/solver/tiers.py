@@ -1,4 +1,4 @@
-"""The graph of a game's tiers and captures, and estimates of the memory, disk space and time that a build takes."""
+"""The graph of a game's tiers and captures, and estimates of a build's memory, disk space and time."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ Material = tuple[int, int]
 
 _MOST_CAPTURED = 3
 """Maximum number of soldiers that one ply captures without a shieldwall: one on each side of the target cell, except
-the side from which the piece came."""
+the side that the piece came from."""
 
 
 def tier_graph(
     variant: VariantLike, men: int | None = None, materials: Sequence[Material] = ()
 ) -> nx.DiGraph[Material]:
-    """Return the graph of tiers, with an edge from each tier to every tier to which a capture can lead.
+    """Return the graph of tiers, with an edge from each tier to every tier that a capture can lead to.
 
     The graph contains the tiers with up to ``men`` men, the tiers in ``materials``, and all tiers below these. If
     neither argument is given, the graph contains all tiers.
@@ -77,7 +77,7 @@ def _tier_graph(variant: Variant, men: int | None) -> nx.DiGraph[Material]:
 
 
 def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
-    """Return lists of tiers, in an order in which the lists can be solved.
+    """Return lists of tiers, in an order suitable for solving them.
 
     The tiers in one list do not depend on each other.
     """
@@ -85,7 +85,7 @@ def generations(graph: nx.DiGraph[Material]) -> list[list[Material]]:
 
 
 def least_classes(graph: nx.DiGraph[Material], order: int) -> dict[Material, int]:
-    """Return a lower bound on the number of classes of each tier under a symmetry group of the given order."""
+    """Return a lower bound on the number of classes in each tier under a symmetry group of the given order."""
     return {material: -(-graph.nodes[material]["positions"] // order) for material in graph}
 
 
@@ -119,7 +119,7 @@ _INDEXED: Final = 1 << 31
 def tier_bytes(variant: Variant, material: Material) -> int:
     """Return the number of bytes needed to solve a tier in memory.
 
-    The memory holds the arrays of the tier, the arrays of the tiers below it, and the index.
+    The memory contains the arrays for the tier and the tiers below it, and the index.
     """
     graph = tier_graph(variant)
     needed = [material, *graph.successors(material)]
@@ -143,8 +143,8 @@ def least_memory(variant: Variant, material: Material) -> int:
     entries = max(TierIndex(variant, *material).widths)
     for tier in needed:
         index = TierIndex(variant, *tier)
-        # Count the rows to which white's moves or black's captures lead. In a tier without defenders, count all rows of
-        # a king.
+        # Count the rows that white's moves or black's captures lead to. In a tier without defenders, count all of a
+        # king's rows.
         rows = near if tier[1] == defenders else comb(defenders, tier[1]) if tier[1] else index.row_space
         entries += rows * max(index.widths)
     tables = sum((_INDEX_BYTES + _WINDOW_BYTES) * _combinations(variant, tier) for tier in needed)
@@ -152,7 +152,7 @@ def least_memory(variant: Variant, material: Material) -> int:
 
 
 def too_little(variant: Variant, material: Material, memory: int, workers: int = 1) -> InputError:
-    """Return the error to raise when even the smallest slices of a tier do not fit into memory."""
+    """Return the error to raise when even a tier's smallest slices do not fit into memory."""
     enough = -(-workers * least_memory(variant, material) // (1 << 20))
     shared = f" for {plural(workers, 'task')} in parallel" if workers > 1 else ""
     return InputError(
@@ -165,7 +165,7 @@ def too_little(variant: Variant, material: Material, memory: int, workers: int =
 
 @lru_cache(maxsize=1024)
 def _combinations(variant: Variant, material: Material) -> int:
-    """Return the number of combinations of a king's cell and row soldiers that the index of a tier numbers."""
+    """Return the number of combinations of a king's cell and row soldiers in a tier's index."""
     index = TierIndex(variant, *material)
     return index.row_space * len(index.kings.representatives)
 

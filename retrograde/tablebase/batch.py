@@ -1,6 +1,6 @@
 """Probing arrays of positions.
 
-If only a few positions of a tier are probed, they are looked up in single chunks, in plain Python. If many positions
+If only a few positions in a tier are probed, they are looked up in single chunks, in plain Python. If many positions
 are probed, kernels look them up in the unpacked tier.
 """
 
@@ -42,7 +42,7 @@ Material = tuple[int, int]
 class BatchProber:
     """Prober for arrays of positions that are packed as words.
 
-    As long as only a few positions of a tier have been probed, the tier is read chunk by chunk. After that, the tier's
+    As long as only a few positions in a tier have been probed, the tier is read chunk by chunk. After that, the tier's
     index is built and its codes are unpacked, and both stay in memory.
     """
 
@@ -117,7 +117,7 @@ _BITS = 62
 
 @inlined
 def _cells(t: Tables, word: NDArray[np.uint64], start: int, cells: NDArray[np.uint8]) -> None:
-    """Write the cells of a position's attackers or defenders, whose bits begin at ``start``."""
+    """Write the cells of a position's attackers or defenders. Their bits begin at ``start``."""
     count = I64(0)
     if is_wide(t.exposed):
         for first in range(0, t.cells, _BITS):
@@ -148,7 +148,7 @@ def look_up(
     results: NDArray[np.int16],
     missing: int,
 ) -> None:
-    """Write the values of positions in the first tier of an index, or ``missing`` for positions without an entry."""
+    """Write the values of positions in an index's first tier, or ``missing`` for positions without an entry."""
     t, x = flat(tables), flat(index)
     soldiers, numbers = np.empty(2 * t.cells, dtype=index.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch, at = pointer(soldiers), pointer(numbers), pointer(places)
@@ -171,8 +171,8 @@ def look_up(
 
 
 # -- tiers unpacked for kernels ----------------------------------------------------------
-# A tier is kept in the form in which it is stored: an array of codes for each side to move. The compiled index takes up
-# to ten bytes for each combination of row soldiers and king's cell.
+# A tier is kept in its stored form: an array of codes for each side to move. The compiled index takes up to ten bytes
+# for each combination of row soldiers and king's cell.
 
 
 _INDEX_BYTES = 10
@@ -212,7 +212,7 @@ class UnpackedTiers:
         self.arrays[material] = (arrays[0], arrays[1])
 
     def drop(self, material: tuple[int, int]) -> None:
-        """Free the codes of a tier."""
+        """Free a tier's codes."""
         at = 4 * self.number(material)
         self.places[at : at + 4] = 0
         self.arrays.pop(material, None)
@@ -251,8 +251,8 @@ def _bytes_of(store: Store, material: tuple[int, int]) -> int:
 
 # -- arrays in files of a scratch folder -------------------------------------------------
 # Disk space is reserved before an array is used, because writing a page of a mapped file to a full disk would kill the
-# process without a message. Where the system allows it, the file is unlinked immediately, so that no file is left
-# behind, however the process ends.
+# process without a message. Where the system allows it, the file is unlinked immediately. No file is then left behind,
+# however the process ends.
 
 
 def mapped_array(path: Path, size: int, dtype: DTypeLike) -> NDArray[Any]:

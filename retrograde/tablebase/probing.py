@@ -1,4 +1,4 @@
-"""Probing a tablebase for the value of a position, of every legal move on a board, or of an array of positions.
+"""Probing a tablebase for a position, for every legal move on a board, or for an array of positions.
 
 >>> from tablut.position import Position
 >>> from tablut.variants import load_variant
@@ -11,16 +11,16 @@
 >>> [(str(best.move), best.wdl, best.dtm) for best in tablebase.best_moves(board)[:1]]
 [('c5-c1', 'win', 1)]
 
-Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither
-won nor lost is a draw, or it is unresolved if a player who repeats a position loses the game under the rules. A win or
-loss that takes more plies than a move limit leaves also counts as a draw or as unresolved. A `Board` records the number
-of plies made. A `Position`, and every position of an array, counts as the first position of a game, with all plies
-left. Only a board records earlier positions, so only a board shows repetitions. The tables themselves store distances
-without the move limit, and this module applies the limit.
+Values are exact, and ignore history: each position is valued as if a game began with it. A position that is neither won
+nor lost is a draw, or is unresolved if the rules make a player who repeats a position lose. A win or loss that takes
+more plies than a move limit leaves also counts as a draw or as unresolved. A `Board` records the number of plies made.
+A `Position`, and every position in an array, counts as the first position of a game, with all plies left. Only a board
+records earlier positions, so only a board shows repetitions. The tables themselves store distances without the move
+limit, and this module applies the limit.
 
-A position in which the side to move has no legal move is lost in 0 plies. Under ``no_moves = either_after_ply``, a
-position in which the other side has no legal move also counts as undecided, here and in the index. The side to move
-still makes a ply, after which the rules decide the game.
+A position is lost in 0 plies if the side to move has no legal move. Under ``no_moves = either_after_ply``, a position
+where the other side has no legal move also counts as undecided, here and in the index. The side to move still makes a
+ply, after which the rules decide the game.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class RatedMove(NamedTuple):
     move : Move
         The move.
     wdl : {'win', 'draw', 'loss', 'unresolved'}
-        Value of the move for the side that makes it.
+        The move's value for the side that makes it.
     dtm : int or None
         Plies to the end of the game, including the move itself; None if neither side can force a win.
     """
@@ -118,7 +118,7 @@ class Tablebase:
         self._lock, self._batch_lock = Lock(), Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle or copy a tablebase as the path of its folder. The copy opens the folder again."""
+        """Pickle or copy a tablebase as its folder's path. The copy opens the folder again."""
         return open_tablebase, (self.store.root.resolve(), self._chunks.maxsize)
 
     # -- coverage ----------------------------------------------------------------------
@@ -139,7 +139,7 @@ class Tablebase:
         Raises
         ------
         DamagedTableError
-            If the tier has been deleted, and a tier that was built from it is still stored.
+            If the tier has been deleted while a tier that was built from it is still stored.
         """
         if self.store.has(attackers, defenders):
             return True
@@ -148,13 +148,13 @@ class Tablebase:
 
     @property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
+        """Greatest n such that all tiers with up to n men, including the king, are stored; 1 if no tier is stored."""
         return self.store.max_men
 
     # -- one position ------------------------------------------------------------------
 
     def probe(self, position: PositionLike) -> Verdict:
-        """Return the value of an undecided position, with the distance to the end.
+        """Return the value of an undecided position and its distance to the end.
 
         Parameters
         ----------
@@ -169,9 +169,9 @@ class Tablebase:
         Raises
         ------
         MissingTableError
-            If the material of the position is not covered.
+            If the position's material is not covered.
         InputError
-            If the position is not an undecided position of the variant, or is a board of another variant.
+            If the position is not undecided in this variant, or is a board of another variant.
         TablebaseError
             If the tablebase is damaged.
         """
@@ -311,7 +311,7 @@ class Tablebase:
         return value
 
     def _code(self, material: tuple[int, int], cells: str, side: SideName) -> int | None:
-        """Return the stored code of a placement, or None if the placement is not an undecided position."""
+        """Return a placement's stored code, or None if the placement is not an undecided position."""
         tier = self.store.tier(*material)
         entry = tier.index.entry(cells)
         if entry is None:
@@ -334,11 +334,11 @@ class Tablebase:
     # -- moves -------------------------------------------------------------------------
 
     def best_moves(self, board: Board) -> list[RatedMove]:
-        """Return the legal moves on a board with their values for the side to move, from the best to the worst.
+        """Return the legal moves on a board and their values for the side to move, from the best to the worst.
 
         Wins come first, beginning with the quickest win. Losses come last, beginning with the slowest loss. A move that
-        ends the game has the value that the rules give it. The same applies if the game ends by repetition or by the
-        move limit.
+        ends the game has the value that follows from the rules. The same applies if the game ends by repetition or by
+        the move limit.
 
         Parameters
         ----------
@@ -371,7 +371,7 @@ class Tablebase:
     def probe_words(self, words: NDArray[np.uint64]) -> NDArray[np.int16]:
         """Return the values of packed undecided positions.
 
-        Once many positions of a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
+        Once many positions in a tier have been probed, in one call or several, the tier is unpacked and kept in memory,
         where it takes about one byte per entry. For other tiers, only the required chunks are read.
 
         Parameters
@@ -438,7 +438,7 @@ def rated_moves(board: Board, value: Callable[[Board], int]) -> list[RatedMove]:
 
 
 def best_line(board: Board, value: Callable[[Board], int]) -> tuple[Move, ...]:
-    """Return the moves of best play by both sides to the end of the game, or no moves if neither can force a win."""
+    """Return best play by both sides to the end of the game, or no moves if neither side can force a win."""
     board, line = board.copy(), []
     while board.outcome() is None and value(board):
         line.append(min(rated_moves(board, value), key=_merit).move)
@@ -511,7 +511,7 @@ def _kept(place: str) -> Tablebase:
 
 
 def prober_for(variant: VariantLike, store: Path | str | None = None) -> Tablebase | None:
-    """Return the tablebase of a variant from a given store, or the built-in one by default.
+    """Return a variant's tablebase from a given store, or the built-in one by default.
 
     The result is None if no store is given and no tablebase is built in for the variant. A later call returns the same
     object, with all data that it has read, unless the store has changed in the meantime. The tablebase may be used from

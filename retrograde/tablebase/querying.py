@@ -1,8 +1,8 @@
-"""Queries that find positions of a tablebase by value, distance, material, side to move and mutual zugzwang.
+"""Queries that find tablebase positions by value, distance, material, side to move and mutual zugzwang.
 
-The records of a tablebase contain the number of classes with each value. The matches of most queries can therefore be
-counted without reading a table, and only tiers with positions to be listed are read, range by range. To find mutual
-zugzwangs, all entries are examined one by one. Each listed position also represents its symmetric images.
+A tablebase's records contain the number of classes with each value. So the matches for most queries can be counted
+without reading a table. Only tiers with positions to be listed are read, range by range. To find mutual zugzwangs, all
+entries are examined one by one. Each listed position also represents its symmetric images.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ class _Reader:
         sought: tuple[list[int], dict[int, int]],
         places: list[_Match],
     ) -> None:
-        """Collect positions with a wanted value from a range of entries, until each sort key has enough positions."""
+        """Collect positions with a given value from a range of entries, until each sort key has enough positions."""
         wanted, due = sought
         values = self._values[tier.read(SIDES[side], *span)]
         candidates = np.flatnonzero(np.isin(values, wanted))
@@ -195,14 +195,14 @@ class _Reader:
         return count, places
 
     def _tiers(self) -> Iterator[tuple[int, StoredTier]]:
-        """Yield the tiers, after checking that the length of each matches its index."""
+        """Yield the tiers, after checking that each length matches the index."""
         for number, material in enumerate(self._materials):
             tier = self._store.tier(*material)
             tier.check_entries(int(self._index.tier.size[number]))
             yield number, tier
 
     def _sides(self) -> list[int]:
-        """Return the numbers of the sides to move that match the query."""
+        """Return the numbers of the sides to move that the query covers."""
         return [side for side, name in enumerate(SIDES) if self._query.side in (None, name)]
 
     def _matching(self, number: int, side: int) -> dict[int, int]:
@@ -237,7 +237,7 @@ class _Reader:
         return fits
 
     def _real(self, number: int, side: int, entries: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Return a mask of the entries that are not aliases, that is, entries to which a position is ranked."""
+        """Return a mask of the entries that are not aliases, that is, entries that are the rank of a position."""
         boards = new_board(self._store.variant.size, len(entries))
         unrank_entries(self._tables, self._index, number, entries, side, boards)
         tiers, again = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int64)

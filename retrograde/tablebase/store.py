@@ -1,4 +1,4 @@
-"""The files of a tablebase, which form a Zarr v3 hierarchy and are verified whenever they are read.
+"""A tablebase's files, which form a Zarr v3 hierarchy and are verified whenever they are read.
 
 ::
 
@@ -13,14 +13,14 @@ grouped into shards, and each shard is written once, by one writer. A tier is wr
 renamed, so a tier folder is always complete. The same input always produces the same bytes. The files are written by
 `retrograde.tablebase.writer`.
 
-Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect the integrity of a store.
-The record of a tier contains the length and the SHA-256 of each of its files, and a digest of the record reveals any
-change to the record itself. The digests of decoded values serve another purpose: they allow a table to be compared with
-the published one, no matter how its files were compressed.
+Each group has a sealed record (`tablut.work.records`) as its attributes. Two layers protect a store's integrity. A
+tier's record contains the length and the SHA-256 of each of its files, and a digest of the record reveals any change to
+the record itself. Digests of decoded values serve another purpose: they allow a table to be compared with the published
+one, no matter how its files were compressed.
 
 Zarr reads a missing file as zeros, which would be valid values here. The list of files that a tier needs is therefore
-derived from the length of the tier, never from a directory listing. Before a file is read, the program checks that the
-file exists with the length given in the tier's record. Before a file is read for the first time, its digest is also
+derived from the tier's length, never from a directory listing. Before a file is read, the program checks that the file
+exists with the length given in the tier's record. Before a file is read for the first time, its digest is also
 compared. Links are not followed.
 """
 
@@ -54,7 +54,7 @@ TablebaseError = records.StoreError
 DamagedTableError = records.DamagedError
 
 PARTS: Final[tuple[TierPart, ...]] = ("white", "black", "representatives")
-"""Names of the arrays of a tier."""
+"""Names of a tier's arrays."""
 
 _VERSION: Final = 4
 """Version of the layout, which is increased whenever an older program would misread a store."""
@@ -63,12 +63,12 @@ _TIER_NAME: Final = re.compile(r"\d+v\d+")
 
 
 def tier_name(material: tuple[int, int]) -> str:
-    """Return the name of a tier and of its folder, such as ``3v1``."""
+    """Return the name of a tier and its folder, such as ``3v1``."""
     return f"{material[0]}v{material[1]}"
 
 
 def slices(length: int, step: int) -> Iterator[tuple[int, int]]:
-    """Divide ``length`` items into consecutive parts of at most ``step`` items, and yield the bounds of each part."""
+    """Divide ``length`` items into consecutive parts of at most ``step`` items, and yield each part's bounds."""
     for start in range(0, length, step):
         yield start, min(start + step, length)
 
@@ -106,7 +106,7 @@ class RulesRecord(Part):
 
 
 class RootRecord(Record):
-    """The record of the whole store: the game, and the tiers that are stored or planned."""
+    """The whole store's record: the game, and the tiers that are stored or planned."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase"
     VERSION: ClassVar[int] = _VERSION
@@ -134,7 +134,7 @@ class SideRecord(Part):
 
 
 class TierRecord(Record):
-    """The record of one tier."""
+    """One tier's record."""
 
     FORMAT: ClassVar[str] = "tablut-tablebase-tier"
     VERSION: ClassVar[int] = _VERSION
@@ -192,7 +192,7 @@ class TierRecord(Record):
 
 
 def values_digest(values: Mapping[TierPart, str]) -> str:
-    """Return one digest that combines the digests of a tier's arrays."""
+    """Return one digest that combines those of a tier's arrays."""
     return hashlib.sha256("\n".join(values[part] for part in PARTS).encode()).hexdigest()
 
 
@@ -200,12 +200,12 @@ Model = TypeVar("Model", RootRecord, TierRecord)
 
 
 def write_record(folder: Path, record: RootRecord | TierRecord) -> None:
-    """Write a record to the attributes of a folder's Zarr group."""
+    """Write a record to a folder's Zarr group attributes."""
     records.write_record(folder / "zarr.json", record)
 
 
 def read_record(folder: Path, model: type[Model]) -> Model:
-    """Read the record from the attributes of a folder's Zarr group."""
+    """Read the record from a folder's Zarr group attributes."""
     record = records.read_record(folder / "zarr.json", model, "tablebase file", "build it again")
     if record is None:
         raise TablebaseError("has no zarr.json", subject=f"tablebase {str(folder)!r}", remedy="choose a tablebase")
@@ -222,7 +222,7 @@ class Store:
         self.root, self.record = root, record
         self.variant = record.variant.variant() if variant is None else variant
         self._tiers: dict[tuple[int, int], StoredTier] = {}
-        # Note the stamps of the records before anything else is read, so that later changes are noticed.
+        # Note the records' stamps before anything else is read, so that later changes are noticed.
         self._stamps = {folder: _stamp(folder) for folder in (root, *map(self._folder, record.tiers))}
 
     def __str__(self) -> str:
@@ -273,7 +273,7 @@ class Store:
 
     @cached_property
     def max_men(self) -> int:
-        """Greatest number of men, including the king, up to which all tiers are stored; 1 if none is stored."""
+        """Greatest n such that all tiers with up to n men, including the king, are stored; 1 if no tier is stored."""
         men = 1
         while True:
             tiers = [
@@ -286,7 +286,7 @@ class Store:
             men += 1
 
     def missing(self) -> list[str]:
-        """Return the names of the planned tiers that are not stored."""
+        """Return the names of planned tiers that are not stored."""
         return [tier_name(material) for material in self.planned if not self.has(*material)]
 
     def check_complete(self) -> None:
@@ -322,7 +322,7 @@ def open_store(root: Path | str) -> Store:
         raise TablebaseError("no such folder", subject=f"tablebase {str(place)!r}", remedy=_hint(place))
     stamp = _stamp(place)
     store = Store(place, read_record(place, RootRecord))
-    # Keep the earlier stamp, so that a record written in the meantime counts as changed.
+    # Keep the earlier stamp. A record written in the meantime then counts as changed.
     store._stamps[place] = stamp
     return store
 
@@ -337,7 +337,7 @@ def _stamp(folder: Path) -> tuple[int, int, int] | None:
 
 
 def is_store(place: Path) -> bool:
-    """Return whether a folder contains the record of a tablebase."""
+    """Return whether a folder contains a tablebase's record."""
     return (place / "zarr.json").exists()
 
 
@@ -378,7 +378,7 @@ class StoredTier:
         needed = {f"{part}/zarr.json" for part in PARTS}
         named = self.record.files.keys()
         for part, length in self._lengths().items():
-            # Expecting one shard more than there are named files is enough to show an error, even if a forged record
+            # Expecting one shard more than there are named files suffices to reveal an error, even if a forged record
             # claims many shards.
             shards = min(-(-length // self.record.shard), len(named) + 1)
             needed |= {f"{part}/c/{number}" for number in range(shards)}
@@ -387,7 +387,7 @@ class StoredTier:
                 raise _damaged(self.folder / "zarr.json", f"{what} {excerpt(min(wrong))}")
         _refuse_links(*(self.folder / part / step for part in PARTS for step in (".", "c")))
         for name in self.record.files:
-            # Compare the contents of the metadata files now, because these define how data are read and are small.
+            # Compare the contents of the metadata files now, because they are small and define how data are read.
             self._check(name, content=name.endswith("zarr.json"))
 
     def _check(self, name: str, *, content: bool) -> None:
@@ -405,7 +405,7 @@ class StoredTier:
                 yield error
 
     def values(self) -> dict[TierPart, str]:
-        """Compute the digests of the decoded values from the files, and compare them with `TierRecord.values`."""
+        """Compute digests of the decoded values from the files, and compare them with `TierRecord.values`."""
         digests: dict[TierPart, str] = {}
         for part, length in self._lengths().items():
             digest = hashlib.sha256()
@@ -420,7 +420,7 @@ class StoredTier:
 
     @property
     def entries(self) -> int:
-        """Length of the arrays of codes."""
+        """Length of the code arrays."""
         return self.record.entries
 
     def chunk(self, part: TierPart, number: int) -> NDArray[Any]:
@@ -460,7 +460,7 @@ class StoredTier:
         return array
 
     def _check_shape(self, part: TierPart, array: Any) -> None:
-        """Raise an error if the layout of an array differs from the record of its tier."""
+        """Raise an error if an array's layout differs from its tier's record."""
         length = self._lengths()[part]
         chunk = min(self.record.chunk, length)
         shard = min(self.record.shard, -(-length // chunk) * chunk)
@@ -509,7 +509,7 @@ def _damaged(path: Path, what: str, kind: str = "file") -> DamagedTableError:
 
 
 def little_endian(items: NDArray[Any]) -> bytes:
-    """Return the bytes of an array in little-endian order on any machine."""
+    """Return an array's bytes in little-endian order on any machine."""
     return np.ascontiguousarray(items, dtype=items.dtype.newbyteorder("<")).tobytes()
 
 

@@ -1,9 +1,9 @@
-"""Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input gives equal bytes.
+"""Writing a tablebase. Each tier is written atomically, by one writer at a time, and equal input produces equal bytes.
 
-Codes (`tablut.indexing.values`) are stored unchanged, in the order of the index. If every code of an array fits into
-one byte, each code is stored in one byte. These alternatives all compress worse: other orders, differences between
-neighbours, and predicting the codes of one side to move from the codes of the other (see ``docs/notes/tablebases.md``).
-An alias is an entry to which no position is ranked. Each alias repeats the previous code, so aliases take almost no
+Codes (`tablut.indexing.values`) are stored unchanged, in index order. If every code in an array fits into one byte,
+each code is stored in one byte. These alternatives all compress worse: other orders, differences between neighbours,
+and predicting the codes for one side to move from the codes for the other (see ``docs/notes/tablebases.md``). An alias
+is an entry that is not the rank of any position. Each alias repeats the previous code, so that aliases take almost no
 space.
 """
 
@@ -59,7 +59,7 @@ _LEVEL: Final = 15
 
 
 class Codes(Protocol):
-    """The code of each entry: an array, or an object that returns an array for each range of entries."""
+    """Each entry's code: an array, or an object that returns an array for each range of entries."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -81,7 +81,7 @@ def create(root: Path | str, variant: Variant, tiers: Sequence[tuple[int, int]])
         if record.tiers != stored.tiers:
             write_record(root, record)
             sync_names(root)
-        # The caller's variant already has its regions and symmetries, so share it if it equals the stored one.
+        # The caller's variant already has its regions and symmetries. Share it if it equals the stored one.
         return Store(root, record, variant if record.variant == head.variant else None)
 
 
@@ -151,7 +151,7 @@ def write_tier(
 
 
 def _fill(folder: Path, index: TierIndex, sides: Mapping[SideName, Codes], threads: int) -> TierRecord:
-    """Write the arrays and the record of a tier to its folder."""
+    """Write a tier's arrays and record to its folder."""
     values: dict[TierPart, str] = {}
     with ThreadPoolExecutor(max_workers=threads) as pool:
         histograms = dict(zip(sides, pool.map(code_histogram, sides.values()), strict=True))
@@ -205,7 +205,7 @@ def _write_array(folder: Path, content: Codes | NDArray[Any], dtype: str) -> str
     from zarr.codecs import Crc32cCodec, ZstdCodec
 
     length = len(content)
-    # Chunks and shards are no longer than the array, so a small array is not padded.
+    # Chunks and shards are no longer than the array, which avoids padding a small array.
     chunk = min(CHUNK, length)
     array = zarr.create_array(
         folder,
@@ -238,7 +238,7 @@ def code_histogram(codes: Codes) -> dict[int, int]:
 
 
 def fill_aliases(codes: NDArray[np.uint16]) -> NDArray[np.uint16]:
-    """Return the codes, with each alias replaced by the previous code. Aliases at the start get the first real code."""
+    """Replace each alias's code by the previous code. Aliases at the start get the first real code."""
     own = codes != ALIAS_CODE
     if own.all():
         return codes

@@ -1,4 +1,4 @@
-"""Verification of tablebases: every value is derived from the values of the successors, and positions are played out.
+"""Verification of tablebases: every value is derived from the successors' values, and positions are played out.
 
 `verify` is the public entry point. Verification shares only the following with the solver (`retrograde.solver`):
 
@@ -9,10 +9,10 @@
   orbits must add up to the number of placements.
 * **The meaning of value codes** (`tablut.indexing.values`).
 
-Verification does not share passes, counters, reverse moves or arrays with the solver, and it enumerates the placements
-of a tier independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the plain
-rules, which have nothing in common with the compiled rules. Stored values are looked up with the plain Python index,
-and only decide which move is tried first.
+Verification does not share passes, counters, reverse moves or arrays with the solver, and it enumerates a tier's
+placements independently. Playing out positions (`retrograde.verification.verifying`) shares even less: it uses the
+plain rules, which have nothing in common with the compiled rules. Stored values are looked up with the plain Python
+index, and affect only which move is tried first.
 """
 
 import lazy_loader

@@ -1,12 +1,12 @@
-"""Proof that the index of a tier is correct, and that its values follow from the values of the successors.
+"""Proof that a tier's index is correct, and that its values follow from the successors' values.
 
-`retrograde.verification` lists the code that the proof shares with the solver. The index is part of this code, so the
-index is proved as well. The proof uses an independent decoding to enumerate the placements from the stored
-representatives. Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits
-must add up to the number of placements, so that no placement can be missing.
+`retrograde.verification` lists the code that the proof shares with the solver. The index is part of this code, so it is
+proved as well. The proof uses an independent decoding to enumerate the placements from the stored representatives.
+Every image of every placement must be ranked to the placement's entry, and the sizes of the orbits must add up to the
+number of placements. No placement can then be missing.
 
-The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t stands for
-the rules, x for the index of the tiers, d for all data of a thread, and w for its working arrays.
+The terms *row*, *column* and *entry* are defined in `retrograde.solver.kernels`. In compiled functions, t is the rules,
+x the tier index, d all of a thread's data, and w its working arrays.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Listing(NamedTuple):
     first_row : ndarray of int64, shape (K + 1,)
         For each king orbit, the number of the first row.
     combination : ndarray of int64, flat
-        For each row, the combination of the row soldiers.
+        For each row, the row soldiers' combination.
     row_cell, column_cell : ndarray of uint8
         Cells on which row soldiers and column soldiers may stand.
     binomial : ndarray of int64, flat
@@ -103,7 +103,7 @@ class ProofMemory(NamedTuple):
     black, white : ndarray of uint8, shape (C,)
         Cells of the position's attackers and defenders.
     spare_black, spare_white : ndarray of uint8, shape (C,)
-        Cells of the soldiers of another position, which is an image or the successor after a capture.
+        Cells of the soldiers in another position, which is an image or the successor after a capture.
     left : ndarray of uint8, shape (C,)
         Cells that the row leaves for column soldiers, in ascending order.
     column : ndarray of int64, shape (C + 1,)
@@ -111,11 +111,11 @@ class ProofMemory(NamedTuple):
     scratch : ndarray of int64, shape (SCRATCH,)
         Scratch memory for `tablut.indexing.tier_kernels.entry_of`.
     row_first : ndarray of int64, shape (1 + (R + 1) * C,)
-        For each change of the current row, the first entry of the row to which it leads, or `_UNSEEN`, `_NOWHERE` or
-        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell, where r = R
-        stands for the king.
+        For each change of the current row, the first entry of the resulting row, or `_UNSEEN`, `_NOWHERE` or
+        `_SYMMETRIC`. Change 0 keeps the row. Change 1 + r * C + cell moves row soldier r to the cell, where r = R means
+        the king.
     row_place : ndarray of uint8, shape (C * (1 + (R + 1) * C),)
-        For each change and cell, 1 plus the number of the cell in the new row, or 0 if the cell has no number.
+        For each change and cell, 1 plus the cell's number in the new row, or 0 if the cell has no number.
     """
 
     board: NDArray[np.uint32]
@@ -144,7 +144,7 @@ class ProofTally(NamedTuple):
         For each side to move and each stored code, the number of classes.
     failures : ndarray of int64, shape (4 * capacity,)
         For each failure, the kind, the entry, the side to move, and the proved code. For `WRONG_ALIAS`, the last number
-        is the entry to which the placement is ranked.
+        is the placement's actual rank.
     """
 
     codes: int
@@ -196,12 +196,12 @@ def new_tally(codes: int, capacity: int) -> ProofTally:
     )
 
 
-# -- the placements of a tier in the order of its entries ------------------------------------
+# -- a tier's placements in entry order ------------------------------------------------------
 
 
 @inlined
 def _write_combination(listing: Listing, rank: int, men: int, spots: int, numbers: NDArray[np.int64]) -> None:
-    """Write, in ascending order, the numbers of the combination with a given rank. All numbers are below ``spots``."""
+    """Write, in ascending order, the numbers in the combination with a given rank. All numbers are below ``spots``."""
     number = I64(spots)
     for k in range(men, 0, -1):
         number -= 1
@@ -213,7 +213,7 @@ def _write_combination(listing: Listing, rank: int, men: int, spots: int, number
 
 @inlined
 def _open_row(d: ProofData, row: int, king: int) -> None:
-    """Make a row the current row: write the cells of its row soldiers and the cells that remain for column soldiers.
+    """Make a row the current row: write its row soldiers' cells and the cells that remain for column soldiers.
 
     The function takes O(cells * men) time.
     """
@@ -237,7 +237,7 @@ def _open_row(d: ProofData, row: int, king: int) -> None:
 
 @inlined
 def _first_column(d: ProofData) -> None:
-    """Set the column soldiers of the current row to their first combination."""
+    """Set the current row's column soldiers to their first combination."""
     for k in range(d.listing.column_men):
         d.memory.column[k] = k
 
@@ -257,9 +257,9 @@ def _next_column(d: ProofData) -> None:
     w.column[k] += 1
 
 
-# -- the rows to which plies lead ----------------------------------------------------------------
-# All placements of a row have the same king and row soldiers. When one of these pieces moves, the new row and the
-# numbers of its cells are therefore the same for all placements, and need to be looked up only once.
+# -- the rows after plies ------------------------------------------------------------------------
+# All placements in a row have the same king and row soldiers. When one of these pieces moves, the new row and its cell
+# numbers are therefore the same for all placements, and need to be looked up only once.
 
 
 _UNSEEN: Final = -1
@@ -274,13 +274,13 @@ _SYMMETRIC: Final = -3
 def _entry_at(
     x: TierTables, tier: int, king: int, black: NDArray[np.uint8], white: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> int:
-    """Return the entry of a position. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
+    """Return a position's entry. The call to `tablut.indexing.tier_kernels.entry_of` is not inlined."""
     return entry_of(x, tier, king, black, white, scratch)
 
 
 @called
 def _look_up_row(d: ProofData, change: int, king: int) -> None:
-    """Look up the row of the current king and row soldiers, and record it for a change, in O(cells * men) time."""
+    """Look up the row for the current king and row soldiers, and record it for a change, in O(cells * men) time."""
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     row_cells = w.white if d.listing.row_kind == 1 else w.black
     first, element, others = row_of(x, d.tier, king, row_cells, w.scratch)
@@ -296,9 +296,9 @@ def _look_up_row(d: ProofData, change: int, king: int) -> None:
 
 @inlined
 def _entry_after(d: ProofData, change: int, king: int) -> int:
-    """Return the entry of the position formed by the current men, or -1 if it has none.
+    """Return the entry for the position of the current men, or -1 if it has none.
 
-    ``change`` is the change of the current row that leads to the row of this position.
+    ``change`` is the change of the current row that leads to this position's row.
     """
     x, w, cells = d.tiers, d.memory, d.tiers.square.cells
     if w.row_first[change] == _UNSEEN:
@@ -330,15 +330,15 @@ WRONG_IMAGE: Final = 3
 """Failure: an image of an entry's placement is ranked to another entry."""
 
 _UNPROVED, _WON, _LOST, _QUIET = -1, -2, -3, -4
-"""Values that replace the code of a successor. In this order, they mean that the successor has no entry, that the move
-wins the game, that it loses the game, and that it neither captures nor ends the game. In the last case, the successor
-is in the same tier."""
+"""Values that replace a successor's code. In this order, they mean that the successor has no entry, that the move wins
+the game, that it loses the game, and that it neither captures nor ends the game. In the last case, the successor is in
+the same tier."""
 _FAR: Final = 1 << 20
 
 
 @called
 def _made_code(d: ProofData, side: int, move: int) -> int:
-    """Make a move, take it back, and return the stored code of its successor.
+    """Make a move, take it back, and return its successor's stored code.
 
     The result can also be `_UNPROVED`, `_WON`, `_LOST` or `_QUIET`.
     """
@@ -360,7 +360,7 @@ def _made_code(d: ProofData, side: int, move: int) -> int:
 
 @inlined
 def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
-    """Replace a cell in a list with another cell, and return the index of the replaced cell."""
+    """Replace a cell in a list, and return the index of the replacement."""
     place = I64(0)
     while I64(cells[place]) != start:
         place += 1
@@ -370,7 +370,7 @@ def _replace(cells: NDArray[np.uint8], start: int, target: int) -> int:
 
 @inlined
 def _free_men(d: ProofData, side: int, king: int) -> int:
-    """Return the number of men of a side that can slide along both their rank and their file."""
+    """Return the number of a side's men that can slide along both their rank and their file."""
     t, w, tier = d.tables, d.memory, d.tiers.tier
     men, cells, slides = tier.defenders[d.tier], w.white, t.defender_slides
     if side == 1:
@@ -399,8 +399,8 @@ def _leaves_moves(d: ProofData, side: int, king: int) -> bool:
 def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool) -> int:
     """Return the stored code of a move's successor, or `_UNPROVED`, `_WON` or `_LOST`.
 
-    ``certain`` means that both sides are known to have a legal move afterwards. In this case, a move is made on the
-    board only if it is an escape or may capture.
+    ``certain`` means that both sides are known to have a legal move afterwards. A move is then made on the board only
+    if it is an escape or may capture.
     """
     t, w, cells = d.tables, d.memory, d.tiers.square.cells
     start, target = start_of(t, move), target_of(t, move)
@@ -423,7 +423,7 @@ def _successor_code(d: ProofData, side: int, king: int, move: int, certain: bool
 
 @inlined
 def _prove(d: ProofData, side: int, king: int) -> int:
-    """Derive the code of the current position from the codes of its successors.
+    """Derive the current position's code from its successors' codes.
 
     The result is `_UNPROVED` if a successor has no entry.
     """
@@ -555,7 +555,7 @@ _PART: Final = 1 << 18
 
 
 class RowRange(NamedTuple):
-    """A range of rows of a tier, with the number of entries in it."""
+    """A range of rows in a tier, and the number of entries in it."""
 
     first: int
     last: int
@@ -563,7 +563,7 @@ class RowRange(NamedTuple):
 
 
 class TierProof:
-    """The proof of one tier, which is carried out part by part. Each part lists at most ``listed`` failures."""
+    """The proof for one tier, which is carried out part by part. Each part lists at most ``listed`` failures."""
 
     def __init__(self, index: TierIndex, unpacked: UnpackedTiers, codes: int, listed: int) -> None:
         self.index, self.unpacked, self.codes, self.listed = index, unpacked, codes, listed
@@ -584,7 +584,7 @@ class TierProof:
                 yield RowRange(start, stop, (stop - start) * width)
 
     def prove(self, part: RowRange) -> ProofTally:
-        """Prove the positions of a part."""
+        """Prove the positions in a part."""
         variant = self.index.variant
         tables, unpacked = build_tables(variant), self.unpacked
         memory = new_memory(variant, self.index.row_men)

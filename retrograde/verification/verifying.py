@@ -1,17 +1,17 @@
 """Verification of a tablebase: proving every value, checking every file, and playing out some positions.
 
-**The proof.** A tablebase gives a value to each position: won in d plies, lost in d plies, or not forced. Suppose that
-the value of every position follows from the values of its successors by three rules. If a successor is lost, the
+**The proof.** A tablebase assigns a value to each position: won in d plies, lost in d plies, or not forced. Suppose
+that the value of every position follows from the values of its successors by three rules. If a successor is lost, the
 position is won, and the win takes one ply more than the shortest such loss. If all successors are won, the position is
 lost, and the loss takes one ply more than the longest of these wins. Otherwise the position is not forced. Then, by
 induction on d, every stored win or loss is correct, and takes exactly d plies. In a position that is stored as not
 forced, the side to move always has a move to another such position, and no move to a position that is lost for the
 opponent. This side can therefore avoid losing forever, but cannot force a win. Hence all values are correct if each of
-them agrees with the values of the successors. `retrograde.verification.proof` tests this.
+them agrees with the successors' values. `retrograde.verification.proof` tests this.
 
 **The index.** Placements are enumerated by an independent decoding of entries. All images of a placement must be ranked
-to its entry, and the sizes of all orbits must add up to the number of placements of the material. Then every position
-of the tier has been visited.
+to its entry, and the sizes of all orbits must add up to the number of placements with this material. Every position in
+the tier has then been visited.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ LISTED: Final = 20
 
 
 class Wrong(Result):
-    """A failure, with the tier or folder, a description of the error, and the position concerned, if there is one."""
+    """A failure: the tier or folder, a description of the error, and the position concerned, if there is one."""
 
     where: str
     what: str
@@ -80,14 +80,14 @@ class Verification(Result):
     quick : bool
         Whether the verification only compared files and values with their digests.
     positions_checked : int
-        Number of values proved. Each value belongs to a class of positions with one side to move.
+        Number of values proved. Each value is for a class of positions with one side to move.
     verified_before : dict of str to int
         Tiers that were not proved again, because the record lists them and they are unchanged. Each name maps to the
         number of values in the tier.
     files_checked : int
         Number of files whose contents were checked against their digests.
     published : dict of str to list of str
-        Tiers by the result of comparing their values with the published values: ``same``, ``unknown`` if no values are
+        Tiers by the result of comparing their values with the published ones: ``same``, ``unknown`` if no values are
         published, or ``different``, which is a failure.
     samples : dict of str to int
         Numbers of positions that were ``searched`` and of positions that were ``followed``.
@@ -128,7 +128,7 @@ class Verification(Result):
 
 
 def describe(code: int) -> str:
-    """Return a description of the value that a code stands for."""
+    """Return a description of the value that a code represents."""
     if code == 0:
         return "not forced"
     verdict = verdict_of(value_of_code(code))
@@ -163,8 +163,8 @@ def verify(
     memory : int
         Maximum memory in bytes for unpacked tiers. If the tiers take more, they are mapped from temporary files.
     record : Path or str, optional
-        File to which each tier is added once it has been proved. Tiers that the file already lists and that have not
-        changed are not proved again, but their files and digests are still compared.
+        File that records each tier once it has been proved. Tiers that the file already lists and that have not changed
+        are not proved again, but their files and digests are still compared.
     observer : Observer, optional
         Receives progress reports, as the number of entries proved.
 
@@ -233,7 +233,7 @@ def _sound_tiers(store: Store, report: Verification) -> Iterator[tuple[StoredTie
 
 
 def _lower(tier: StoredTier) -> list[tuple[int, int]]:
-    """Return the tiers to which captures lead. Without shieldwalls, a ply captures at most three soldiers."""
+    """Return the tiers that captures lead to. Without shieldwalls, a ply captures at most three soldiers."""
     attackers, defenders = tier.record.attackers, tier.record.defenders
     most = 3 if tier.index.variant.rules.shieldwall is None else attackers + defenders
     fewer_attackers = [(left, defenders) for left in range(max(1, attackers - most), attackers)]
@@ -330,8 +330,8 @@ def _failure(kind: int, entry: int, stored: int, proved: int) -> str:
 
 
 # -- published tables --------------------------------------------------------------------------
-# For the digest of each game, ``published.json`` contains the game's name and a digest of the decoded values of each of
-# its tiers. With this file, any tables can be compared with the published ones. The file is written by
+# For each game's digest, ``published.json`` contains the game's name and a digest of each tier's decoded values. Any
+# tables can be compared with the published ones by means of this file. The file is written by
 # `python -m reports.studies.sources`.
 
 
@@ -343,7 +343,7 @@ def _published() -> dict[str, Any]:
 
 
 def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Standing:
-    """Compare the digest of a tier's values with the published digest. Return ``unknown`` if there is none."""
+    """Compare the digest of a tier's values with the published one. Return ``unknown`` if there is none."""
     game = _published()["games"].get(variant.digest)
     expected = None if game is None else game["tiers"].get(tier_name(material))
     if expected is None:
@@ -352,9 +352,9 @@ def standing_of(variant: Variant, material: tuple[int, int], digest: str) -> Sta
 
 
 # -- the record of verified tiers ----------------------------------------------------------------
-# A tier is added to the record once all of its values have been proved, so that an interrupted verification can resume.
-# The proof depends on the values of the tier, on the values of the tiers to which captures lead, and on the program.
-# The record therefore stores a digest of all three. If any of them changes, the tier is verified again.
+# A tier is added to the record once all of its values have been proved, so an interrupted verification can resume. The
+# proof depends on the values of the tier and of the tiers that captures lead to, and on the program. The record
+# therefore stores a digest of all three. If any of them changes, the tier is verified again.
 
 
 class _ProvedTier(Part):
@@ -363,7 +363,7 @@ class _ProvedTier(Part):
 
 
 class _VerifiedRecord(Record):
-    """The record of all verified tiers, by the digest of the game and the name of the tier."""
+    """The record of all verified tiers, by game digest and tier name."""
 
     FORMAT = "tablut-verified-tiers"
 
@@ -371,13 +371,13 @@ class _VerifiedRecord(Record):
 
 
 def proof_digest(values: str, below: Iterable[str]) -> str:
-    """Return a digest of everything on which a tier's proof depends.
+    """Return a digest of everything that a tier's proof depends on.
 
-    The digest covers the values of the tier, the values of the tiers to which captures lead, and the program.
+    The digest covers the values of the tier and of the tiers that captures lead to, and the program.
     """
     from tablut.engine.kernel_cache import source_digest
 
-    # Different states of the program can have the same development version, so include a digest of the proof's source.
+    # Different states of the program can have the same development version. Include a digest of the proof's source.
     here = Path(__file__).with_name("proof.py")
     program = (__version__, source_digest("retrograde.verification.proof", here))
     return hashlib.sha256("\n".join((*program, values, *below)).encode()).hexdigest()
@@ -406,9 +406,9 @@ class VerifiedTiers:
 # Positions are played out with the plain rules, independently of the compiled rules. A short win or loss is verified by
 # a search: it must exist, and there must be no shorter win or loss. The stored values only decide which moves are tried
 # first, so a wrong value costs time but cannot make a wrong result pass. For a longer win or loss, the best moves of
-# both sides are played: the winner must be the side that the stored value gives, after exactly the stored number of
-# plies. In a position in which neither side can force a win, a search must find neither a short win nor a short loss.
-# After that, moves are played that keep the position unforced.
+# both sides are played: the winner must be the side that the stored value names, after exactly the stored number of
+# plies. If neither side can force a win, a search must find neither a short win nor a short loss. After that, moves
+# that keep the position unforced are played.
 
 
 _Kind: TypeAlias = tuple[StoredTier, SideName, int]
@@ -437,7 +437,7 @@ class ForwardCheck:
         self.nodes = 0
 
     def check(self, position: Position, value: int) -> str | None:
-        """Check the stored value of a position. Return a description of the error, or None if the value is correct."""
+        """Check a position's stored value. Return a description of the error, or None if the value is correct."""
         start = self.game.read(str(position))
         if value == 0:
             return self._check_unforced(start)
@@ -466,7 +466,7 @@ class ForwardCheck:
         )
 
     def _successors(self, position: NaivePosition) -> list[tuple[NaiveMove, NaiveResult, int]]:
-        """Return the moves, the resulting positions, and their ratings for the side to move, with the best move first.
+        """Return the moves, the resulting positions, and their ratings for the side to move. The best move comes first.
 
         The ratings come from the tablebase.
         """
@@ -511,7 +511,7 @@ class ForwardCheck:
     ) -> tuple[list[str], str | None, int]:
         """Play at most ``most`` best moves. With ``unforced``, stop once a side can force a win.
 
-        Return the moves, the winner if the game ends, and the rating of the last move for the side that made it.
+        Return the moves, the winner if the game ends, and the last move's rating for the side that made it.
         """
         line: list[str] = []
         merit = 0
@@ -531,7 +531,7 @@ class ForwardCheck:
 
 
 def _merit(tablebase: Tablebase, position: Position) -> int:
-    """Return the rating of a successor for the side that moved last. Quick wins and slow losses have high ratings."""
+    """Return a successor's rating for the side that moved last. Quick wins and slow losses have high ratings."""
     value = tablebase.stored_value(position)
     if value == 0:
         return 0

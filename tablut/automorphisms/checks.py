@@ -1,9 +1,10 @@
 """Tests, on samples of positions, that the symmetries of a rule set act as automorphisms of the game.
 
-A symmetry g of the rules should map every position p to a position g·p in which the game can continue in the same way:
+A symmetry g of the rules should map every position p to a position g·p where the game can continue in the same way:
 the moves, captures and outcomes of g·p should be the images of those of p. `verify` tests this on all positions near
-the start, on positions from random play and on random placements. `verify` accepts any group, so it can also detect a
-wrong group. For a symmetry of the square that does not preserve the rules, `breaks` searches for a counterexample.
+the start, on positions from random play and on random placements. `verify` accepts any group and can therefore also
+detect a wrong one. For a symmetry of the square that does not preserve the rules, `breaks` searches for a
+counterexample.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def random_positions(variant: Variant, count: int, rng: np.random.Generator, pli
 def near_start(variant: Variant, most: int) -> tuple[Words, int, bool]:
     """Return all undecided positions within a certain number of plies of the start.
 
-    The second result is this number of plies, the largest for which there are at most ``most`` such positions. The
+    The second result is this number of plies: the largest number with at most ``most`` such positions. The
     third result is true if no other undecided position can be reached from the start.
     """
     engine = engine_for(variant)
@@ -190,11 +191,11 @@ def verify(
     seed : int
         Seed of the random positions.
     most : int, optional
-        Maximum number of positions near the start. The test uses all positions up to the last ply for which their
+        Maximum number of positions near the start. The test uses all positions up to the last ply where their
         number does not exceed this maximum. The default is 250 000 on boards of up to 25 cells and 10 000 on larger
         boards.
     group : sequence of Symmetry, optional
-        The claimed symmetries, by default the symmetries of the variant.
+        The claimed symmetries, by default the variant's symmetries.
 
     Returns
     -------
@@ -296,7 +297,7 @@ def _perft_check(engine: Engine, elements: Sequence[Symmetry], words: Words) -> 
 
 
 def _canonical_checks(engine: Engine, elements: Sequence[Symmetry], words: Words) -> Iterator[SymmetryCheck]:
-    """Test the canonical form, and whether orbit size times stabiliser order equals the order of the group."""
+    """Test the canonical form, and whether orbit size times stabiliser order equals the group order."""
     canonical, _ = engine.canonical(words, elements)
     moved = [images(engine, words, element) for element in elements]
     least = moved[0]

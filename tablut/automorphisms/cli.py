@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -10,14 +9,13 @@ from rich.text import Text
 from symmetry import Symmetry, dihedral, orbits, stabiliser
 from tablut.board import Board
 from tablut.cli.command import Group, whole
-from tablut.cli.options import board_options, check_folder, file_option, rules_option
+from tablut.cli.options import Pictures, board_options, picture_options, rules_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, number, prose, side_by_side
 from tablut.cli.runtime import EXIT_NO, Interrupted, Reply, interruptible
 from tablut.errors import InputError
 from tablut.position import Position, diagram_cells, square_name
 from tablut.results import Result
 from tablut.variants import Variant
-from tablut.work.files import write_text
 
 if TYPE_CHECKING:
     from tablut.automorphisms.checks import SymmetryCheck
@@ -163,7 +161,7 @@ def _told(check: CheckResult) -> Text:
 
 
 class ImageResult(Result):
-    """The image of a position under one symmetry."""
+    """A position's image under one symmetry."""
 
     symmetry: str
     position: str
@@ -180,20 +178,20 @@ class _Orbit(Result):
 
 @app.command("show")
 @board_options
-@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all images.")
-def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw the images of a position under the symmetries of the rules.
+@picture_options("SVG drawings of all images", folder=True)
+def show_command(board: Board, pictures: Pictures) -> Reply:
+    """Draw a position's images under the symmetries of the rules.
 
-    The size of the orbit and the stabiliser of the position are printed too.
+    The orbit size and the position's stabiliser are printed too.
     """
     rules = board.variant
     images = [(element, board.position.transformed(element)) for element in rules.symmetries]
-    if svg is not None:
+    if pictures:
         from tablut.svg import board as draw_svg
 
-        check_folder(svg, "--svg")
+        pictures.check_folders()
         for element, image in images:
-            write_text(svg / f"{element.name}.svg", draw_svg(rules, image, caption=element.name))
+            pictures.write(draw_svg(rules, image, caption=element.name), element.name)
     fixing = [element.name for element, image in images if image.cells == board.position.cells]
     result = _Orbit(
         variant=rules.name,

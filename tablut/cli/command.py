@@ -1,4 +1,4 @@
-"""Base classes and decorators for commands: click, adapted to the conventions of this program.
+"""Base classes and decorators for commands: click, adapted to this program's conventions.
 
 A command is a function that returns a `Reply`. It is decorated with `command` or with a method of a `Group`. Its
 parameters are declared by the decorators `argument`, `option`, `whole`, `real`, `choice` and `flag`. A `bundle`
@@ -35,7 +35,7 @@ MOVED: Final = {
     "tablut replay --repetition": "use `tablut games`",
     "tablut tablebase build --trace": "in a checkout, run python -m reports.studies.scale trace",
 }
-"""Former commands and options, with their replacements."""
+"""Former commands and options, and their replacements."""
 
 
 # -- parameters ----------------------------------------------------------------------------
@@ -47,7 +47,7 @@ _NUMBERS: Final = {
 }
 """The name of each kind of number, the permitted notation, and the largest value that kernels or clocks can handle.
 
-The notation is stricter than that of Python, which allows ``1_0``, surrounding blanks and the digits of all scripts.
+The notation is stricter than Python's, which allows ``1_0``, surrounding blanks and the digits of all scripts.
 """
 
 
@@ -94,7 +94,7 @@ class WordType(click.ParamType[Any]):
 
 
 def name_of(param: click.Parameter | None) -> str:
-    """Return the name by which users know a parameter: its options, or the placeholder of an argument."""
+    """Return the name that users know a parameter by: its options, or an argument's placeholder."""
     if isinstance(param, click.Option):
         return " / ".join(param.opts)
     return "" if param is None else (param.metavar or str(param.name).upper()).strip("[].")
@@ -263,7 +263,7 @@ class Group(_Refusing, click.Group):
         return decorate
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of the group, or print its help if the user typed nothing after its name."""
+        """Parse the group's options, or print its help if the user typed nothing after its name."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -283,7 +283,7 @@ class Group(_Refusing, click.Group):
         return name, found, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the commands of the group, and their examples."""
+        """Write the group's commands and their examples."""
         write_commands(self.commands, formatter)
         write_examples([line for inner in self.commands.values() for line in getattr(inner, "examples", ())], formatter)
 

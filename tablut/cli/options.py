@@ -64,6 +64,56 @@ def file_option(*names: str, metavar: str = "FILE", **settings: Any) -> Decorato
     return option(*names, type=click.Path(path_type=Path), metavar=metavar, **settings)
 
 
+@dataclass(frozen=True)
+class Pictures:
+    """Files or folders for pictures of a result, as the user names them."""
+
+    svg: Path | None
+    png: Path | None
+    gif: Path | None = None
+
+    def __bool__(self) -> bool:
+        return any((self.svg, self.png, self.gif))
+
+    def check_folders(self) -> None:
+        """Raise `InputError` if the path of a folder is a file."""
+        for kind in ("svg", "png"):
+            if (folder := getattr(self, kind)) is not None:
+                check_folder(folder, f"--{kind}")
+
+    def write(self, drawing: str, name: str | None = None) -> None:
+        """Write a drawing to the file of each kind, or to a file of the given name in each folder."""
+        png = b""
+        if self.png is not None:
+            from tablut.pictures import draw_png
+
+            png = draw_png(drawing)  # before anything is written, because the drawing may be too large
+        for path, suffix, content in ((self.svg, "svg", drawing.encode()), (self.png, "png", png)):
+            if path is not None:
+                files.write_bytes(path if name is None else path / f"{name}.{suffix}", content)
+
+    def animate(self, drawings: Sequence[str]) -> None:
+        """Write an animation of the drawings, if the user wants one."""
+        if self.gif is not None:
+            from tablut.pictures import draw_gif
+
+            files.write_bytes(self.gif, draw_gif(drawings))
+
+    @property
+    def names(self) -> dict[str, str | None]:
+        """The names of the files by their kind, for the result of a command."""
+        return {kind: path and str(path) for kind, path in vars(self).items()}
+
+
+def picture_options(what: str, *, folder: bool = False, moving: str = "") -> Decorator:
+    """Declare ``--svg`` and ``--png``, and with ``moving`` also ``--gif``, passed as `Pictures` named ``pictures``."""
+    where, metavar = ("Folder", "DIR") if folder else ("File", "FILE")
+    animated = [file_option("--gif", help=f"File for an animated picture of {moving}.")] if moving else []
+    drawn = file_option("--svg", metavar=metavar, help=f"{where} for {what}.")
+    png = file_option("--png", metavar=metavar, help=f"{where} for the same as PNG.")
+    return bundle("pictures", Pictures, drawn, png, *animated)
+
+
 store_argument = argument("store", metavar="STORE", help="Folder of the tablebase.")
 position_option = option(
     "--position",
@@ -90,7 +140,7 @@ def _board(variant: str, position: str | None, *, judged: bool = True) -> Board:
 rules_option = bundle("rules", _rules, variant_option(default="ashton"))
 """Option ``--variant``, whose value is passed as a `Variant` named ``rules``."""
 board_options = bundle("board", _board, variant_option(default="ashton"), position_option)
-"""Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` on which moves can be made."""
+"""Options ``--variant`` and ``--position``, passed as a playable `Board` named ``board``."""
 drawn_board_options = bundle("board", partial(_board, judged=False), variant_option(default="ashton"), position_option)
 """Options ``--variant`` and ``--position``, passed as a `Board` named ``board`` that may be impossible."""
 
@@ -226,7 +276,7 @@ def check_range(shortest: int | None, longest: int | None) -> None:
 
 
 def check_folder(folder: Path, option: str) -> None:
-    """Raise `InputError` if the path of an output folder is a file. Call this function before any work is done."""
+    """Raise `InputError` if an output folder's path is a file. Call this function before any work is done."""
     if not next(place for place in (folder, *folder.absolute().parents) if place.exists()).is_dir():
         raise InputError(
             "is not a folder", subject=f"{option} {excerpt(str(folder))}", remedy="choose a new or existing folder"

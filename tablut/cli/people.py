@@ -1,6 +1,6 @@
 """Output for people: a console that never interprets markup or control characters and never truncates text.
 
-Every command prints through `PeopleConsole`. Text from outside, such as the name of a variant or the tag of a record,
+Every command prints through `PeopleConsole`. Text from outside, such as a variant name or a record tag,
 can be passed to it unchanged: square brackets are not markup, and control characters are shown as escapes. Words, and
 above all integers, are never broken: a word that is longer than a line extends beyond it. The toolkit's own styling
 uses `rich.text.Text` and ``style=``, never tags within strings.
@@ -40,7 +40,7 @@ _WORD = re.compile(r"\s*\S+")
 
 
 def safe_text(content: str | Text) -> Text:
-    r"""Return a text without markup, with control characters replaced by escapes."""
+    r"""Return a text without markup, with escapes in place of control characters."""
     if isinstance(content, str):
         return Text(printable(content))
     plain = printable(content.plain)
@@ -113,7 +113,7 @@ class PeopleConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-# -- tables in which numbers and labels are never broken, at any width ---------------------
+# -- tables that never break numbers and labels, at any width ---------------------
 
 
 # There are three layouts: all columns side by side, text columns below each row, and one line per field. The first
@@ -163,13 +163,13 @@ class Table:
         self._rows.append((texts + [Text()] * (len(self.columns) - len(texts)), style))
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        """Yield the lines of the table, as rich requires."""
+        """Yield the table's lines, as rich requires."""
         for line in self.lines(options.max_width):
             line.no_wrap, line.overflow = True, "ignore"
             yield line
 
     def lines(self, width: int) -> list[Text]:
-        """Return the lines of the table in the layout that fits a width."""
+        """Return the table's lines in the layout that fits a width."""
         whole = len(self.columns)
         # Text columns at the end can be moved below the row.
         beside = max(
@@ -234,7 +234,7 @@ class Table:
         return lines
 
     def _fields(self, width: int) -> list[Text]:
-        """Return the lines of the table with each row as a block of fields."""
+        """Return the table's lines with each row as a block of fields."""
         lines: list[Text] = []
         for cells, style in self._rows:
             lines += [Text()] if lines else []
@@ -245,7 +245,7 @@ class Table:
 
 
 def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
-    """Return the lines of a field: its name with the value beside it, or below it if it does not fit."""
+    """Return a field's lines: its name with the value beside it, or below it if it does not fit."""
     text = cell.copy()
     text.stylize_before(column.style or style)
     limit = width if column.kind == "prose" else _WHOLE
@@ -260,7 +260,7 @@ def _field(column: Column, cell: Text, style: str, width: int) -> list[Text]:
 # -- boards in the terminal: coloured terrain and pieces, with coordinates -----------------
 
 
-# The sign for an empty cell of each kind, the style of the sign, and the name of the kind.
+# The sign for an empty cell of each kind, the sign's style, and the kind's name.
 _GROUND = {
     ".": ("·", "dim", "ordinary"),
     "+": ("·", "dim", "ordinary"),

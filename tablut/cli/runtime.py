@@ -52,7 +52,7 @@ _LONG = 60
 
 @dataclass(frozen=True)
 class Reply:
-    """The reply of a command: its result, its output for people, and its exit code."""
+    """A command's reply: its result, its output for people, and its exit code."""
 
     result: Result
     show: Callable[[PeopleConsole], None]
@@ -65,7 +65,7 @@ class Reply:
 
 
 class Interrupted(Exception):  # noqa: N818
-    """Exception that ends a command after an interrupt or an error, with a reply that contains the results so far.
+    """Exception that ends a command after an interrupt or an error. Its reply contains the results so far.
 
     A command raises it when it catches `KeyboardInterrupt` or the error. The reply is printed as usual; its JSON has
     ``interrupted`` set to true, and a line on standard error explains how to continue. The exit code is 130 after an
@@ -80,7 +80,7 @@ class Interrupted(Exception):  # noqa: N818
 
 
 def respond(ctx: click.Context) -> int:
-    """Run the command of a context, print its result in the form that the user chose, and return the exit code."""
+    """Run a context's command, print its result in the form that the user chose, and return the exit code."""
     started, told = time.perf_counter(), announced()
     asked = {name: value for name, value in ctx.params.items() if name not in ("as_csv", "as_json")}
     as_json, as_csv = ctx.params["as_json"], ctx.params.get("as_csv", False)
@@ -145,7 +145,7 @@ def _name_options(ctx: click.Context, error: TablutError | None) -> None:
 
 
 def csv_of(reply: Reply, *, whole: bool) -> str:
-    """Return the table of a reply as CSV: a comment with the provenance, the names of the columns, and the rows."""
+    """Return a reply's table as CSV: a comment with the provenance, the column names, and the rows."""
     assert reply.table is not None, "a tabular command replies with a table"
     kind, rows = reply.table
     text = io.StringIO()
@@ -178,7 +178,7 @@ def _cell(value: Any) -> Any:
 
 
 def text_of(reply: Reply) -> str:
-    """Return the output of a reply for people, formatted for the current standard output."""
+    """Return a reply's output for people, formatted for the current standard output."""
     from tablut.cli.people import Page, PeopleConsole
 
     page = Page(sys.stdout)
@@ -223,7 +223,7 @@ def progress(name: str) -> Iterator[Observer]:
     console = PeopleConsole(file=sys.stderr)
 
     class Doing(TextColumn):
-        """Column that shows the current activity, with a note while kernels are being compiled."""
+        """Column that shows the current activity, and a note while kernels are being compiled."""
 
         def render(self, task: Task) -> Text:
             return super().render(task).append(_COMPILES if compiling() else "")
@@ -247,7 +247,7 @@ def progress(name: str) -> Iterator[Observer]:
 
 
 class _Shown(Observer):
-    """Observer that shows the progress of a command. Rates and forecasts exclude the time spent on compiling."""
+    """Observer that shows a command's progress. Rates and forecasts exclude the time spent on compiling."""
 
     def __init__(self, name: str, display: Progress) -> None:
         self.name, self.display, self.watched = name, display, display.console.is_terminal

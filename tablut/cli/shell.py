@@ -72,13 +72,13 @@ class CommandSpec(NamedTuple):
 
     @property
     def home(self) -> tuple[str, str]:
-        """Name of the module that defines the command, and the name of the command's function in this module."""
+        """Name of the module that defines the command, and the name of its function there."""
         module, _, attribute = self.target.partition(":")
         return module, attribute or f"{self.name}_command"
 
 
 def command_table(beside: str) -> tuple[CommandSpec, ...]:
-    """Read the commands from ``commands.txt`` in the folder of a module.
+    """Read the commands from ``commands.txt`` in a module's folder.
 
     Each line contains the command's name, its group and its position within the group, the target, and the help text.
     Indented lines below a command are examples.
@@ -108,14 +108,14 @@ _HELP = "Explain a command: `tablut help COMMAND`."
 
 
 def command_specs() -> dict[str, CommandSpec]:
-    """Return all commands of the installed packages, keyed by name, in the order of ``tablut --help``."""
+    """Return all commands in the installed packages, keyed by name, in the order of ``tablut --help``."""
     found = [spec for entry in entry_points(group="tablut.commands") for spec in entry.load()]
     groups = [*GROUPS, *sorted({spec.group for spec in found} - GROUPS.keys())]
     return {spec.name: spec for spec in sorted(found, key=lambda spec: (groups.index(spec.group), spec.order))}
 
 
 class _Program(Group):
-    """The group of all commands. It imports the module of a command only when the command is used."""
+    """The group of all commands. It imports a command's module only when the command is used."""
 
     @cached_property
     def specs(self) -> dict[str, CommandSpec]:
@@ -145,7 +145,7 @@ class _Program(Group):
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         names = {name: spec.help for name, spec in self.specs.items()} | {"help": _HELP}
         found = [CompletionItem(name, help=text) for name, text in names.items() if name.startswith(incomplete)]
-        # Inherit only the completion of options, because the completion of a group would load all commands.
+        # Inherit only option completion, because group completion would load all commands.
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -231,7 +231,7 @@ def run(args: Sequence[str], program: click.Command = program, name: str = "tabl
 
 
 def _reported(error: Exception) -> TablutError:
-    """Convert any exception to an error of the toolkit."""
+    """Convert any exception to one of the toolkit's errors."""
     match error:
         case TablutError():
             return error

@@ -163,7 +163,7 @@ def complain(message: str) -> None:
 
 
 def failure(error: TablutError, status: int) -> dict[str, Any]:
-    """Return the JSON object that describes a failure: the message, the exit code, and the parts of the error.
+    """Return the JSON object that describes a failure: the message, the exit code, and the error's parts.
 
     The field ``input`` is an older name for ``subject``.
     """
@@ -193,7 +193,7 @@ def json_text(body: dict[str, Any]) -> str:
 
 
 def _abandon(stream: Any) -> None:
-    """Discard the buffer of a stream. Otherwise, the interpreter would try to write it at exit and fail."""
+    """Discard a stream's buffer. Otherwise, the interpreter would try to write it at exit and fail."""
     try:
         descriptor = stream.fileno()
     except (OSError, ValueError):
@@ -232,7 +232,7 @@ def watch_interrupts() -> None:
     reader, writer = os.pipe()
     os.set_blocking(writer, False)
     signal.signal(signal.SIGINT, _hear)
-    # Python's low-level handler writes the number of the signal to this pipe immediately.
+    # Python's low-level handler writes the signal number to this pipe immediately.
     signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
     os.register_at_fork(after_in_child=lambda: signal.set_wakeup_fd(-1))
 
@@ -248,6 +248,8 @@ def watch_interrupts() -> None:
     def _lost(unraisable: sys.UnraisableHookArgs) -> None:
         if unraisable.exc_type is KeyboardInterrupt:
             leave("interrupted")
+        if isinstance(unraisable.exc_value, SystemExit):  # `ending_orderly` raises it
+            os._exit(int(unraisable.exc_value.code or 0))
         say(unraisable)
 
     sys.unraisablehook = _lost

@@ -1,4 +1,4 @@
-"""``tablut perft``: count move sequences, or check the counts of a corpus."""
+"""``tablut perft``: count move sequences, or check the counts in a corpus."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def _show(console: PeopleConsole, result: PerftResult) -> None:
 
 
 class _Entry(NamedTuple):
-    """A position of a corpus with its known counts, as pairs of depth and number of sequences."""
+    """A position in a corpus and its known counts, as pairs of depth and number of sequences."""
 
     id: str
     position: Position
@@ -198,7 +198,7 @@ def _check_corpus(file: str, variant: str | None, threads: int) -> Reply:
 
 
 def _read_corpus(file: str, variant: str | None) -> tuple[Variant, list[_Entry]]:
-    """Return the rules and the entries of a corpus. A line before the entries may name the rules."""
+    """Return the rules and entries of a corpus. A line before the entries may name the rules."""
     rules = None if variant is None else load_variant(variant)
     named = ""
     entries: list[_Entry] = []

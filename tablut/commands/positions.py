@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.command import Group, argument, choice, command
-from tablut.cli.options import board_options, drawn_board_options, file_option, rules_option
+from tablut.cli.options import Pictures, board_options, drawn_board_options, picture_options, rules_option
 from tablut.cli.people import PeopleConsole, legend
 from tablut.cli.runtime import Reply
 from tablut.errors import InputError
@@ -27,7 +25,7 @@ from tablut.results import (
 )
 from tablut.status import MEANINGS
 from tablut.variants import Variant
-from tablut.work.files import excerpt, write_text
+from tablut.work.files import excerpt
 from tablut.work.progress import plural
 
 app = Group(help="Draw a position, find why it is impossible, or find its number.")
@@ -49,10 +47,11 @@ class _Drawn(_Position):
     status: list[str]
     outcome: OutcomeResult | None
     svg: str | None
+    png: str | None
 
 
 class TierRank(Result):
-    """Rank of a placement within its tier, with the size of the tier and the number of placements in earlier tiers."""
+    """Rank of a placement within its tier, the tier's size, and the number of placements in earlier tiers."""
 
     attackers: int
     defenders: int
@@ -81,13 +80,13 @@ def _name(console: PeopleConsole, result: _Position | MovesResult) -> None:
 
 @app.command("show")
 @drawn_board_options
-@file_option("--svg", help="File for an SVG drawing of the position.")
-def show_command(board: Board, svg: Path | None) -> Reply:
-    """Draw a position, with the side to move or the way in which the game has ended."""
-    if svg is not None:
+@picture_options("an SVG drawing of the position")
+def show_command(board: Board, pictures: Pictures) -> Reply:
+    """Draw a position, and show the side to move or how the game has ended."""
+    if pictures:
         from tablut.svg import board as draw_svg
 
-        write_text(svg, draw_svg(board.variant, board.position))
+        pictures.write(draw_svg(board.variant, board.position))
     status = board.status()
     drawn = _Drawn(
         variant=board.variant.name,
@@ -97,7 +96,8 @@ def show_command(board: Board, svg: Path | None) -> Reply:
         status=status.names,
         # An impossible position has no outcome.
         outcome=None if status else outcome_result(board.outcome()),
-        svg=None if svg is None else str(svg),
+        svg=pictures.names["svg"],
+        png=pictures.names["png"],
     )
     return Reply(drawn, lambda console: _show(console, board, drawn))
 
@@ -110,14 +110,14 @@ def _show(console: PeopleConsole, board: Board, shown: _Drawn) -> None:
         console.print("impossible: " + "; ".join(_meanings(board).values()))
     else:
         console.print(ending(shown.outcome) or f"{shown.turn} to move")
-    if shown.svg:
-        console.print(f"drawn to {shown.svg}", style="dim", soft_wrap=True)
+    for file in filter(None, (shown.svg, shown.png)):
+        console.print(f"drawn to {file}", style="dim", soft_wrap=True)
 
 
 @command(table=True)
 @board_options
 def moves_command(board: Board) -> Reply:
-    """List the legal moves, with the pieces that they capture and the outcome if they end the game."""
+    """List the legal moves, the pieces that they capture, and the outcome if they end the game."""
     result = moves_result(board)
     return Reply(result, lambda console: _show_moves(console, result), table=(MoveResult, result.moves))
 

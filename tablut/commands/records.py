@@ -11,8 +11,9 @@ from rich.text import Text
 from tablut.board import Board
 from tablut.cli.command import argument, choice, command, flag, whole
 from tablut.cli.options import (
-    check_folder,
+    Pictures,
     file_option,
+    picture_options,
     position_option,
     read_bytes,
     read_game_record,
@@ -54,7 +55,7 @@ from tablut.replay import (
 )
 from tablut.results import MoveResult, Result, ending
 from tablut.variants import Variant, load_variant
-from tablut.work.files import check_output, excerpt, write_text
+from tablut.work.files import check_output, excerpt
 from tablut.work.progress import plural
 
 Format = Literal["tablut", "grid", "opentafl", "bologna", "berkeley", "mcgill", "fen", "otg", "rules", "archive"]
@@ -142,7 +143,7 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
 @variant_option("Rules to use instead of the record's own.")
 @whole("--ply", least=0, help="Ply after which to draw the position. [default: the last]")
 @flag("--all", "every", help="Draw the position after every ply.")
-@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of all positions.")
+@picture_options("SVG drawings of all positions", folder=True, moving="the game")
 @file_option(
     "--save",
     help="File to save the record to: FILE.otg in OpenTafl's format, FILE.csv as a line of an archive, any other in "
@@ -154,18 +155,17 @@ def replay_command(
     variant: str | None,
     ply: int | None,
     every: bool,
-    svg: Path | None,
+    pictures: Pictures,
     save: Path | None,
     game: int | None,
 ) -> Reply:
     """Check a game record against the rules, move by move.
 
-    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log of the
+    The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
     Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
     illegal, or a capture, a position or the result contradicts the rules.
     """
-    if svg is not None:
-        check_folder(svg, "--svg")
+    pictures.check_folders()
     if save is not None:
         check_output(save)
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
@@ -179,7 +179,8 @@ def replay_command(
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
-    if not record.moves and record.result is None and not record.notes:
+    # A record of OpenTafl may consist of a puzzle's rules and position.
+    if not record.moves and record.result is None and not record.notes and "Rules" not in record.tags:
         raise InputError(
             "has no moves and no result, so there is nothing to check", subject=f"{kind.name} {excerpt(file)}"
         )
@@ -188,8 +189,8 @@ def replay_command(
         raise InputError(f"the record has only {plural(len(replayed.plies), 'legal ply')}", subject=f"--ply {ply}")
     if save is not None:
         save_record(record, save, file)
-    if svg is not None:
-        _draw_all(replayed, svg)
+    if pictures:
+        _draw_all(replayed, pictures)
     result = replay_result(record, replayed)
     drawn = range(len(replayed.plies) + 1) if every else [len(replayed.plies) if ply is None else ply]
     return Reply(
@@ -201,7 +202,7 @@ def replay_command(
 
 
 def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedGame], dict[int, str], Variant]:
-    """Return the games of an archive, the lines that cannot be read, and the rules."""
+    """Return the games in an archive, the lines that cannot be read, and the rules."""
     if kind_of(text) is not ARCHIVE:
         raise InputError(
             "is not an archive",
@@ -217,7 +218,7 @@ def _games_of(text: str, file: str, variant: str | None) -> tuple[list[ArchivedG
 
 
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
-    """Return the record of one game of an archive."""
+    """Return the record of one game from an archive."""
     games, unread, rules = _games_of(text, file, variant)
     lines = len(games) + len(unread)
     if not same_upside_down(rules):
@@ -235,7 +236,7 @@ def _game_of(text: str, file: str, variant: str | None, number: int) -> GameReco
 @variant_option("Rules of the games.", required=True)
 @choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
 def games_command(file: str, variant: str | None, repetition: Literal["judge", "ignore"]) -> Reply:
-    """Check all games of an archive against the rules.
+    """Check all games in an archive against the rules.
 
     Each line of an archive contains one game: its moves, the number of captures by each side, and
     the result. `tablut replay --game N` steps through one of the games. Exit code 1: a game could
@@ -282,18 +283,28 @@ def _show_archive(console: PeopleConsole, result: ArchiveResult) -> None:
         console.print(Text.assemble((f"line {row.number}  ", "bold red"), told), soft_wrap=True)
 
 
-def _draw_all(game: ReplayedRecord, folder: Path) -> None:
+def _draw_all(game: ReplayedRecord, pictures: Pictures) -> None:
+    from tablut.pictures import check_frames
+
+    width = len(str(len(game.plies) + 1))
+    if pictures.gif is not None:
+        check_frames(len(game.plies) + 1)
+        pictures.animate([_drawing(game, number) for number in range(len(game.plies) + 1)])
+    for number in range(len(game.plies) + 1) if pictures.svg or pictures.png else ():
+        pictures.write(_drawing(game, number), f"ply-{number:0{width}}")
+
+
+def _drawing(game: ReplayedRecord, number: int) -> str:
+    """Return a drawing of the position after a ply, with the cells of the pieces that it has captured."""
     from tablut import svg
 
-    positions = [game.start, *(step.position for step in game.plies)]
-    width = len(str(len(positions)))
-    for number, position in enumerate(positions):
-        ply = game.plies[number - 1] if number else None
-        caption = f"{number}. {ply.move}" if ply else "start"
-        if ply and ply.outcome:
-            caption += f": {ply.outcome.how}"
-        drawing = svg.board(game.board.variant, position, last_move=ply.move.move if ply else None, caption=caption)
-        write_text(folder / f"ply-{number:0{width}}.svg", drawing)
+    variant = game.board.variant
+    if not number:
+        return svg.board(variant, game.start, caption="start")
+    ply = game.plies[number - 1]
+    caption = f"{number}. {ply.move}" + (f": {ply.outcome.how}" if ply.outcome else "")
+    taken = ply.move.captures or ()
+    return svg.board(variant, ply.position, last_move=ply.move.move, highlights=taken, caption=caption)
 
 
 def _show(console: PeopleConsole, game: ReplayedRecord, result: ReplayResult, drawn: list[int]) -> None:

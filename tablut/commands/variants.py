@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.text import Text
 
 from tablut.cli.command import Decorator, Group, argument, flag, whole
-from tablut.cli.options import check_folder, complete_variant, file_option, seed_option
+from tablut.cli.options import Pictures, complete_variant, picture_options, seed_option
 from tablut.cli.people import PeopleConsole, Table, draw_board, label, legend, prose, side_by_side
 from tablut.cli.runtime import EXIT_UNKNOWN, Reply, progress
 from tablut.errors import InputError
@@ -26,7 +25,6 @@ from tablut.results import (
 )
 from tablut.variants import Variant, load_variant, rule_fields, shipped_variants
 from tablut.variants.schema import write_variant
-from tablut.work.files import write_text
 from tablut.work.progress import plural
 
 if TYPE_CHECKING:
@@ -113,7 +111,7 @@ def _show_variant(console: PeopleConsole, variant: Variant, described: Described
 
 
 def _shown(value: Any) -> str:
-    """Return the value of a field as in a variant file, or "none" if the value is empty."""
+    """Return a field's value as in a variant file, or "none" if the value is empty."""
     match value:
         case bool():
             return str(value).lower()
@@ -125,7 +123,7 @@ def _shown(value: Any) -> str:
             return str(value)
 
 
-# -- ``tablut variants diff``: positions in which two rule sets differ ------------------------
+# -- ``tablut variants diff``: positions where two rule sets differ ------------------------
 
 
 class _FieldOfBoth(Result):
@@ -166,20 +164,19 @@ class _Diff(Result):
 @whole("--positions", "most", default=100_000, least=1, help="Maximum number of positions per ply, up to symmetry.")
 @whole("--samples", default=20_000, least=0, most=10000000, help="Number of random placements with few men.")
 @seed_option("Seed of the random placements.")
-@file_option("--svg", metavar="DIR", help="Folder for SVG drawings of the positions.")
-def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int, svg: Path | None) -> Reply:
-    """Find the smallest positions in which two rule sets differ.
+@picture_options("SVG drawings of the positions", folder=True)
+def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int, pictures: Pictures) -> Reply:
+    """Find the smallest positions where two rule sets differ.
 
     They differ in a position if a ply is legal in only one of them, captures different pieces, or
     ends the game differently. One search looks for positions as near as possible to the start of
     A, another for placements with as few men as possible. Repetition and the move limit depend on
-    the history of a game and are not compared. Exit code 3: no difference was found, and the
+    the game history and are not compared. Exit code 3: no difference was found, and the
     search from the start was cut short.
     """
     from tablut.differences import differences
 
-    if svg is not None:
-        check_folder(svg, "--svg")
+    pictures.check_folders()
     pair = _rules(a), _rules(b)
     with progress("diff") as observer:
         found = differences(*pair, observer, plies=plies, most=most, samples=samples, seed=seed)
@@ -203,12 +200,12 @@ def diff_command(a: str, b: str, plies: int, most: int, samples: int, seed: int,
         samples=found.drawn,
         positions=[_told(unlike) for unlike in found.found],
     )
-    if svg is not None:
+    if pictures:
         from tablut.svg import board
 
         for number, (unlike, told) in enumerate(zip(found.found, result.positions, strict=True), 1):
             drawing = board(pair[0], unlike.position, arrows=unlike.moves[:1], caption=_answered(told, 0), turn=True)
-            write_text(svg / f"difference-{number}.svg", drawing)
+            pictures.write(drawing, f"difference-{number}")
     code = EXIT_UNKNOWN if found.stopped and not found.found else 0
     return Reply(result, lambda console: _show_diff(console, pair[0], found.found, result), code, seed=seed)
 

@@ -23,6 +23,7 @@ from tablut.work import ledger
 from tablut.work.clocks import compiled_kernels, prepared_kernels, quiet, why_forgotten
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
+from tablut.work.run import ending_orderly
 
 if TYPE_CHECKING:
     from tablut.cli.people import PeopleConsole
@@ -83,7 +84,8 @@ def _compile_for_wheels(folder: Path) -> int:
     with tempfile.TemporaryDirectory(prefix="tablut-kernels-") as cache:
         settings = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": cache}
         command = [sys.executable, "-P", "-c", program, str(folder.absolute())]
-        code = subprocess.run(command, env=os.environ | settings, check=False).returncode
+        with ending_orderly():  # ends the other process as well
+            code = subprocess.run(command, env=os.environ | settings, check=False).returncode
     if code:
         raise MachineError(f"ended with exit code {code}", subject="compiling for wheels")
     return len(list(folder.glob("*.kernel")))
@@ -104,7 +106,7 @@ def ship() -> None:
 
 
 def run_cases() -> None:
-    """Run all cases, with progress shown on a terminal."""
+    """Run all cases, and show the progress on a terminal."""
     with tempfile.TemporaryDirectory(prefix="tablut-warmup-") as folder, progress("warmup") as observer:
         observer.begin("", len(_CASES))
         for case in _CASES:

@@ -1,12 +1,12 @@
-"""Compiled rules for slides, captures, the capture of the king, and the king's escapes.
+"""Compiled rules for slides, captures, king captures and king escapes.
 
 This module is the only compiled implementation of these rules. The engine, search, solver and proof search all call it.
 Move generation and whole plies are implemented in `tablut.engine.kernels`. For speed, `tablut.engine.perft` and
 `counting.census.expansion`, which process every move of every position, enumerate the moves themselves.
 
 Functions take flat tables (`tablut.engine.records.flat`) and a pointer to the board, and are inlined unless stated
-otherwise. A *line* is a row or a column, and a *place* is the index of a cell on its line. A *pair of masks* consists
-of a mask of places on the row of a cell and a mask of places on its column. Each direction is one bit, as in
+otherwise. A *line* is a row or a column, and a *place* is a cell's index on its line. A *pair of masks* consists of one
+mask for the places on a cell's row and one for the places on its column. Each direction is one bit, as in
 `tablut.engine.tables`.
 """
 
@@ -64,7 +64,7 @@ def open_way(occupancy: int, place: int) -> int:
 
 @inlined
 def slides_along(rules: Tables, slides_at: NDArray[np.uint32], line: int, place: int, occupancy: int) -> int:
-    """Return the mask of places to which a piece may slide along a line."""
+    """Return a mask of the places that a piece can slide to along a line."""
     if is_wide(rules.exposed):
         return I64(rules.slides[I64(slides_at[line]) + place]) & open_way(occupancy, place)
     return I64(rules.slides[I64(slides_at[line]) + (place << rules.size) + occupancy])
@@ -72,7 +72,7 @@ def slides_along(rules: Tables, slides_at: NDArray[np.uint32], line: int, place:
 
 @inlined
 def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32], cell: int) -> tuple[int, int]:
-    """Return the places to which a piece on a cell may slide, as a pair of masks."""
+    """Return the places that a piece on a cell can slide to, as a pair of masks."""
     rank, file = coordinates(rules, cell)
     return (
         slides_along(rules, slides_at, rank, file, occupied(line_of(board, rank))),
@@ -82,7 +82,7 @@ def slides_from(rules: Tables, board: BoardArray, slides_at: NDArray[np.uint32],
 
 @inlined
 def king_slides(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
-    """Return the places to which the king may slide, as a pair of masks."""
+    """Return the places that the king can slide to, as a pair of masks."""
     return slides_from(rules, board, rules.king_slides, king)
 
 
@@ -141,7 +141,7 @@ def slides_onto(rules: Tables, board: BoardArray, cell: int) -> int:
 
 @inlined
 def pieces_beside(rules: Tables, board: BoardArray, cell: int, side: int) -> int:
-    """Return the directions in which a piece of the given side stands next to a cell, as a mask from 0 to 15."""
+    """Return the directions in which a cell has a neighbour of the given side, as a mask from 0 to 15."""
     rank, file = coordinates(rules, cell)
     row = ((own_pieces(line_of(board, rank), side) << 1) >> file) & 5
     column = ((own_pieces(line_of(board, rules.size + file), side) << 1) >> rank) & 5
@@ -150,13 +150,13 @@ def pieces_beside(rules: Tables, board: BoardArray, cell: int, side: int) -> int
 
 @inlined
 def attackers_beside(rules: Tables, board: BoardArray, cell: int) -> int:
-    """Return the directions in which an attacker stands next to a cell, as a mask from 0 to 15."""
+    """Return the directions in which a cell has a neighbouring attacker, as a mask from 0 to 15."""
     return pieces_beside(rules, board, cell, I64(1))
 
 
 @inlined
 def beside(rules: Tables, board: BoardArray, line: int, side: int) -> int:
-    """Return the places of a line that are next to a piece of the given side, on this line or a parallel one."""
+    """Return the places on a line that are next to a piece of the given side, on this line or a parallel one."""
     pieces = own_pieces(line_of(board, line), side)
     found = (pieces << 1) | (pieces >> 1)
     # Rows are numbered before columns. The first and last row and the first and last column have only one neighbouring
@@ -243,7 +243,7 @@ def king_falls_to(rules: Tables, board: BoardArray, king: int, cell: int) -> boo
 
 @inlined
 def king_capture(rules: Tables, board: BoardArray) -> int:
-    """Return a move with which black would capture the king if it were black's turn, or `NO_MOVE`.
+    """Return a move that would capture the king if it were black's turn, or `NO_MOVE`.
 
     The result is exact. No slide leads from one cell next to the king to another such cell, so the attackers that are
     already beside the king remain there when another attacker arrives.
@@ -267,7 +267,7 @@ def king_capture(rules: Tables, board: BoardArray) -> int:
 
 @inlined
 def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, int]:
-    """Return the escape cells to which the king could slide, as a pair of masks."""
+    """Return the escape cells that the king could slide to, as a pair of masks."""
     row, column = king_slides(rules, board, king)
     rank, file = coordinates(rules, king)
     return row & I64(rules.escapes_on[rank]), column & I64(rules.escapes_on[rules.size + file])
@@ -275,7 +275,7 @@ def escape_targets(rules: Tables, board: BoardArray, king: int) -> tuple[int, in
 
 @inlined
 def _nearest(targets: int, place: int) -> tuple[int, int]:
-    """Return the masks of the paths from a place to the nearest target below it and to the nearest target above it.
+    """Return masks of the paths from a place to the nearest targets below and above it.
 
     A path includes the target but not the place itself. The mask is 0 if there is no target on that side.
     """

@@ -1,11 +1,11 @@
-"""The canonical form of a position: among the images under a symmetry group, the one with the least packing.
+"""The canonical form of a position: the image with the least packing under a symmetry group.
 
-Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits, so it is compared
-first. For each possible cell of the king, a table lists the images that remain to be compared. For most positions, only
-one image remains. Otherwise the defenders are compared next, and then the attackers.
+Packings (`tablut.engine.packing`) are compared as big integers. The king's cell is in the high bits and is therefore
+compared first. For each possible cell of the king, a table lists the images that remain to be compared. For most
+positions, only one image remains. Otherwise the defenders are compared next, and then the attackers.
 
-For each possible content of a row, a table stores the images of the row under all elements of the group side by side. A
-few wide loads are therefore enough to compute all images of a board together.
+A table stores, for each possible row content, the row's images under all group elements side by side. All images of a
+board can therefore be computed together with a few wide loads.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _add_wide(words: NDArray[np.uint64], length: int, start: int, value: np.uint
 
 @inlined
 def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[np.int64]) -> int:
-    """Write the indices of the table entries for the non-empty rows of a board, and return their number.
+    """Write the table indices for the non-empty rows of a board, and return their number.
 
     Notes
     -----
@@ -108,7 +108,7 @@ def table_entries(low: np.uint64, high: np.uint64, size: int, entries: NDArray[n
 def _one_image(
     rows: NDArray[np.uint64], entries: NDArray[np.int64], count: int, number: int, out: NDArray[np.uint64]
 ) -> None:
-    """Write one of the eight images of a board, combined from the table entries of its rows."""
+    """Write one of the eight images of a board, combined from its rows' table entries."""
     low, high = U64(0), U64(0)
     for index in range(count):
         low |= rows[(entries[index] << 4) + number]
@@ -127,10 +127,10 @@ def least_image(
     left: int,
     scratch: NDArray[np.uint64],
 ) -> tuple[int, int]:
-    """Write the least image of a position on a wide board, computing images cell by cell.
+    """Write a position's least image on a wide board, computing images cell by cell.
 
-    ``left`` is the mask of the elements to try. The function returns the index of the first element that
-    gives the least image, and the number of elements that give it.
+    ``left`` is a mask of the elements to try. The function returns the index of the first element that
+    produces the least image, and the number of elements that produce it.
     """
     length, cells, width, found, equal = rules.words, rules.cells, king_width(rules), I64(-1), I64(0)
     while left:
@@ -172,8 +172,8 @@ def canonicalise(
 
     Notes
     -----
-    This takes O(N) time for each position. If the king's cell leaves only one candidate among the elements of the
-    group, only one image is computed. Otherwise all eight images are computed together.
+    This takes O(N) time for each position. If the king's cell leaves only one candidate among the
+    group elements, only one image is computed. Otherwise all eight images are computed together.
     """
     rules = flat(tables)
     size, cells, length = rules.size, rules.cells, rules.words

@@ -1,6 +1,6 @@
 """Sets of cells for kernels. A set is a pair of 64-bit words: one for the cells below 64 and one for the rest.
 
-A set can hold 128 cells, which is enough for all boards except the wide boards (`tablut.engine.layout`). All functions
+A set can hold 128 cells, which suffices for all boards except the wide boards (`tablut.engine.layout`). All functions
 are inlined and take a few instructions each.
 """
 
@@ -80,13 +80,13 @@ def set_at(sets: NDArray[np.uint64], number: int) -> Cells:
 
 @inlined
 def shifted_up(cells: Cells, count: int) -> Cells:
-    """Return a set with ``count`` (1 to 63) added to the number of each cell. Cells may then lie beyond the board."""
+    """Return a set with ``count`` (1 to 63) added to each cell number. Cells may then lie beyond the board."""
     return cells[0] << U64(count), (cells[1] << U64(count)) | (cells[0] >> U64(64 - count))
 
 
 @inlined
 def shifted_down(cells: Cells, count: int) -> Cells:
-    """Return a set with ``count`` (1 to 63) subtracted from the number of each cell. Cells below 0 are dropped."""
+    """Return a set with ``count`` (1 to 63) subtracted from each cell number. Cells below 0 are dropped."""
     return (cells[0] >> U64(count)) | (cells[1] << U64(64 - count)), cells[1] >> U64(count)
 
 

@@ -63,7 +63,7 @@ def _front_line(distant: DistantTables, line: int) -> int:
 
 @inlined
 def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int, king: int) -> int:
-    """Return the places of a line on which a side has pieces that take part in captures."""
+    """Return the places on a line where a side has pieces that take part in captures."""
     own = own_pieces(line_of(board, line), side)
     if side == 0 and distant.king_armed == 0:
         rank, file = coordinates(distant, king)
@@ -76,13 +76,13 @@ def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int
 
 @inlined
 def _run_up(row: int, place: int) -> int:
-    """Return the length of the run of set bits that starts at a place and goes upwards."""
+    """Return the length of a run of set bits that starts at a place and goes upwards."""
     return trailing_zeros(~(row >> place))
 
 
 @inlined
 def _run_down(row: int, place: int) -> int:
-    """Return the length of the run of set bits that starts at a place and goes downwards."""
+    """Return the length of a run of set bits that starts at a place and goes downwards."""
     count = I64(0)
     while count <= place and (row >> (place - count)) & 1:
         count += 1
@@ -137,7 +137,7 @@ def _wall_taken(
 def with_shieldwalls(
     distant: DistantTables, board: BoardArray, side: int, target: int, king: int, captures: int
 ) -> int:
-    """Return the captures of a piece that has just arrived, with shieldwall captures added to ``captures``."""
+    """Return ``captures`` extended by the shieldwall captures of a piece that has just arrived."""
     if not is_far(distant):
         return captures
     size, last = distant.size, distant.size - 1
@@ -238,7 +238,7 @@ def restorable_rows(
 
 @apart
 def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Add the places on which an arriving piece of a side may complete a shieldwall capture to the lines' masks."""
+    """Add to the lines' masks the places where an arriving piece of a side may complete a shieldwall capture."""
     if not is_far(distant):
         return
     size = distant.size
@@ -267,7 +267,7 @@ def mark_shieldwalls(distant: DistantTables, board: BoardArray, side: int, threa
 
 @inlined
 def _cells_of(distant: DistantTables, board: BoardArray, side: int) -> Cells:
-    """Return the cells on which a side's pieces stand. The king counts as a white piece."""
+    """Return the cells occupied by a side's pieces. The king counts as a white piece."""
     cells = (U64(0), U64(0))
     for back in range(distant.size):
         row = own_pieces(line_of(board, distant.size - 1 - back), side)
@@ -293,7 +293,7 @@ def _beside_column(distant: DistantTables, cells: Cells) -> tuple[Cells, Cells]:
 
 @inlined
 def _grown(distant: DistantTables, cells: Cells) -> Cells:
-    """Return the union of a set and its neighbouring cells, some of which may lie beyond the board."""
+    """Return a set together with its neighbouring cells, some of which may lie beyond the board."""
     east, west = _beside_row(distant, cells)
     north, south = _beside_column(distant, cells)
     return join(cells, join(join(east, west), join(north, south)))
@@ -301,7 +301,7 @@ def _grown(distant: DistantTables, cells: Cells) -> Cells:
 
 @inlined
 def _flooded(distant: DistantTables, cells: Cells, within: Cells) -> Cells:
-    """Return the union of a set and all cells that a path through the set ``within`` connects to it."""
+    """Return a set together with all cells connected to it by paths through the set ``within``."""
     while True:
         more = join(cells, meet(_grown(distant, cells), within))
         if are_equal(more, cells):
@@ -388,7 +388,7 @@ def _flanked(distant: DistantTables, cells: Cells, others: Cells) -> Cells:
 
 @apart
 def _can_close(distant: DistantTables, board: BoardArray, reach: Cells, men: Cells, closing: Cells) -> bool:
-    """Return whether black has enough attackers to occupy the cells ``men``, with the last one arriving in ``closing``.
+    """Return whether black has enough attackers to occupy the cells ``men`` if the last one arrives in ``closing``.
 
     The attackers are counted separately for each connected part of the cells that they can reach.
     """

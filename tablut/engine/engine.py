@@ -58,7 +58,7 @@ def legal_moves(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> i
 
 @kernel
 def mobility(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves of a side.
+    """Return the number of legal moves for a side.
 
     Notes
     -----
@@ -113,14 +113,14 @@ class LeafStatistics(NamedTuple):
 
 
 class BoardEngine:
-    """Base class of `Engine`, with the methods that start from a single position."""
+    """Base class of `Engine`. It provides the methods that start from a single position."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
         self.tables = build_tables(variant)
 
     def board(self, cells: str, side: str) -> NDArray[np.uint32]:
-        """Return a board array with the given letters of its cells and the given side to move."""
+        """Return a board array with the given cell letters and side to move."""
         size = self.variant.size
         if len(cells) != size * size or set(cells) - set(_LETTERS):
             raise InputError(f"expected {size * size} letters of '{_LETTERS}'", subject=f"placement {cells!r}")
@@ -136,7 +136,7 @@ class BoardEngine:
         return board
 
     def cells(self, board: BoardArray) -> tuple[str, str]:
-        """Return the letters of the cells of a board array and its side to move. This is the inverse of `board`."""
+        """Return the cell letters of a board array and its side to move. This is the inverse of `board`."""
         letters = [".bw"[kind] for kind in soldiers_of(board, self.variant.size)]
         letters[int(head(board)[KING_AT])] = "K"
         return "".join(letters), "b" if head(board)[SIDE_AT] else "w"
@@ -151,7 +151,7 @@ class BoardEngine:
         return moves[: legal_moves(self.tables, board, moves)]
 
     def count_moves(self, board: BoardArray, side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is that side's turn."""
+        """Return the number of legal moves for a side, whether or not it is that side's turn."""
         return int(mobility(self.tables, board, side))
 
     def make(self, board: BoardArray, move: int) -> tuple[int, int]:
@@ -176,7 +176,7 @@ class BoardEngine:
     def perft(self, board: BoardArray, depth: int, *, threads: int = 1) -> int:
         """Return the number of sequences of exactly ``depth`` plies from an undecided position.
 
-        The moves of the last ply are counted without being made.
+        The last ply's moves are only counted, not made.
         """
         if depth < 2 or threads < 2:
             return int(perft_counted(self.tables, board.copy(), depth)) if depth else 1
@@ -346,7 +346,7 @@ class Engine(BoardEngine):
         Returns
         -------
         Children
-            The children, with their words, parents, moves and outcomes.
+            The children: their words, parents, moves and outcomes.
 
         Raises
         ------
@@ -388,7 +388,7 @@ class Engine(BoardEngine):
         words : ndarray of uint64, shape (n, W)
             Positions.
         group : sequence of Symmetry, optional
-            All elements of a group of symmetries of the rules. By default, the stabiliser of the start
+            All elements of a symmetry group of the rules. By default, the stabiliser of the start
             position in the variant's symmetry group.
 
         Returns
@@ -428,7 +428,7 @@ class Engine(BoardEngine):
         words : ndarray of uint64, shape (n, W)
             Positions.
         group : sequence of Symmetry, optional
-            All elements of a group of symmetries of the rules. The default is the same as for `canonical`.
+            All elements of a symmetry group of the rules. The default is the same as for `canonical`.
 
         Returns
         -------
@@ -467,7 +467,7 @@ class Engine(BoardEngine):
         return self.variant.start_symmetries
 
     def _arrays(self, boards: BoardLike | Position | Iterable[BoardLike | Position]) -> NDArray[np.uint32]:
-        """Return an array of shape (n, 2N + 4) with the board arrays of boards or positions."""
+        """Return the board arrays of boards or positions as one array of shape (n, 2N + 4)."""
         one, arrays = new_board(self.variant.size), []
         for board in [boards] if isinstance(boards, (BoardLike, Position)) else boards:
             if isinstance(board, BoardLike) and not board.variant.same_game(self.variant):
@@ -489,7 +489,7 @@ class Engine(BoardEngine):
 
 @lru_cache(maxsize=64)
 def engine_for(variant: Variant) -> Engine:
-    """Return the shared engine of a variant. Equal variants get the same object.
+    """Return the shared engine for a variant. Equal variants get the same object.
 
     Parameters
     ----------

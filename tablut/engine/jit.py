@@ -9,9 +9,9 @@ do so.
 
 numba updates an array's reference count whenever the array is passed to a function, and LLVM does not move these
 updates out of loops. With a tuple of thirty arrays, these updates cost 200 ns per ply. Therefore a kernel that Python
-calls converts its arrays to bare pointers once, with `pointer` or, for a whole record, with
-`tablut.engine.records.flat`. All functions that it calls work on pointers. A pointer does not keep its array alive, so
-at its end the kernel calls `keep` on each array that it has allocated.
+calls converts its arrays to bare pointers once, using `pointer` or, for a whole record, `tablut.engine.records.flat`.
+All functions that it calls work on pointers. A pointer does not keep its array alive. At its end, the kernel therefore
+calls `keep` on each array that it has allocated.
 
 A note on types: numba gives ``uint64 + 1`` the type int64, and accepts ``1 << 70`` without an error. Line arithmetic
 therefore uses int64 throughout (half a line has at most 19 bits). Values of 64 bits (words and keys) are converted with
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TESTED: Final = tuple(f"0.{minor}." for minor in range(62, 69))
-"""Prefixes of the numba versions with which the private APIs are used."""
+"""Prefixes of the numba versions whose private APIs may be used."""
 PRIVATE: Final = numba.__version__.startswith(TESTED) and not os.environ.get("TABLUT_PUBLIC_NUMBA")
 """Whether this process uses private numba APIs."""
 
@@ -103,7 +103,7 @@ def kernel(function: Function) -> Function:
 
 
 def ahead(function: Callable[..., Any], *arguments: Any) -> None:
-    """Start compiling a kernel for the types of the given arguments in another process, before it is needed here.
+    """Start compiling a kernel for the given arguments' types in another process, before it is needed here.
 
     This function does nothing if numba may use only one processor.
     """
@@ -338,7 +338,7 @@ def split_mix(seed: int) -> Iterator[int]:
 
 @inlined
 def finalised(word: np.uint64) -> np.uint64:
-    """Mix the bits of a word with a bijection under which every input bit affects every output bit."""
+    """Mix the bits of a word so that every input bit affects every output bit. The mapping is a bijection."""
     mixed = (word ^ (word >> U64(30))) * U64(_FIRST)
     mixed = (mixed ^ (mixed >> U64(27))) * U64(_SECOND)
     return U64(mixed ^ (mixed >> U64(31)))
@@ -357,7 +357,7 @@ def random_below(state: NDArray[np.uint64], count: int) -> int:
     return I64(((next_random(state) >> U64(32)) * U64(count)) >> U64(32))
 
 
-# -- the clock for compiled code: the clock of the C library, read without the interpreter lock
+# -- the clock for compiled code: the C library's clock, read without the interpreter lock
 # On a busy machine a thread may wait a long time for the interpreter lock, so a deadline that only
 # Python code checks would be missed.
 

@@ -1,10 +1,10 @@
-"""On-disk cache of compiled kernels, with one file for each kernel.
+"""On-disk cache of compiled kernels, one file per kernel.
 
 A file is checked when it is read, and rebuilt if necessary.
 
 numba's own cache unpickles whatever it finds. A truncated file raises an UnpicklingError, a file with a flipped bit can
 crash the process, and both kinds of file remain until someone deletes them. Here, a file begins with a magic line, the
-digest of everything from which the kernel was compiled, and the length of the payload. A second digest follows, which
+digest of everything that the kernel was compiled from, and the payload's length. A second digest follows, which
 covers the first digest, the length and the payload. The payload comes last. A file that does not match is ignored: the
 kernel is compiled again and the file replaced. Files are written under a temporary name and then renamed, so that
 concurrent or killed writers never leave a partial file. A process that compiles a kernel holds a lock. Another process
@@ -16,7 +16,7 @@ program run other code. The folder is chosen by numba: ``NUMBA_CACHE_DIR`` if th
 next to the source, or the user's cache folder if ``__pycache__`` is not writable. If no folder is writable, everything
 works without a cache.
 
-A wheel for one platform brings compiled kernels along, so that its users need not wait for the compiler. They are
+A wheel for one platform includes compiled kernels, so that its users need not wait for the compiler. They are
 compiled for a baseline processor, and are used only where that baseline, the versions of Python, numba and llvmlite,
 and all sources agree. Otherwise the kernels are compiled as usual.
 """
@@ -111,13 +111,13 @@ def baseline() -> str | None:
 
 
 def seal(key: bytes, payload: bytes) -> bytes:
-    """Return the content of a cache file that holds a payload."""
+    """Return the content of a cache file for a payload."""
     length = len(payload).to_bytes(_LENGTH, "little")
     return _MAGIC + key + length + hashlib.sha256(key + length + payload).digest() + payload
 
 
 def unseal(key: bytes, content: bytes) -> bytes | None:
-    """Return the payload of a cache file, or None if the file is damaged or has another key."""
+    """Return a cache file's payload, or None if the file is damaged or has another key."""
     payload = content[_HEAD:]
     return payload if content == seal(key, payload) else None
 
@@ -221,15 +221,15 @@ def imported_modules(source: str) -> list[str]:
 def _home(name: str) -> str:
     """Return the module that defines an imported name.
 
-    If the name is itself that of a module, this module is returned. Otherwise the module before the last dot defines
-    the name, unless that module is a package that re-exports the name. In that case, the module from which the package
-    takes the name is returned.
+    If the name is itself a module name, that module is returned. Otherwise the module before the last dot defines the
+    name, unless that module is a package that re-exports the name. In that case, the module that the package takes the
+    name from is returned.
     """
     if _path_of(name).name:
         return name
     package, _, attribute = name.rpartition(".")
     if (door := _path_of(package)).name == "__init__.py":
-        stub = door.with_suffix(".pyi")  # the imports of a package that loads its names lazily
+        stub = door.with_suffix(".pyi")  # the imports for a package that loads its names lazily
         source = (stub if stub.exists() else door).read_text(encoding="utf-8")
         reexport = re.search(rf"^from ([\w.]+) import (?:\([^)]*\b{attribute}\b|[^\n(]*\b{attribute}\b)", source, re.M)
         if reexport is not None:
@@ -284,10 +284,10 @@ class KernelCache(FunctionCache):
         write_bytes(folder / name, seal(key, payload))
 
     def _shipped(self, sig: Any, codegen: Any) -> tuple[str, bytes]:
-        """Return the file name and the key of a shipped version.
+        """Return the file name and key of a shipped version.
 
-        Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the version of
-        numpy or the patch level of Python.
+        Unlike the cache path and key, they depend on the baseline instead of this processor, and not on the numpy
+        version or Python's patch level.
         """
         versions = (numba.__version__, llvmlite.__version__, sys.version_info[:2])
         text = repr((_types(sig), codegen.magic_tuple()[0], baseline(), versions))
@@ -324,7 +324,7 @@ class KernelCache(FunctionCache):
         return found
 
     def _lock(self, sig: Any, codegen: Any) -> None:
-        """Acquire the lock of a version, waiting for other processes that are compiling it.
+        """Acquire a version's lock, waiting for other processes that are compiling it.
 
         If the lock cannot be acquired, continue without it.
         """
@@ -345,7 +345,7 @@ class KernelCache(FunctionCache):
         self._locks[_types(sig)] = lock
 
     def unlock(self, sig: Any) -> None:
-        """Release the lock of a version after the version has been saved or its compilation has failed."""
+        """Release a version's lock after the version has been saved or its compilation has failed."""
         lock = self._locks.pop(_types(sig), None)
         if lock is not None:
             with suppress(OSError):
@@ -435,7 +435,7 @@ def _start() -> subprocess.Popen[bytes]:
 
 
 def compile_requests() -> None:
-    """Compile and cache the kernels that are requested on standard input, until the end of the input."""
+    """Compile and cache the kernels that are requested on standard input, until the input ends."""
     with suppress(EOFError):
         while True:
             module, name, arguments = pickle.load(sys.stdin.buffer)

@@ -55,13 +55,13 @@ if TYPE_CHECKING:
 
 @inlined
 def line_content(rules: Tables, line: int) -> int:
-    """Return the content of a line of a narrow board as a number in base 3 (1 for an attacker, 2 for a white piece)."""
+    """Return the content of a line on a narrow board as a number in base 3 (1 for an attacker, 2 for a white piece)."""
     return I64(rules.ternary[line & 0xFFFF]) + 2 * I64(rules.ternary[line >> 16])
 
 
 @inlined
 def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: int) -> int:
-    """Return the number of moves of a side along a line, counted piece by piece.
+    """Return the number of moves for a side along a line, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
     """
@@ -77,7 +77,7 @@ def moves_on_line(rules: Tables, board: BoardArray, side: int, king: int, line: 
 
 @inlined
 def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> int:
-    """Return the number of moves of a side, counted piece by piece.
+    """Return the number of moves for a side, counted piece by piece.
 
     If ``king`` is -1, the king is treated as a soldier.
     """
@@ -89,7 +89,7 @@ def moves_by_slides(rules: Tables, board: BoardArray, side: int, king: int) -> i
 
 @inlined
 def count_moves(rules: Tables, board: BoardArray, side: int) -> int:
-    """Return the number of legal moves of a side without generating them.
+    """Return the number of legal moves for a side without generating them.
 
     Notes
     -----
@@ -144,7 +144,7 @@ def can_move(rules: Tables, board: BoardArray, side: int) -> bool:
 def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
     """Write the legal moves of the side to move and return their number.
 
-    Moves are ordered by the rank and then the file of the moving piece. For each piece, the targets along the row come
+    Moves are ordered by the moving piece's rank, then by its file. For each piece, the targets along the row come
     before the targets along the column; both are in ascending order. ``moves`` must have space for four entries per
     cell of the board, because at most four pieces can slide to an empty cell.
 
@@ -180,7 +180,7 @@ def generate(rules: Tables, board: BoardArray, moves: NDArray[np.int32]) -> int:
 
 @inlined
 def toggle(rules: Tables, board: BoardArray, cell: int, shift: int) -> None:
-    """Add or remove a piece in the row and in the column of its cell.
+    """Add or remove a piece in its cell's row and column.
 
     ``shift`` selects the side; it is the result of `tablut.engine.layout.shift_of`.
     """
@@ -270,7 +270,7 @@ def unmake(rules: Tables, board: BoardArray, undo: int) -> None:
 
 @inlined
 def captured_key(rules: Tables, side: int, target: int, captures: int) -> np.uint64:
-    """Return the XOR of the Zobrist keys of the soldiers that ``side`` captures by a move to a target cell."""
+    """Return the XOR of the Zobrist keys of the soldiers captured when ``side`` moves to a target cell."""
     change = U64(0)
     while captures:
         change ^= rules.keys[side * rules.cells + captured_cell(rules, target, captures)]
@@ -314,16 +314,16 @@ def position_key(rules: Tables, board: BoardArray) -> np.uint64:
 
 
 # The counterpart for black is `tablut.engine.attacks.king_capture`. Both functions are exact, so the search may score a
-# position as won or lost on the basis of their results.
+# position as won or lost based on their results.
 
 
 @called
 def escape_of_king(rules: Tables, board: BoardArray, row: int, column: int) -> int:
-    """Return a move with which the king wins immediately if white is to move, or `NO_MOVE`.
+    """Return a king move that wins immediately if white is to move, or `NO_MOVE`.
 
     ``row`` and ``column`` are the masks of the escapes within the king's reach
     (`tablut.engine.attacks.escape_targets`). Under ``either_after_ply``, an escape loses if it leaves white without a
-    move, so each escaping move is made on the board to find its outcome.
+    move. Each escaping move is therefore made on the board to find its outcome.
     """
     size = rules.size
     king = king_of(rules, board)

@@ -1,7 +1,7 @@
 """Memory layout of boards, moves and undo records, and the functions that depend only on this layout.
 
 A board with N rows is stored in one small array, ``uint32[2N + 4]``. Its first 2N items are the lines: the rows and
-then the columns, as numbered in `tablut.engine.tables`. A *place* is the index of a cell on its line. A line has its
+then the columns, as numbered in `tablut.engine.tables`. A *place* is a cell's index on its line. A line has its
 attackers in bits 0-15, and its defenders and king in bits 16-31. The last four items are the *head*: the king's cell,
 the side to move (0 white, 1 black), the number of attackers, and the number of defenders. Every piece is thus stored
 twice, in its row and in its column. A slide or a capture therefore needs only a few operations on one line, whether it
@@ -14,7 +14,7 @@ the places of the edge row nearest to the target, and bits 23-41 for the places 
 Boards larger than 11×11 are *wide*. Wide boards have type ``uint64[2N + 4]``, and in each of their lines, the defenders
 and the king begin at bit 32. Moves on wide boards also take 14 bits, but are encoded as ``38 * start + end``. If the
 move stays on its row, ``end`` is the target's file. Otherwise, ``end`` is the target's rank plus 19. Kernels are
-compiled separately for the two layouts, which they distinguish by the type of the lines.
+compiled separately for the two layouts, which they distinguish by the lines' type.
 
 Functions that take tables and a board are inlined into kernels. These functions take flat tables
 (`tablut.engine.records.flat`) and a pointer to the board. `new_board`, `head`, `images_of_moves` and `captured_cells`
@@ -50,7 +50,7 @@ _ROW_AT: Final = 4
 _COLUMN_AT: Final = _ROW_AT + WIDEST
 _ENDS: Final = 2 * WIDEST
 _CROSS_COLUMN: Final = 32
-"""Number of the first bit of a cross that belongs to the column."""
+"""Index of the first bit in a cross that belongs to the column."""
 _intrinsic: Any = intrinsic
 
 
@@ -60,7 +60,7 @@ def new_board(size: int, *many: int) -> NDArray[np.uint32]:
 
 
 def cells_dtype(size: int) -> type[np.unsignedinteger]:
-    """Return the smallest unsigned integer type that can hold the number of cells of a board.
+    """Return the smallest unsigned integer type that can hold the number of cells on a board.
 
     A narrow board has at most 121 cells, and a wide board has at most 361.
     """
@@ -107,7 +107,7 @@ is_wide: Final = by_type(lambda lines: getattr(lines, "dtype", lines) == types.u
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _content(_typing_context: Any, line: Any) -> Any:
-    """Convert a line to int64. A line of a wide board stays uint64, so that `is_wide` can recognise it by its type."""
+    """Convert a line to int64. A wide board's line stays uint64, so that `is_wide` can recognise it by its type."""
     result = line if line == types.uint64 else types.int64
 
     def codegen(context: Any, builder: Any, _signature: Any, args: Any) -> Any:
@@ -118,20 +118,20 @@ def _content(_typing_context: Any, line: Any) -> Any:
 
 @inlined
 def half_of(lines: Any) -> int:
-    """Return the number of the first bit of the white pieces in a line."""
+    """Return the index of the first bit for white pieces in a line."""
     return I64(32) if is_wide(lines) else I64(16)
 
 
 @inlined
 def shift_of(lines: Any, side: int) -> int:
-    """Return the number of the first bit of a side's pieces in a line."""
+    """Return the index of the first bit for a side's pieces in a line."""
     half = half_of(lines)
     return half - side * half
 
 
 @inlined
 def board_items(size: int) -> int:
-    """Return the length of a board's array."""
+    """Return the length of a board array."""
     return 2 * size + 4
 
 
@@ -143,7 +143,7 @@ def king_of(rules: Tables | DistantTables, board: BoardArray) -> int:
 
 @inlined
 def put_king(rules: Tables, board: BoardArray, cell: int) -> None:
-    """Set the king's cell in the head of a board without changing its lines."""
+    """Set the king's cell in a board's head without changing its lines."""
     board[2 * rules.size] = np.uint32(cell)
 
 
@@ -155,7 +155,7 @@ def side_of(rules: Tables, board: BoardArray) -> int:
 
 @inlined
 def put_side(rules: Tables, board: BoardArray, side: int) -> None:
-    """Set the side to move in the head of a board."""
+    """Set the side to move in a board's head."""
     board[2 * rules.size + 1] = np.uint32(side)
 
 
@@ -167,19 +167,19 @@ def count_of(rules: Tables | DistantTables, board: BoardArray, side: int) -> int
 
 @inlined
 def put_count(rules: Tables, board: BoardArray, side: int, count: int) -> None:
-    """Set the number of a side's soldiers in the head of a board."""
+    """Set the number of a side's soldiers in a board's head."""
     board[2 * rules.size + 3 - side] = np.uint32(count)
 
 
 @inlined
 def coordinates(rules: Tables | DistantTables, cell: int) -> tuple[int, int]:
-    """Return the rank and the file of a cell."""
+    """Return the rank and file of a cell."""
     return I64(rules.rank[cell]), I64(rules.file[cell])
 
 
 @inlined
 def line_of(board: BoardArray, line: int) -> int:
-    """Return the content of a line, in the form that `own_pieces` and `occupied` expect."""
+    """Return a line's content, in the form that `own_pieces` and `occupied` expect."""
     return _content(board[line])
 
 
@@ -202,7 +202,7 @@ def is_occupied(rules: Tables, board: BoardArray, cell: int) -> bool:
     return (occupied(line_of(board, I64(rules.rank[cell]))) >> I64(rules.file[cell])) & 1 != 0
 
 
-# -- crosses: the row and the column of a cell in one mask ------------------------------------
+# -- crosses: a cell's row and column in one mask ------------------------------------
 
 
 # All slides to or from a cell run along these two lines, so a single loop over the bits of a
@@ -217,14 +217,14 @@ def cross_of(row: int, column: int) -> int:
 
 @inlined
 def cell_on_cross(rules: Tables, centre: tuple[int, int], place: int) -> int:
-    """Return the cell that a bit of a cross stands for, given the coordinates of the centre of the cross."""
+    """Return the cell represented by a bit of a cross, given the coordinates of its centre."""
     rank, file = centre
     return rank * rules.size + place if place < _CROSS_COLUMN else (place - _CROSS_COLUMN) * rules.size + file
 
 
 @inlined
 def direction_on_cross(centre: tuple[int, int], place: int) -> int:
-    """Return the direction, as a bit, from the centre of a cross to the cell that a bit of the cross stands for."""
+    """Return the direction, as a bit, from a cross's centre to the cell represented by one of its bits."""
     rank, file = centre
     if place < _CROSS_COLUMN:
         return 1 if place < file else 4
@@ -272,7 +272,7 @@ def undo_of(move: int, captures: int) -> int:
 
 @inlined
 def undo_captured(undo: int) -> int:
-    """Return the captures of an undo record, one bit for each soldier, or 0 if there are none."""
+    """Return the captures in an undo record, one bit for each soldier, or 0 if there are none."""
     return undo >> 14
 
 
@@ -297,7 +297,7 @@ def edge_captures(row: int, column: int) -> int:
 
 @inlined
 def neighbour(rules: Tables, cell: int, direction: int) -> int:
-    """Return the neighbour of a cell in a direction. The neighbour must be on the board."""
+    """Return the neighbour of a cell in a given direction. The neighbour must be on the board."""
     if direction == 1:
         return cell - 1
     if direction == 2:

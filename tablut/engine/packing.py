@@ -1,8 +1,8 @@
 """Packing of positions into words, unpacking, and expansion of whole arrays of positions.
 
 A packed position is one big integer, cut into W words of 64 bits, the least significant word first. On a board of C =
-N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The number of
-the king's cell follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
+N² cells, the lowest C bits of the integer stand for the attackers, and the next C bits for the defenders. The king's
+cell number follows, in as few bits as possible. The highest bit is set if black is to move. On a 9×9 board, a
 position takes 170 bits, or three words. The packing is exact: distinct positions have distinct words.
 
 `expand` does not pack children: it copies the parent's words and flips the few bits that a ply changes.
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @inlined
 def field(words: NDArray[np.uint64], start: int, length: int) -> int:
-    """Return ``length`` bits of a packed position, starting at bit ``start``, as a number."""
+    """Return ``length`` bits from a packed position, starting at bit ``start``, as a number."""
     word, shift = start >> 6, start & 63
     value = words[word] >> U64(shift)
     if shift + length > 64:
@@ -56,7 +56,7 @@ def field(words: NDArray[np.uint64], start: int, length: int) -> int:
 
 @inlined
 def board_bits(words: NDArray[np.uint64], length: int, start: int, cells: int) -> tuple[np.uint64, np.uint64]:
-    """Return ``cells`` bits of a position, starting at bit ``start``, as two words: the low 64 bits and the rest."""
+    """Return ``cells`` bits from a position, starting at bit ``start``, as two words: the low 64 bits and the rest."""
     word, shift = start >> 6, start & 63
     low, high = words[word], U64(0)
     if word + 1 < length:
@@ -100,7 +100,7 @@ def king_width(rules: Tables) -> int:
 
 @inlined
 def _unpack_lines(rules: Tables, words: NDArray[np.uint64], board: BoardArray) -> None:
-    """Write the soldiers of a packed position, and each side's number of soldiers, to a wide board."""
+    """Write a packed position's soldiers, and each side's number of soldiers, to a wide board."""
     size = rules.size
     for line in range(2 * size):
         board[line] = U64(0)
@@ -218,7 +218,7 @@ def pack_all(tables: Tables, boards: NDArray[np.uint32], words: NDArray[np.uint6
 
 @kernel
 def count_children(tables: Tables, words: NDArray[np.uint64], counts: NDArray[np.int64]) -> int:
-    """Write the number of legal moves of each position and return their sum.
+    """Write the number of legal moves in each position and return their sum.
 
     Notes
     -----
@@ -284,7 +284,7 @@ def expand(
                     child[place] = word[place]
             flip(child, side_at)
             if side == 0 and start == king:
-                # On boards of every size, all bits of the number of the king's cell lie in the same word.
+                # On boards of every size, all bits of the king's cell number lie in the same word.
                 child[king_at >> 6] ^= U64(start ^ target) << U64(king_at & 63)
             else:
                 flip(child, own + start)
@@ -361,7 +361,7 @@ def least_images(_typing_context: Any, rows: Any, entries: Any, count: Any, cand
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
-    """Write the columns of a board, given its rows."""
+    """Write a board's columns, given its rows."""
 
     def codegen(_context: Any, builder: Any, _signature: Any, args: Any) -> Any:
         if rows.dtype != types.uint32:  # wide boards are not unpacked in this way
@@ -398,7 +398,7 @@ def transpose_rows(_typing_context: Any, rows: Any, size: Any, out: Any) -> Any:
 
 
 def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the numbers of attackers and of defenders of packed positions, without compiled code."""
+    """Return the attacker and defender counts of packed positions, without using compiled code."""
     found = []
     for start in (0, cells):
         mask = ((1 << cells) - 1) << start
@@ -412,7 +412,7 @@ def soldier_counts(words: NDArray[np.uint64], cells: int) -> tuple[NDArray[np.in
 
 
 def cells_of(word: NDArray[np.uint64], cells: int) -> tuple[str, str] | None:
-    """Return the letters of the cells and the side to move of a packed position, without compiled code.
+    """Return a packed position's cell letters and side to move, without compiled code.
 
     The result is None if the words are not a valid packing. This takes O(C) time.
     """

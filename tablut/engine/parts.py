@@ -64,7 +64,7 @@ tuples, array expressions, and listings of types for human readers.
 
 
 class _Identity(FunctionIdentity):
-    """Identity of a function in numba, with a number that is unique across processes.
+    """Identity of a function in numba. It includes a number that is unique across processes.
 
     The number distinguishes functions with the same name and types.
     """
@@ -73,7 +73,7 @@ class _Identity(FunctionIdentity):
 
 
 _HASH: Final = hash(tuple(sorted(Flags.options)))
-"""Common hash of all `_Flags`. numba's own hash also depends only on the names of the options, not on their values."""
+"""Common hash of all `_Flags`. numba's own hash also depends only on the option names, not on their values."""
 
 
 class _Flags(Flags):
@@ -99,10 +99,10 @@ _typed: Final[dict[Any, Any]] = {}
 
 
 class _Typing(Context):
-    """Typing context for kernels and parts, with a cache for operators on numbers."""
+    """Typing context for kernels and parts that caches operators on numbers."""
 
     def resolve_function_type(self, func: Any, args: Any, kws: Any) -> Any:
-        """Return the signature of a call. For operators on numbers, the overloads are searched only once."""
+        """Return a call's signature. For operators on numbers, the overloads are searched only once."""
         operation = func.typing_key if isinstance(func, types.functions.BaseFunction) else None
         numbers = all(isinstance(argument, (types.Number, types.Boolean)) for argument in args)
         if kws or not numbers or operation not in _OPERATORS:
@@ -124,7 +124,7 @@ def _typing_of(context: Any) -> _Typing:
 
 
 class _WithoutEnvironment:
-    """Code generator of a part, which does not set numba's environments, because a part has no machine code yet."""
+    """Code generator for a part, which does not set numba's environments, because a part has no machine code yet."""
 
     def __init__(self, codegen: Any) -> None:
         self._codegen = codegen
@@ -137,7 +137,7 @@ class _WithoutEnvironment:
 
 
 def _hide_foreign(library: Any) -> None:
-    """Make functions of other packages, including numba's, private to the part or kernel into which they are linked.
+    """Make functions of other packages, including numba's, private to the part or kernel that they are linked into.
 
     numba numbers these functions from 1 in each process. Several processes fill the disk cache, so names could clash.
     """
@@ -239,7 +239,7 @@ class _DecideByType(FunctionPass):
 
 
 def _type_of(state: Any, variable: Any) -> Any:
-    """Return the type of an argument or of a (nested) field of an argument, or None for other variables."""
+    """Return the type of an argument or of one of its (nested) fields, or None for other variables."""
     found = guard(get_definition, state.func_ir, variable)
     if isinstance(found, ir.Arg):
         return state.args[found.index]
@@ -264,7 +264,7 @@ class _ChooseLibrary(LoweringPass):
 
 @register_pass(mutates_CFG=False, analysis_only=False)
 class _SetEnvironments(LoweringPass):
-    """Pass that sets the environments of the parts within a kernel. numba stores constants in these environments."""
+    """Pass that sets the environments for the parts within a kernel. numba stores constants in these environments."""
 
     _name = "tablut_set_environments"
 
@@ -339,6 +339,6 @@ class _Dispatcher(CPUDispatcher):
 
 
 def dispatcher_of(function: Callable[..., Any], *, whole: bool, **options: bool) -> Any:
-    """Return the dispatcher of a kernel (``whole``) or of a part."""
+    """Return the dispatcher for a kernel (``whole``) or a part."""
     options |= {"nopython": True, "boundscheck": False}
     return _Dispatcher(function, {}, options, pipeline_class=_KernelCompiler if whole else _PartCompiler)

@@ -1,7 +1,7 @@
 """perft: the number of move sequences of a given length. The last ply is either counted or applied.
 
 In the *counted* variant, the last moves are not generated; their number is read from the count tables. In the
-*applied* variant, every last move is made on the board, with its captures, outcome and Zobrist
+*applied* variant, every last move is made on the board, including its captures, outcome and Zobrist
 key. Decided positions have no children. Repetition and move limits are ignored.
 
 The recursion is unrolled into a loop with one move list and one undo record for each ply.
@@ -97,7 +97,7 @@ def perft_counted(tables: Tables, board_array: BoardArray, depth: int) -> int:
 
 @inlined
 def mark_threats(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> None:
-    """Write, for each line, the mask of places on which an arriving piece of a side may capture a soldier.
+    """Write, for each line, the mask of places where an arriving piece of a side may capture a soldier.
 
     A piece that arrives on any other place captures nothing. A piece that arrives on one of these places may still
     capture nothing: the masks treat the castle as hostile whenever it may be hostile, and an unarmed king as a soldier.
@@ -252,5 +252,5 @@ def perft_applied(tables: Tables, board_array: BoardArray, depth: int, counters:
         keys[ply + 1] = keys[ply] ^ key_change(rules, side, start_of(rules, move) == king, undo)
         ply += 1
         nexts[ply] = 0
-        # The moves of the last ply are made as they are generated, without a move list.
+        # The last ply's moves are made as they are generated, without a move list.
         ends[ply] = generate(rules, board, advance(moves, ply * width)) if ply < depth - 1 else 0

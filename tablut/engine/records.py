@@ -1,11 +1,11 @@
 """Conversion of records of arrays to forms for kernels, based only on the field declarations of the records.
 
-A record is a NamedTuple of integers, arrays and further records. The declaration of a record is the only list of its
-fields. Based on the declaration, `flat` replaces every array of a record with a bare pointer. `directory` converts a
-record to an array of numbers and addresses, which `record_at` reads inside a kernel. No field is listed a second time,
-so two fields of the same type cannot be swapped by mistake.
+A record is a NamedTuple of integers, arrays and further records, and its declaration is the only list of its fields.
+Based on the declaration, `flat` replaces every array in a record with a bare pointer. `directory` converts a record to
+an array of numbers and addresses, which `record_at` reads inside a kernel. No field is listed a second time, so two
+fields of the same type cannot be swapped by mistake.
 
-The functions that a kernel calls take records of twenty to a hundred pointers. numba compares the types of records item
+The functions that a kernel calls take records of twenty to a hundred pointers. numba compares record types item
 by item, millions of times during a compilation. It also includes all items in the name of every function that takes
 records. A `RecordType` is therefore compared by a short name, which also represents it in function names. The compiled
 code does not change.
@@ -36,7 +36,7 @@ WIDER: Final = {np.dtype(f"u{size}"): np.dtype(f"u{2 * size}") for size in (1, 2
 
 @cache
 def field_kinds(record: type[tuple[Any, ...]]) -> dict[str, Any]:
-    """Return the declared kind of each field of a record: ``int``, a dtype or a record class."""
+    """Return the declared kind of each field in a record: ``int``, a dtype or a record class."""
     return {name: _kind(record, name, declared) for name, declared in record.__annotations__.items()}
 
 
@@ -55,7 +55,7 @@ def _kind(record: type, name: str, declared: Any) -> Any:
 def directory(record: tuple[Any, ...]) -> Any:
     """Convert a record to an array of numbers and addresses for `record_at`.
 
-    The caller must keep the arrays of the record alive. The dtype of the result is int64, or uint64 if a nested record
+    The caller must keep the record's arrays alive. The dtype of the result is int64, or uint64 if a nested record
     is an instance of a subclass of its declared class. Kernels can therefore distinguish the two cases by type. A
     record with the wider arrays of wide boards is returned unchanged.
     """
@@ -108,12 +108,12 @@ class RecordType(types.NamedTuple):
 
     @property
     def key(self) -> str:
-        """Key by which numba compares types."""
+        """Key that numba uses to compare types."""
         return self.name
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """Components of this type in mangled function names."""
+        """Components that represent this type in mangled function names."""
         return self.name, ()
 
 
@@ -167,7 +167,7 @@ def _flattened(context: Any, builder: Any, record: Any, value: Any) -> Any:
 def flat(_typing_context: Any, record: Any) -> Any:
     """Return a record with its arrays replaced by pointers.
 
-    The entry function of a kernel calls this function, and passes records in this form to all functions that it calls.
+    A kernel's entry function calls this function, and passes records in this form to all functions that it calls.
 
     Indexing a pointer does not check bounds.
     """
@@ -209,7 +209,7 @@ def _loaded(context: Any, builder: Any, made: Any, numbers: Iterator[Any]) -> An
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def record_at(_typing_context: Any, items: Any, record: Any) -> Any:
-    """Return the record described by a `directory` or by a pointer to one, with arrays replaced by pointers.
+    """Return the record described by a `directory` or by a pointer to one, with pointers in place of arrays.
 
     The caller must keep the memory at the addresses alive.
     """

@@ -1,13 +1,13 @@
-"""The rules of a variant in the form that kernels use: one tuple of arrays, built once.
+"""A variant's rules in the form that kernels use: one tuple of arrays, built once.
 
-Kernels do not read the fields of a variant. Instead, kernels take the rules from tables. The tables state which slides
-exist (`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and on
-which cells the king wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for
-rules that depend on more than a piece's neighbours.
+Kernels take the rules from these tables instead of reading a variant's fields. The tables state which slides exist
+(`line_tables`), which cells are hostile to each side (*anvils*), from which sides the king is captured, and where the
+king wins. The only flags are ``king_armed``, ``either_after_ply`` and those in `DistantTables`, for rules that depend
+on more than a piece's neighbours.
 
-A *line* is a row or a column of the board, and a *place* is the index of a cell on its line. Each direction is one bit:
-1 for west, 2 for south, 4 for east, 8 for north. The neighbouring attackers of a cell are encoded with the same bits,
-as a number from 0 to 15.
+A *line* is a row or a column of the board, and a *place* is a cell's index on its line. Each direction is one bit: 1
+for west, 2 for south, 4 for east, 8 for north. A cell's neighbouring attackers are encoded with the same bits, as a
+number from 0 to 15.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ ALL, EDGE, NOT_FIRST, NOT_LAST, ROYAL, ENDS, WALK, STAND, ANVIL, EXPOSED = range
 
 
 class DistantTables(NamedTuple):
-    """Tables for the rules by which a ply affects distant cells (`tablut.engine.distant`).
+    """Tables for the rules that let a ply affect distant cells (`tablut.engine.distant`).
 
     These tables repeat some fields of `Tables`, so that functions for the rules need no other tables.
 
@@ -79,8 +79,8 @@ class DistantTables(NamedTuple):
     sets : ndarray of uint64, shape (10, 2)
         Sets of cells. Each set consists of one word for the low 64 cells and one for the remaining cells. The order is:
         the board; its edge; all cells except the first file; all cells except the last file; royal corners; corners
-        that replace a piece at an end of a shieldwall; cells that attackers may pass; cells on which attackers may
-        stop; cells hostile to a defender; cells on which a soldier can be captured.
+        that replace a piece at an end of a shieldwall; cells that attackers may pass; cells where attackers may
+        stop; cells hostile to a defender; cells where a soldier can be captured.
     """
 
     size: int
@@ -110,7 +110,7 @@ class NearTables(DistantTables):
 class Tables(NamedTuple):
     """Rules of a variant as tables for kernels.
 
-    N is the size of the board, C = N² its number of cells, and W the number of words of a position.
+    N is the size of the board, C = N² its number of cells, and W the number of words for a position.
 
     Attributes
     ----------
@@ -126,11 +126,11 @@ class Tables(NamedTuple):
     rank, file : ndarray of uint8, shape (C,)
         Coordinates of a cell.
     exposed : ndarray of uint32, shape (2N,)
-        For each line, the mask of places on which a soldier can be captured. Like the other masks of lines, it is
+        For each line, the mask of places where a soldier can be captured. Like the other line masks, it is
         uint64 for wide boards (`tablut.engine.layout`), and kernels distinguish narrow and wide boards by this type.
     anvils : ndarray of uint32, shape (5, 2N)
-        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the state of
-        the castle: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
+        For each line, the mask of places whose terrain is hostile. The first index stands for the side and the castle's
+        state: hostile to an attacker if the castle is empty (0) or occupied (1), and hostile to a defender if it
         is empty (2), occupied (3) or besieged (4).
     facing : ndarray of uint8, shape (C * C,)
         At index ``king * C + cell``, the direction from the cell to the king if the two are neighbours, else 0.
@@ -138,7 +138,7 @@ class Tables(NamedTuple):
         At index ``king * 16 + neighbouring attackers``, the directions (from attacker to king) in which a neighbouring
         attacker that has just arrived captures the king.
     capture_sides : ndarray of uint8, shape (C * 16,)
-        At index ``king * 16 + neighbouring attackers``, the sides of the king on which one more attacker would capture
+        At index ``king * 16 + neighbouring attackers``, the sides of the king where one more attacker would capture
         the king on arrival.
     escapes : ndarray of uint8, shape (C,)
         1 if the king wins when it reaches the cell, else 0.
@@ -184,7 +184,7 @@ class Tables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_tables(variant: Variant) -> Tables:
-    """Return the tables of a variant. The tables are cached, and equal variants get the same object.
+    """Return the look-up tables for a variant. They are cached, and equal variants get the same object.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ def build_tables(variant: Variant) -> Tables:
     Returns
     -------
     Tables
-        The tables, with read-only arrays.
+        The tables. Their arrays are read-only.
 
     Examples
     --------
@@ -238,7 +238,7 @@ def build_tables(variant: Variant) -> Tables:
 
 
 def freeze(record: Record) -> Record:
-    """Make the arrays of a record read-only, and return the record."""
+    """Make a record's arrays read-only, and return the record."""
     for field in record:
         if isinstance(field, np.ndarray):
             field.flags.writeable = False
@@ -285,7 +285,7 @@ def _distant(variant: Variant, camps: set[int], exposed: set[int]) -> DistantTab
 def _pinches(black: int) -> bool:
     """Return whether the open cells around the middle of a 3×3 block form more than one connected part.
 
-    ``black`` is the mask of the cells that hold attackers.
+    ``black`` is the mask of the cells that contain attackers.
     """
     around = [not black >> place & 1 for place in (0, 1, 2, 5, 8, 7, 6, 3)]
     # Corners have even indices. An open corner between two black cells does not count as a separate part.
@@ -306,7 +306,7 @@ def _anvils(variant: Variant, camps: set[int]) -> NDArray[np.uint32]:
     rules, castle = variant.rules, variant.regions.castles
     to_black = set(anvils_against_attackers(variant) - castle)
     to_white = _hostile_to_white(variant, camps)
-    # For each state of the castle, these are the rule values under which the castle is an anvil in that state.
+    # For each state of the castle, these are the rule values that make the castle an anvil in that state.
     black_when: tuple[set[str], ...] = ({"empty", "always"}, {"always"})
     white_when: tuple[set[str], ...] = (
         {"empty", "empty_or_besieged", "always"},
@@ -351,7 +351,7 @@ def _king_falls(variant: Variant, camps: set[int]) -> NDArray[np.uint8]:
         strength = rules.on_castle if beside or king == regions.castle else rules.elsewhere
         anvils = hostile | regions.castles if beside else hostile
         # Where the king must be surrounded on all four sides, terrain counts only beside the castle. Where attackers on
-        # two opposite sides are enough, terrain counts everywhere.
+        # two opposite sides suffice, terrain counts everywhere.
         terrain = sum(way for way, cell in sides.items() if cell in anvils and (beside or strength == "two"))
         for attackers in range(16):
             around = attackers | terrain
@@ -373,7 +373,7 @@ def _capture_sides(king_falls: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def _words(cells: int) -> int:
-    """Return the number of words of a packed position (two bits per cell, the king's cell, and the side to move)."""
+    """Return the number of words in a packed position (two bits per cell, the king's cell, and the side to move)."""
     return -(-(2 * cells + (cells - 1).bit_length() + 1) // 64)
 
 
@@ -386,8 +386,8 @@ def _words(cells: int) -> int:
 #
 # For each kind of mover, a table gives the mask of the places where a slide may end, indexed by place and occupancy.
 # Whether an attacker is in its camp depends only on its place, so attackers in their camps are not a separate
-# kind of mover. A second table gives the number of moves of all soldiers on a line. It is indexed by the content
-# of the line, read as a number in base 3.
+# kind of mover. A second table gives the total number of moves for the soldiers on a line. It is indexed by the line's
+# content, read as a number in base 3.
 #
 # On wide boards (`tablut.engine.layout`), tables indexed by occupancy would be too large. For these boards the tables
 # contain the masks for an empty line, which kernels cut off at the nearest pieces (`tablut.engine.attacks`), and
@@ -395,7 +395,7 @@ def _words(cells: int) -> int:
 
 
 class LineTables(NamedTuple):
-    """Tables of the slides and of the numbers of moves for all lines of a board. N is the board's size.
+    """Tables of slides and of move counts for all lines of a board. N is the board's size.
 
     Attributes
     ----------
@@ -410,12 +410,12 @@ class LineTables(NamedTuple):
     attacker_counts, defender_counts : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``counts``. The defenders' counts treat the king as a soldier.
     king_extra : ndarray of int8, flat
-        Blocks indexed like those of ``slides``. An entry is the number of places to which the king can move, but to
-        which a defender in its place could not.
+        Blocks indexed like those of ``slides``. An entry is the number of places that the king can reach but that a
+        defender in its place could not.
     king_extra_at : ndarray of uint32, shape (2N,)
         Offset of each line's block in ``king_extra``.
     ternary : ndarray of uint32, shape (2**N,)
-        For each mask of places, the value of its binary digits when they are read in base 3.
+        For each mask of places, the value of its binary digits when read in base 3.
     """
 
     slides: NDArray[np.uint16]
@@ -431,14 +431,14 @@ class LineTables(NamedTuple):
 
 
 def board_lines(variant: Variant) -> list[str]:
-    """Return the terrain letters of every line, in the order of the line numbers."""
+    """Return the terrain letters of every line, in the order of line numbers."""
     cells, size = diagram_cells(variant.terrain), variant.size
     rows = [cells[rank * size : (rank + 1) * size] for rank in range(size)]
     return rows + ["".join(row[file] for row in rows) for file in range(size)]
 
 
 def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint16]:
-    """Return the masks of places to which a mover may slide along a line, indexed by place and occupancy.
+    """Return masks of the places that a mover can slide to along a line, indexed by place and occupancy.
 
     On a wide board, the masks are for an empty line only.
 
@@ -472,7 +472,7 @@ def slide_masks(variant: Variant, terrain: str, mover: Mover) -> NDArray[np.uint
 
 
 class Blocks:
-    """Concatenation of arrays, in which equal arrays are stored only once."""
+    """Concatenation of arrays that stores equal arrays only once."""
 
     def __init__(self) -> None:
         self._parts: list[NDArray[Any]] = []
@@ -480,7 +480,7 @@ class Blocks:
         self._length = 0
 
     def place(self, block: NDArray[Any]) -> int:
-        """Return the offset of a block, appending the block if it is new."""
+        """Return a block's offset, appending the block if it is new."""
         content = block.tobytes()
         if content not in self._offsets:
             self._offsets[content] = self._length
@@ -494,7 +494,7 @@ class Blocks:
 
 
 def line_tables(variant: Variant) -> LineTables:
-    """Build the line tables of a variant."""
+    """Build the line tables for a variant."""
     size = variant.size
     lines = board_lines(variant)
     masks = np.arange(1 if size > NARROW else 1 << size)
@@ -532,7 +532,7 @@ def line_tables(variant: Variant) -> LineTables:
 
 
 def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
-    """Return the number of moves of the pieces with a given digit, for each content of a line in base 3."""
+    """Return the number of moves for the pieces with a given digit, for each possible line content in base 3."""
     size = len(slides)
     if size > NARROW:
         return np.zeros(1, dtype=np.uint8)
@@ -547,7 +547,7 @@ def _count_moves(slides: NDArray[np.uint16], digit: int) -> NDArray[np.uint8]:
 
 @cache
 def _occupancies(size: int) -> NDArray[np.intp]:
-    """Return the occupancy of a line for each of its contents, which are numbers in base 3."""
+    """Return the occupancy of a line for each possible content, given as a number in base 3."""
     found = np.zeros(1, dtype=np.intp)
     for place in range(size):
         taken = found | 1 << place

@@ -1,13 +1,13 @@
-"""Compiled generation of un-moves. An un-move is a ply that could have led to a position, with its captures.
+"""Compiled generation of un-moves. An un-move is a ply that could have led to a position, together with its captures.
 
-An un-move is represented by the undo record of the ply (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
+An un-move is represented by the ply's undo record (`tablut.engine.layout`). `tablut.engine.kernels.unmake`
 therefore takes the ply back: the piece slides back, and captured soldiers are restored. `unmoves` lists the un-moves
-that lead to a *counted* placement (`tablut.indexing`), in which every piece stands on a cell allowed for its kind and
+that lead to a *counted* placement (`tablut.indexing`), where every piece stands on a cell allowed for its kind and
 no side has more soldiers than at the start.
 
 A piece could have moved last only if its arrival, with all other pieces where they are now, would capture nothing that
-is still on the board. The path along which the piece came must be empty now. Any soldiers that the piece captured stood
-next to its target, on cells that are now empty and do not lie on its path. The cells from which a piece could have come
+is still on the board. The path that the piece took must be empty now. Any soldiers that the piece captured stood
+next to its target, on cells that are now empty and do not lie on its path. The cells that a piece could have come from
 are looked up by line, place and occupancy, like slides.
 
 A shieldwall capture removed a whole row on the edge. In each direction, at most one row can have been captured: its
@@ -79,7 +79,7 @@ def most_unmoves(rules: Tables) -> int:
 
 
 class OriginTables(NamedTuple):
-    """Tables of the cells from which pieces could have come. N is the board's size.
+    """Tables of the cells that pieces could have come from. N is the board's size.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class OriginTables(NamedTuple):
 
 @lru_cache(maxsize=64)
 def build_origins(variant: Variant) -> OriginTables:
-    """Return the origin tables of a variant. The tables are cached, and equal variants get the same object."""
+    """Return the origin tables for a variant. The tables are cached, and equal variants get the same object."""
     size, regions = variant.size, variant.regions
     attacker_cells = regions.free_cells | regions.camp_cells
     cells: dict[Mover, AbstractSet[int]] = {
@@ -152,9 +152,9 @@ def _start_board(variant: Variant) -> NDArray[np.uint32]:
 
 
 def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint16]:
-    """Return the masks of places from which a slide could have reached a place, indexed by place and occupancy.
+    """Return masks of the places where a slide to a given place could have started, indexed by place and occupancy.
 
-    The bit of the place itself in the occupancy is ignored.
+    The place's own bit in the occupancy is ignored.
     """
     size = len(slides)
     occupancy = np.arange(slides.shape[1])
@@ -171,7 +171,7 @@ def _origin_masks(slides: NDArray[np.uint16], standing: int) -> NDArray[np.uint1
 
 @inlined
 def line_origins(rules: Tables, origins: OriginTables, board: BoardArray, cell: int, kind: int) -> int:
-    """Return the places from which a piece could have slid to a cell, as a cross (`tablut.engine.layout.cross_of`).
+    """Return the places where a slide to a cell could have started, as a cross (`tablut.engine.layout.cross_of`).
 
     ``kind`` is 0 for an attacker, 1 for a defender, 2 for the king.
     """
@@ -199,9 +199,9 @@ def would_capture(rules: Tables, board: BoardArray, side: int, cell: int, king: 
 
 @inlined
 def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int, king: int) -> int:
-    """Return the places from which the last ply could have brought a piece of ``side`` to its cell, as a cross.
+    """Return the places that a piece of ``side`` could have come from in the last ply, as a cross.
 
-    The cross is empty if the arrival of the piece would have captured something that is still on the board.
+    The cross is empty if the piece's arrival would have captured something that is still on the board.
     """
     kind = I64(0) if side == 1 else (I64(2) if cell == king else I64(1))
     starts = line_origins(rules, origins, board, cell, kind)
@@ -210,7 +210,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int,
 
 @inlined
 def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
-    """Return the directions from a cell to the empty neighbours on which an enemy of ``side`` could have stood."""
+    """Return the directions from a cell to the empty neighbours where an enemy of ``side`` could have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
     rank, file = coordinates(rules, cell)
@@ -396,9 +396,9 @@ class Retractions(NamedTuple):
     Attributes
     ----------
     words : ndarray of uint64, shape (m, W)
-        The predecessors, grouped by the given position to which they lead.
+        The predecessors, grouped by the given position that they lead to.
     sources : ndarray of int64, shape (m,)
-        Index of the given position to which each predecessor leads, in ascending order.
+        Index of the given position that each predecessor leads to, in ascending order.
     records : ndarray of int64, shape (m,)
         The un-moves, as undo records.
     """

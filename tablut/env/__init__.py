@@ -26,7 +26,7 @@ def env(variant: VariantLike = "ashton", render_mode: str | None = None) -> Any:
     variant : Variant, str or path-like
         A rule set, or the name or path of one.
     render_mode : {'ansi', 'svg', 'rgb_array', 'human'}, optional
-        Form in which `render` returns the board: as text, as SVG, or as an array of shape (40N, 40N, 3). With
+        How `render` returns the board: as text, as SVG, or as an array of shape (40N, 40N, 3). With
         ``human``, the text is printed after each move.
 
     Returns

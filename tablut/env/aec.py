@@ -50,11 +50,11 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
     __copy__ = deepcopy
 
     def observation_space(self, agent: SideName) -> spaces.Space[Any]:
-        """Return the space of an agent's observations."""
+        """Return an agent's observation space."""
         return self.observation_spaces[agent]
 
     def action_space(self, agent: SideName) -> spaces.Space[Any]:
-        """Return the space of an agent's actions."""
+        """Return an agent's action space."""
         return self.action_spaces[agent]
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:  # noqa: ARG002
@@ -99,7 +99,7 @@ class TaflEnv(AECEnv):  # type: ignore[misc]
 
 
 class GameEnvironment(OrderEnforcingWrapper):  # type: ignore[misc]
-    """Outermost wrapper of the environment. Copies continue the game independently."""
+    """Outermost wrapper around the environment. Copies continue the game independently."""
 
     __copy__ = deepcopy
 

@@ -14,7 +14,17 @@ from numpy.typing import ArrayLike, NDArray
 from tablut.board import Board
 from tablut.engine import engine_for
 from tablut.env.encoding import PLANES, encoding_for
-from tablut.env.kernels import ENDS, ILLEGAL, UNCOUNTED, Games, choose_all, mark_all, show_all, step_all
+from tablut.env.kernels import (
+    ENDS,
+    ILLEGAL,
+    ILLEGAL_FOR_WHITE,
+    UNCOUNTED,
+    Games,
+    choose_all,
+    mark_all,
+    show_all,
+    step_all,
+)
 from tablut.errors import InputError, whole_number
 from tablut.formats.reading import PositionLike
 from tablut.position import Move, Position
@@ -22,6 +32,7 @@ from tablut.variants import VariantLike, as_variant
 from tablut.work.files import excerpt
 
 _ROOM = 128
+_RULES = {"none": UNCOUNTED, "illegal": ILLEGAL, "illegal_for_white": ILLEGAL_FOR_WHITE}
 
 
 class Batch:
@@ -39,7 +50,7 @@ class Batch:
     seed : int
         Seed of the random actions that `sample` draws, at least 0. Each game has a separate random number generator.
     position : Position, Board or str, optional
-        First position of all games, without history. The default is the start position of the rule set.
+        First position of all games, without history. The default is the rule set's start position.
 
     Attributes
     ----------
@@ -87,7 +98,7 @@ class Batch:
         self._start = start, self._engine.key(start)
         worth = {"white": 1, "black": -1, None: 0}
         self._games = Games(
-            rule={"none": UNCOUNTED, "illegal": ILLEGAL}.get(rules.repetition.result, ENDS),
+            rule=_RULES.get(rules.repetition.result, ENDS),
             times=rules.repetition.times,
             limit=-1 if rules.move_limit is None else rules.move_limit,
             worth=np.array([worth[rules.repetition.winner(mover)] for mover in ("white", "black")], dtype=np.int8),
@@ -226,7 +237,7 @@ class Batch:
         return self._games.values.copy(), self._games.going.astype(np.bool_)
 
     def images(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Apply the symmetries of the start position to planes or to arrays of values for each action.
+        """Apply the symmetries of the start position to planes or to arrays with one value for each action.
 
         The images can be used for data augmentation.
 
@@ -262,7 +273,7 @@ class Batch:
         return images
 
     def action(self, move: Move | str) -> int:
-        """Return the number of the action for a move.
+        """Return the action number for a move.
 
         Parameters
         ----------

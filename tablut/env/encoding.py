@@ -1,9 +1,9 @@
 """Numbering of actions and planes, shared by all environments.
 
-An action is a slide of a piece from one cell to another in the same row or column. The number of an action is ``cell *
+An action is a slide of a piece from one cell to another in the same row or column. An action's number is ``cell *
 2(N - 1) + place``. The first N - 1 places are the other cells of the cell's row, and the next N - 1 places are those of
-its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The names of the
-planes are listed in `PLANES`.
+its column, both in ascending order. Planes contain 0 and 1 and are indexed ``[rank, file, plane]``. The plane
+names are listed in `PLANES`.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Encoding:
         return encoding_for, (self.variant,)
 
     def action(self, move: Move | str) -> int:
-        """Return the number of the action for a move, which need not be legal."""
+        """Return the action number for a move, which need not be legal."""
         said = as_move(move, self.variant.size).move
         # A `Move` is not validated when it is created. If its squares are off the board, it may have the code of
         # another move.
@@ -89,7 +89,7 @@ class Encoding:
         return Move.from_code(int(self.codes[action]), self.variant.size)
 
     def planes(self, board: Board) -> NDArray[np.uint8]:
-        """Return the planes of a board, with shape (N, N, planes)."""
+        """Return a board's planes, with shape (N, N, planes)."""
         size, planes = self.variant.size, self.terrain.copy()
         cells = np.frombuffer(board.position.cells.encode(), dtype="S1")
         for plane, piece in enumerate((b"b", b"w", b"K")):
@@ -100,7 +100,7 @@ class Encoding:
 
     @cached_property
     def action_images(self) -> NDArray[np.int64]:
-        """Numbers of the images of all actions under each symmetry of the start."""
+        """For each symmetry of the start, the action number of every action's image."""
         moves = [self.move(action) for action in range(len(self.codes))]
         group = self.variant.start_symmetries
         images = np.array([[self.numbers[move.transformed(element).code] for move in moves] for element in group])
@@ -110,5 +110,5 @@ class Encoding:
 
 @lru_cache(maxsize=64)
 def encoding_for(variant: Variant) -> Encoding:
-    """Return the encoding of a variant. Equal variants share one object."""
+    """Return the encoding for a variant. Equal variants share one object."""
     return Encoding(variant)

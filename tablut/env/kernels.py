@@ -26,14 +26,14 @@ from tablut.engine.tables import Tables
 from tablut.env.encoding import BEFORE, PLANES, TO_MOVE, others
 from tablut.rules.outcome import UNDECIDED
 
-UNCOUNTED, ENDS, ILLEGAL = range(3)
+UNCOUNTED, ENDS, ILLEGAL, ILLEGAL_FOR_WHITE = range(4)
 """Codes for how the rules treat a repetition: it is ignored, it ends the game, or the move that causes it is
 illegal."""
 _PLANES: Final = len(PLANES)
 
 
 class Games(NamedTuple):
-    """State of G games on boards of N×N cells, with A actions.
+    """State of G games on boards with N×N cells and A actions.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Games(NamedTuple):
     worth : ndarray of int8, shape (2,)
         Value for white of a repetition that white made, and of a repetition that black made.
     room : int
-        Number of keys that ``earlier`` can hold for each game.
+        Number of keys that ``earlier`` has space for in each game.
     actions : int
         A, the number of actions.
     codes : ndarray of int32, shape (A,)
@@ -60,13 +60,13 @@ class Games(NamedTuple):
         A filter for each game. For each earlier position, the bit given by the last six bits of its key is set. The
         filter rules out most positions that have not occurred.
     lengths, plies : ndarray of int32, shape (G,)
-        Number of earlier positions since the last capture, and number of plies of the game.
+        Number of earlier positions since the last capture, and number of plies in the game.
     values : ndarray of int8, shape (G,)
         1 if white has won, -1 if black has won, 0 for a draw or a game in progress.
     going : ndarray of uint8, shape (G,)
         1 if the game is in progress, else 0.
     random : ndarray of uint64, shape (G,)
-        State of the random generator of each game.
+        State of each game's random generator.
     """
 
     rule: int
@@ -90,7 +90,7 @@ class Games(NamedTuple):
 
 @inlined
 def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
-    """Return how often a position, with the same side to move, has occurred since the last capture.
+    """Return how often a position (with the same side to move) has occurred since the last capture.
 
     ``ply`` is the number of plies since that capture.
     """
@@ -100,6 +100,12 @@ def _stood(games: Games, game: int, key: np.uint64, ply: int) -> int:
     for place in range(ply & 1, ply, 2):
         found += I64(earlier[place] == key)
     return found
+
+
+@inlined
+def _forbids(rules: Tables, games: Games, board: BoardArray) -> bool:
+    """Return whether the side to move may not repeat a position."""
+    return games.rule == ILLEGAL or (games.rule == ILLEGAL_FOR_WHITE and side_of(rules, board) == 0)
 
 
 @inlined
@@ -116,13 +122,14 @@ def _may_recur(rules: Tables, games: Games, game: int, board: BoardArray, move: 
 @inlined
 def _allowed(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -> bool:
     """Return whether a move along a line is legal, taking repetitions into account."""
-    return is_legal(rules, board, move) and (games.rule != ILLEGAL or _may_recur(rules, games, game, board, move))
+    free = not _forbids(rules, games, board)
+    return is_legal(rules, board, move) and (free or _may_recur(rules, games, game, board, move))
 
 
 @inlined
 def _can_move(rules: Tables, games: Games, game: int, board: BoardArray) -> bool:
     """Return whether the side to move has a legal move."""
-    if games.rule != ILLEGAL:
+    if not _forbids(rules, games, board):
         return can_move(rules, board, side_of(rules, board))
     action = I64(0)
     while action < games.actions and not _allowed(rules, games, game, board, I64(games.codes[action])):
@@ -163,7 +170,7 @@ def _ply(rules: Tables, games: Games, game: int, board: BoardArray, move: int) -
 def step_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> int:
     """Make one ply in each game in progress, and return -1.
 
-    All actions are checked first. If an action is illegal, no ply is made and the number of its game is returned.
+    All actions are checked first. If an action is illegal, no ply is made and its game number is returned.
     """
     rules, games = flat(tables), flat(arrays)
     items = board_items(rules.size)
@@ -201,7 +208,7 @@ def choose_all(tables: Tables, arrays: Games, actions: NDArray[np.int64]) -> Non
 
 @inlined
 def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8]) -> None:
-    """Write the mask of legal actions of a position, without branches that depend on the slides of a piece."""
+    """Write the mask of legal actions in a position, without branches that depend on a piece's slides."""
     side, king = side_of(rules, board), king_of(rules, board)
     for action in range(games.actions):
         mask[action] = np.uint8(0)
@@ -223,14 +230,14 @@ def _mark(rules: Tables, games: Games, board: BoardArray, mask: NDArray[np.uint8
 
 @kernel
 def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
-    """Write the masks of legal actions of all games."""
+    """Write the masks of legal actions in all games."""
     rules, games = flat(tables), flat(arrays)
     for game in range(len(mask)):
         row = advance(pointer(mask), game * games.actions)
         board = advance(games.boards, game * board_items(rules.size))
         if games.going[game] != 0:
             _mark(rules, games, board, row)
-            if games.rule == ILLEGAL:
+            if _forbids(rules, games, board):
                 for action in range(games.actions):
                     if row[action] != 0 and not _may_recur(rules, games, game, board, I64(games.codes[action])):
                         row[action] = np.uint8(0)
@@ -240,7 +247,7 @@ def mark_all(tables: Tables, arrays: Games, mask: NDArray[np.uint8]) -> None:
 
 @inlined
 def _show(rules: Tables, games: Games, board: BoardArray, stood: bool, planes: NDArray[np.uint8]) -> None:
-    """Write the planes of a position."""
+    """Write a position's planes."""
     for place in range(rules.cells * _PLANES):
         planes[place] = games.terrain[place]
     side, king = np.uint8(side_of(rules, board)), king_of(rules, board)

@@ -111,7 +111,7 @@ class TaflState(pyspiel.State):  # type: ignore[misc]
 
 
 class TaflObserver:
-    """An observer of the planes of a state.
+    """An observer of a state's planes.
 
     The planes are stored flat in ``tensor``, and with the indices ``[plane, rank, file]`` in ``dict``.
     """
@@ -122,7 +122,7 @@ class TaflObserver:
         self.dict = {"observation": self.tensor.reshape(shape)}
 
     def set_from(self, state: TaflState, _player: int) -> None:
-        """Write the planes of a state. Both players see the same planes."""
+        """Write a state's planes. Both players see the same planes."""
         self.dict["observation"][:] = encoding_for(state.board.variant).planes(state.board).transpose(2, 0, 1)
 
     def string_from(self, state: TaflState, _player: int) -> str:

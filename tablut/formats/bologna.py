@@ -6,7 +6,7 @@ castle is written ``THRONE``. Once the game is over, ``turn`` contains the resul
 A message is sent as its length in bytes (a big-endian number of four bytes), followed by its text in UTF-8.
 
 The server writes its game logs, ``…gameLog.txt``, with Java's logger: a line with the date and the source is followed
-by a line with the level and the message. Dates and levels are in the language of the machine. The messages themselves
+by a line with the level and the message. Dates and levels are in the machine's language. The messages themselves
 are always in Italian and have hardly changed over the years, so the reader uses only the messages:
 
 - ``Players:`` and the names, with ``White:`` before the first name in some years;
@@ -55,7 +55,7 @@ _SIZES = range(3, 20, 2)
 
 @dataclass(frozen=True, slots=True)
 class BolognaState:
-    """State sent by the server: the cells, and the side to move or the result of the game."""
+    """State sent by the server: the cells, and the side to move or the game result."""
 
     cells: str
     turn: Turn
@@ -76,7 +76,7 @@ class BolognaState:
         return _OVER.get(self.turn)
 
     def position(self, side: Side | None = None) -> Position:
-        """Return the position of the state. Once the game is over, the caller must specify the side to move."""
+        """Return the state's position. Once the game is over, the caller must specify the side to move."""
         to_move = self.side or side
         if to_move is None:
             raise InputError(
@@ -158,7 +158,7 @@ def final_turn(result: GameResult) -> Turn:
 
 
 def read_name(text: str) -> str:
-    """Parse the name of a player from a client's JSON. Collapse white space, and truncate long names."""
+    """Parse a player's name from a client's JSON. Collapse white space, and truncate long names."""
     name = _json_value(text, "name")
     if not isinstance(name, str):
         raise InputError("expected a JSON string", subject=f"name {excerpt(text)}")
@@ -166,12 +166,12 @@ def read_name(text: str) -> str:
 
 
 def short_name(name: str) -> str:
-    """Return the name of a player in the server's shortened form, which has at most ten letters and digits."""
+    """Return a player's name in the server's shortened form, which has at most ten letters and digits."""
     return "".join(sign for sign in name[:_NAME_LENGTH] if sign.isalnum())
 
 
 def write_name(name: str) -> str:
-    """Return a client's JSON for the name of its player."""
+    """Return a client's JSON for its player's name."""
     return json.dumps(name)
 
 
@@ -198,10 +198,10 @@ def _json_value(text: str, what: str) -> Any:
 
 
 MOST_BYTES: Final = 16 << 10
-"""Maximum size of a message in bytes. For comparison, the state of an 11×11 board has about 2,000 bytes."""
+"""Maximum size of a message in bytes. For comparison, a state with an 11×11 board has about 2,000 bytes."""
 
 PORTS: Final = {"w": 5800, "b": 5801}
-"""The port of the competition server for each side."""
+"""The competition server's port for each side."""
 
 _PREFIX = 4
 
@@ -294,7 +294,7 @@ def _source(line: str) -> tuple[str, str] | None:
 
 
 class _Log:
-    """The text of a log, with access by line number."""
+    """The text of a log, accessible by line number."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -303,7 +303,7 @@ class _Log:
         self._last_source = next(sources, -1)
 
     def number(self, place: int) -> int:
-        """Return the number of the line, counted from 0, that contains a given place in the text."""
+        """Return the line number, counted from 0, that contains a given place in the text."""
         return bisect_left(self._ends, place)
 
     def line(self, number: int) -> str:
@@ -319,7 +319,7 @@ class _Log:
 
 
 def read_log(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Return the first game of a log. A note in the record states the number of further games."""
+    r"""Return the first game in a log. A note in the record states the number of further games."""
     first, *others = read_logs(text, variant)
     if not others:
         return first
@@ -327,7 +327,7 @@ def read_log(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_logs(text: str, variant: Variant | None = None) -> tuple[GameRecord, ...]:
-    """Return all games of a log.
+    """Return all games in a log.
 
     A log may contain several games, because a server that keeps running also writes later games into earlier logs.
     """
@@ -383,7 +383,7 @@ class _LoggedGame:
             self._state(found)
 
     def record(self, variant: Variant | None) -> GameRecord:
-        """Return the record of the game, under the server's rules or the given rules."""
+        """Return the game's record, under the server's rules or the given rules."""
         self._leave_pending("no state follows it")
         servers = shipped_variant("bologna") if self.game == "AshtonTablut" else None
         rules = variant or servers
@@ -478,12 +478,12 @@ _SERVER = re.compile(r"\.server\.Server \w")
 
 
 def looks_like_system_log(text: str) -> bool:
-    """Return whether a text is a system log of the server rather than another kind of record."""
+    """Return whether a text is a system log from the server rather than another kind of record."""
     return _SERVER.search(text) is not None
 
 
 def read_system_log(text: str, variant: Variant | None = None) -> GameRecord:
-    """Return the first game of a system log.
+    """Return the first game in a system log.
 
     The log does not contain the first position of a game, and does not show which of the moves were rejected.
     """
@@ -534,7 +534,7 @@ class LogWriter:
         self.state(start, "WHITE" if start.side == "w" else "BLACK", "<init>")
 
     def played(self, side: Side, move: Move, captured: Iterable[int], after: Position, turn: Turn) -> None:
-        """Write a move that was made, with its captures and the state after it."""
+        """Write a move that was made, its captures, and the state after it."""
         self._request(side, square_name(move.start, move.size), square_name(move.target, move.size))
         self.say("movePawn", "Movimento pedina")
         for square in captured:
@@ -549,7 +549,7 @@ class LogWriter:
         self.say("checkMove", f"Mossa che non vale: {reason}", "WARNING")
 
     def state(self, position: Position, turn: Turn, method: str = "endGame") -> None:
-        """Write a state, which consists of the board in letters and the turn."""
+        """Write a state: the board, as letters, and the side to move."""
         size = position.size
         letters = position.cells.translate(str.maketrans(".wbK", "OWBK"))
         middle = len(letters) // 2

@@ -1,4 +1,4 @@
-"""Contents of a game record, independent of the format of the file.
+"""Contents of a game record, independent of the file format.
 
 A record may contain errors. Its moves, captures, positions and result are checked against the rules by
 `tablut.replay`, not here.
@@ -38,9 +38,9 @@ class GameRecord:
         Name of the rule set, or the rule set itself if the record spells it out;
         None if the record does not identify one.
     start : Position or None
-        First position of the game, or None for the start of the variant.
+        First position of the game, or None for the variant's start position.
     moves : tuple of MoveText
-        The moves, with the captures that the record claims.
+        The moves, including the captures that the record claims.
     result : {'white', 'black', 'draw'} or None
         Claimed result of the game, or None if the record claims no result.
     positions : tuple of Position, or None
@@ -79,7 +79,7 @@ class GameRecord:
 
 
 def start_under(start: Position | None, rules: Variant, what: str) -> Position | None:
-    """Return the first position of a game, or None if it is the start position of the rules.
+    """Return the first position of a game, or None if it is the rules' start position.
 
     Raise `InputError` if the position and the rules have boards of different sizes.
     """
@@ -96,7 +96,7 @@ def overruled(own: Variant | None, given: Variant | None) -> tuple[str, ...]:
 
 
 def further_games(count: int) -> str:
-    """Return a note that the further games in a file are not read, with the number of these games."""
+    """Return a note that states how many further games in a file were not read."""
     return f"the file contains {count} more game{'s' * (count > 1)}; only the first was read"
 
 

@@ -27,7 +27,7 @@ from tablut.work.progress import plural
 #     2. f4-f2 h4-e4xe3
 #     black
 #
-# ``Start`` is present if the game did not begin from the start of the variant. ``Variant`` names a shipped rule set. A
+# ``Start`` is present if the game did not begin from the variant's start. ``Variant`` names a shipped rule set. A
 # record under a user's rules also contains the digest of these rules in a tag ``Rules-SHA256``. To read the record,
 # the user must supply rules with this digest. Instead of ``Variant``, a record may spell out its rules in
 # OpenTafl's notation, in a tag ``Rules``. The last word is ``white``, ``black``, ``draw``, or ``*`` for no result.
@@ -70,7 +70,7 @@ class _NativeGame:
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, int]] = field(default_factory=list)
-    """The words that describe moves, each with the number of its line."""
+    """The words that describe moves, each with its line number."""
     numbered: int = -1
     """Number of moves that precede the last move number."""
     result: str | None = None
@@ -149,7 +149,7 @@ def _begins_line(text: str, place: int) -> bool:
 
 
 def _end(text: str, start: int, line: int) -> int:
-    """Return the end of a comment or a variation. Both may be nested."""
+    """Return where a comment or a variation ends. Both may be nested."""
     braces = parentheses = 0
     for sign in _SIGN.finditer(text, start):
         if sign[0] in "{}":
@@ -183,7 +183,7 @@ def _escaped(text: str, signs: re.Pattern[str]) -> str:
 
 
 def read_native(text: str, variant: Variant | None = None) -> GameRecord:
-    r"""Parse a record in the native format of the toolkit."""
+    r"""Parse a record in the toolkit's native format."""
     game = _first_game(text)
     tags = game.tags
     name, digest = tags.pop("Variant", None), tags.pop("Rules-SHA256", None)
@@ -214,7 +214,7 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 def _own_rules(name: str | None, rules: str | None, *, given: bool) -> Variant | None:
     """Return the rules that a record names or spells out, or None if it does neither.
 
-    If the rules of the record are unknown but the caller has given other rules, the result is also None. Only names of
+    If the record's rules are unknown but the caller has given other rules, the result is also None. Only names of
     shipped rule sets are accepted, never paths, so that a record cannot cause a file to be opened.
     """
     try:
@@ -275,9 +275,9 @@ def _moves(words: list[tuple[str, int]], size: int) -> Iterator[MoveText]:
 
 
 def write_record(record: GameRecord) -> str:
-    """Return the text of a record in the native format of the toolkit.
+    """Return a record as text in the toolkit's native format.
 
-    The format cannot represent notes or the positions after each move, so these are left out.
+    Notes and the positions after each move are left out, because the format cannot represent them.
 
     Parameters
     ----------

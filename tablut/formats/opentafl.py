@@ -8,9 +8,9 @@ included. hnefatafl.org writes the same strings with ``A``, ``D`` and ``K``. The
 the same upside down, so they do not show which row comes first. The reader assumes that it is rank 1.
 
 A record begins with tags ``[name:value]``; the tag ``rules`` is required. After the tags, there is one line per turn,
-with the number of the turn (starting from 1) and two moves. A comment in brackets may follow, in which ``|`` separates
-the comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in
-a note.
+with the turn number (starting from 1) and two moves. A comment in brackets may follow; a ``|`` in it separates the
+comments on the two moves. Variations, numbered like ``7a.1.2a.``, are left out with their comments and mentioned in a
+note.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ _OTHERS = {
     "C": "commanders",
     "m": "mercenaries",
     "M": "mercenaries",
+    "g": "guards",
+    "G": "guards",
     "k": "an attacking king",
 }
 _FOREIGN = {letter: f"{kind}, " for letter, kind in _OTHERS.items()}
@@ -74,7 +76,7 @@ def read_position(text: str, side: Side, size: int | None = None) -> Position:
 
 
 def write_position(position: Position) -> str:
-    """Return the OpenTafl string for a position. The side to move and further fields are left out."""
+    """Return the OpenTafl string for a position. The side to move and any further fields are omitted."""
     rows = []
     for row in reversed(position.rows()):
         runs = ((letter, len(list(run))) for letter, run in groupby(row))
@@ -85,7 +87,7 @@ def write_position(position: Position) -> str:
 def read_move(text: str, size: int) -> MoveText:
     """Parse a move of an OpenTafl record, such as ``Kd4-d6xd7/c6+``.
 
-    The letter of the piece, and the signs after the move for a threat or the end of the game, are ignored.
+    The piece letter, and the signs after the move for a threat or the end of the game, are ignored.
     """
     found = _MOVE.fullmatch(text)
     if found is None:
@@ -169,7 +171,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index at which the tags of a second game begin, or None. One of the tags must be ``rules``."""
+    """Return the index where the tags of a second game begin, or None. One of the tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():
@@ -181,7 +183,7 @@ def _next_game(text: str, end: int) -> int | None:
 
 
 def _chosen(rules: str, variant: Variant | None) -> tuple[Variant, tuple[str, ...]]:
-    """Return the rules to use, and a warning if they differ from the rules of the record."""
+    """Return the rules to use, and a warning if they differ from the record's rules."""
     try:
         own = read_rules(rules)
     except InputError as error:
@@ -239,7 +241,7 @@ def _moves(text: str, end: int, size: int) -> tuple[list[MoveText], dict[int, st
 
 
 def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list[str]:
-    """Add the moves of a turn to ``moves``. Return a note if a side resigns."""
+    """Add a turn's moves to ``moves``. Return a note if a side resigns."""
     if len(words) > 2:
         raise InputError(f"turn {turn} has {len(words)} moves; expected at most two", subject="OpenTafl record")
     for word in words:
@@ -271,12 +273,12 @@ def _turn(words: list[str], turn: int, size: int, moves: list[MoveText]) -> list
 
 
 _DEFAULT_RULES = (
-    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n swf:y efe:n ber:n "
-    "corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
+    "name: esc:c surf:y atkf:y tfr:d ka:y ks:s kj:n spd:-1 cor:default cen:default afor: dfor: sw:n swf:y efe:n linc:n "
+    "ber:n corh:tcnkTCNK cenh:tcnk cenhe:tcnkTCNK corp:K cenp:tcnkTCNK cors:K cens:K corre:tcnkTCNK cenre:tcnkTCNK"
 )
 _DEFAULTS: dict[str, str] = dict(word.split(":") for word in _DEFAULT_RULES.split())
 # These keys concern pieces and cells that do not occur in any variant here, so they have no effect.
-_IDLE = frozenset(["nj", "cj", "mj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
+_IDLE = frozenset(["nj", "cj", "mj", "gj", "aforh", "aforp", "afors", "aforre", "dforh", "dforp", "dfors", "dforre"])
 _PLACES = frozenset({"dim", "start", "starti"})
 
 _VALUES = {
@@ -290,17 +292,18 @@ _VALUES = {
     "sw": "n w s",
     "swf": "y n",
     "efe": "y n",
+    "linc": "y n",
     "ber": "n c m",
 }
-_REPETITION = {"d": "draw", "l": "mover_loses"}
+_REPETITION = {"d": "draw", "l": "mover_loses", "w": "mover_wins"}
 _UNSAYABLE = {
-    "tfr:w": "a third repetition that wins",
     "ka:h": "a king that captures as the mover only",
     "ka:a": "a king that captures as an anvil only",
     "ks:m": "a king that falls when confined",
     "kj:r": "a king that jumps",
     "kj:j": "a king that jumps",
     "kj:c": "a king that jumps",
+    "linc:y": "Linnaean captures",
     "ber:c": "berserk moves",
     "ber:m": "berserk moves",
 }
@@ -387,7 +390,7 @@ def rules_source(text: str) -> str:
 
 @dataclass
 class _Rules:
-    """Keys of a rules string, with defaults filled in, and the rules in it that no field can express."""
+    """Keys of a rules string, including defaults, and the rules in it that no field can express."""
 
     origin: str
     keys: dict[str, str]
@@ -426,7 +429,7 @@ class _Rules:
 
     @property
     def wide_corners(self) -> set[int]:
-        """The corner cells that form complete blocks of 2×2 cells in the corners of the board."""
+        """The corner cells that form complete blocks of 2×2 cells in the board's corners."""
         size = self.size
         first = (0, size - 2, size * (size - 2), (size + 1) * (size - 2))
         blocks = [{cell, cell + 1, cell + size, cell + size + 1} for cell in first]
@@ -543,7 +546,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
     match rules.keys["ks"]:
         case "c":
             # A strong king on the throne must be surrounded on four sides. Beside the throne, attackers on the other
-            # three sides are enough.
+            # three sides suffice.
             return armed | {"on_castle": "four", "beside_castle": "as_on_castle", "elsewhere": "two"}
         case "w" | "n":
             if throne_helps:
@@ -558,7 +561,7 @@ def _king(rules: _Rules) -> dict[str, Any]:
 
 
 def write_rules(variant: Variant) -> str:
-    """Return the OpenTafl rules string of a variant.
+    """Return the OpenTafl rules string for a variant.
 
     As a check, the string is read back. If it does not describe the same rules, `InputError` is raised.
     """
@@ -570,7 +573,7 @@ def write_rules(variant: Variant) -> str:
         "dim": str(size),
         "name": re.sub(r"\W", "_", variant.name),
         "surf": "n" if rules.encirclement == "none" else "y",
-        "tfr": {"none": "i", "mover_loses": "l"}.get(rules.repetition.result, "d"),
+        "tfr": {"none": "i", "mover_loses": "l", "mover_wins": "w"}.get(rules.repetition.result, "d"),
         "sw": "n" if wall is None else "s" if wall.corner else "w",
         "swf": "n" if wall is not None and wall.mover == "any" else "y",
         "efe": "n" if rules.fort == "none" else "y",
@@ -602,13 +605,13 @@ def write_rules(variant: Variant) -> str:
 
 
 def begun_at(rules: str, start: Position) -> str:
-    """Return a rules string written by `write_rules`, with its start position replaced."""
+    """Replace the start position in a rules string written by `write_rules`, and return the string."""
     rules = re.sub(r"(?<= atkf:)\S", "y" if start.side == "b" else "n", rules)
     return re.sub(r"(?<= start:)\S+", write_position(start), rules)
 
 
 def write_game(record: GameRecord) -> str:
-    """Return the text of a game as an OpenTafl record."""
+    """Return a game as the text of an OpenTafl record."""
     if record.variant is None:
         raise InputError("has no rule set", subject="record", remedy="set one, such as brandubh, before writing it")
     variant = as_variant(record.variant)

@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
-from tablut import formats  # of which the longer formats are loaded for their first text
+from tablut import formats  # its longer formats are loaded when they are first needed
 from tablut.errors import InputError, shown_value, text_value
 from tablut.position import FILES, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.work.files import excerpt
@@ -54,7 +54,7 @@ class BoardLike(Protocol):
 PositionLike: TypeAlias = "Position | BoardLike | str"
 """Anything that `as_position` accepts as a position."""
 
-# Limit on the length of a position or move. Even the JSON of a 19×19 board has fewer than 4,000 characters.
+# Limit on the length of a position or move. Even the JSON for a 19×19 board has fewer than 4,000 characters.
 _MOST = 20_000
 _SHOWN = 480
 _ROWS = re.compile(r"[0-9bwK]+(?:/[0-9bwK]+)+")
@@ -63,7 +63,7 @@ _OPENTAFL_MOVE = re.compile(r"[tTkKnNcCmM][a-zA-Z][0-9]|.{0,6}[\^=]|.*[-+]\Z", r
 
 
 def read_position(text: str, size: int, side: Side | None = None) -> Position:
-    r"""Parse a position from a line or grid of the toolkit, an OpenTafl string, a FEN or the Bologna server's JSON.
+    r"""Parse a position from the toolkit's line or grid, an OpenTafl string, a FEN or the Bologna server's JSON.
 
     ``side`` is the side to move, for notations that can omit it. If the text contains a side, the two must agree.
     """
@@ -106,7 +106,7 @@ def _from_opentafl(text: str, size: int, side: Side | None) -> Position:
 
 
 def looks_like_position(text: str) -> bool:
-    """Return whether a text looks like a position rather than the name of a file."""
+    """Return whether a text looks like a position rather than a file name."""
     trimmed = text.strip()
     if not trimmed or "\n" in trimmed or trimmed.startswith("{"):
         return True
@@ -143,7 +143,7 @@ def read_move(text: str, size: int) -> MoveText:
 def as_position(value: PositionLike, variant: Variant) -> Position:
     """Convert a position, a board or a text to a position.
 
-    Every function of the toolkit that takes a position uses this function.
+    Every function in the toolkit that takes a position uses this one.
     """
     if isinstance(value, str):
         return read_position(value, variant.size)
@@ -191,7 +191,7 @@ def read_fen(text: str, size: int) -> Position:
 
 
 def write_fen(position: Position) -> str:
-    """Return the FEN of a position. Further fields are left out."""
+    """Return the FEN for a position. Further fields are left out."""
     rows, side = str(position).split()[:2]
     return f"{rows.translate(_TO_FEN)} {'a' if side == 'b' else 'd'}"
 
@@ -202,7 +202,7 @@ def write_fen_move(move: Move) -> str:
 
 
 def read_berkeley(text: str, size: int = 9) -> Move:
-    """Parse a move from its text in the notation of Berkeley's course."""
+    """Parse a move in the notation of Berkeley's course."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _BERKELEY.fullmatch(text)
     if found is None:
@@ -219,7 +219,7 @@ def read_berkeley(text: str, size: int = 9) -> Move:
 
 
 def write_berkeley(move: Move) -> str:
-    """Return the text of a move in the notation of Berkeley's course; the inverse of `read_berkeley`."""
+    """Return a move in the notation of Berkeley's course; the inverse of `read_berkeley`."""
     (rank, file), (new_rank, new_file) = divmod(move.start, move.size), divmod(move.target, move.size)
     if (rank == new_rank) == (file == new_file):
         raise InputError("is not along a rank or file, as Berkeley's notation requires", subject=f"move {str(move)!r}")

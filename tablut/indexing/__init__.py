@@ -1,7 +1,7 @@
 """Perfect indices, which are bijections between integers and undecided or final placements.
 
 `placements` numbers all placements of a variant with Python integers. `tiers` numbers the classes of placements under
-the symmetries, one tier at a time, in the order in which the solver stores them. A tier consists of all undecided
+the symmetries, one tier at a time, in the solver's storage order. A tier consists of all undecided
 placements with the same material. `tier_kernels` is the compiled implementation of the numbering in `tiers`.
 """
 

@@ -127,7 +127,7 @@ class PlacementIndex:
 
     @cached_property
     def tiers(self) -> dict[tuple[int, int], PlacementTier]:
-        """All tiers, keyed by material, in the order of their ranks."""
+        """All tiers, keyed by material, in rank order."""
         found, offset = {}, 0
         for attackers in range(1, self.variant.attackers + 1):
             for defenders in range(self.variant.defenders + 1):
@@ -182,7 +182,7 @@ class PlacementIndex:
         return tier.offset + within
 
     def rank_in_tier(self, position: Position) -> tuple[PlacementTier, int]:
-        """Return the tier of a placement and its rank within the tier.
+        """Return a placement's tier and its rank within the tier.
 
         Parameters
         ----------
@@ -297,14 +297,14 @@ class PlacementIndex:
 
 
 def _numbers(cells: Iterable[int], content: str, piece: str) -> list[int]:
-    """Return the indices within ``cells`` of the cells on which a given kind of piece stands."""
+    """Return the indices within ``cells`` of the cells that contain a given kind of piece."""
     return [number for number, cell in enumerate(cells) if content[cell] == piece]
 
 
 def _ways(free: int, every: int, attackers: int, defenders: int) -> int:
     """Return the number of ways to put defenders on the free cells and then attackers on the remaining cells.
 
-    ``free`` is the number of cells on which defenders may stand, and ``every`` the number on which attackers may stand.
+    ``free`` is the number of cells where defenders may stand, and ``every`` the number where attackers may stand.
     """
     return comb(free, defenders) * comb(every - defenders, attackers)
 
@@ -330,18 +330,18 @@ def _put(
 # a captured king must match at least one capture pattern.
 #
 # Whether a placement qualifies depends only on some cells around the king, the *deciding cells*. Placements are
-# therefore ordered by the ending, the king's cell, the contents of the deciding cells, the material, the other cells of
-# the defenders, and the other cells of the attackers.
+# therefore ordered by the ending, the king's cell, the contents of the deciding cells, the material, the defenders'
+# other cells, and the attackers' other cells.
 
 
 Ending = Literal["all_captured", "escaped", "escaped_last", "king_captured"]
 
 ENDINGS: Final[tuple[Ending, ...]] = ("all_captured", "escaped", "escaped_last", "king_captured")
-"""All endings, in the order of the ranks."""
+"""All endings, in rank order."""
 
 
 class FinalPlacement(NamedTuple):
-    """A placement together with the way in which the game ended.
+    """A placement together with the way the game ended.
 
     Attributes
     ----------
@@ -460,7 +460,7 @@ class EndingIndex:
         return self._known[key]
 
     def _materials(self, group: _EndingGroup) -> Iterator[tuple[int, int, int]]:
-        """Yield the numbers of attackers and defenders outside the deciding cells, with the number of arrangements."""
+        """Yield the numbers of attackers and defenders outside the deciding cells, and the number of arrangements."""
         for attackers in group.attackers:
             # On a crowded board, there may be fewer free cells than defenders.
             for defenders in (number for number in group.defenders if number <= len(group.free)):
@@ -485,7 +485,7 @@ class EndingIndex:
                     attackers,
                 )
         elif ending == "escaped" or variant.rules.king.armed:
-            # An unarmed king cannot capture, so it cannot capture the last attacker by the move with which it escapes.
+            # An unarmed king cannot capture, so it cannot capture the last attacker with its escaping move.
             for king, ways in sorted(regions.approaches.items()):
                 yield from self._around(
                     ending,
@@ -505,7 +505,7 @@ class EndingIndex:
         admits: Callable[[Mapping[int, str]], bool],
         attackers: range,
     ) -> Iterator[_EndingGroup]:
-        """Yield the groups in which the king stands on a given cell.
+        """Yield the groups with the king on a given cell.
 
         There is one group for every way to fill the deciding cells that ``admits`` accepts.
         """

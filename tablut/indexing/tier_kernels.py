@@ -1,7 +1,7 @@
 """Compiled conversion between positions and entries of a tier.
 
 `tablut.indexing.tiers` is the plain Python version, and defines tiers, entries, rows and columns. Kernels represent a
-position of a tier by the king's cell and two short lists of cells (attackers and defenders), in any order.
+position in a tier by the king's cell and two short lists of cells (attackers and defenders), in any order.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def tier_at(index: TierTables, attackers: int, defenders: int) -> int:
 
 @inlined
 def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int]:
-    """Return the king's orbit, the row within the tier, and the column of an entry. This takes O(kings) time."""
+    """Return an entry's king orbit, its row within the tier, and its column. This takes O(kings) time."""
     by_king, orbit = tier * index.square.kings, I64(0)
     while orbit + 1 < index.square.kings and index.tier.base[by_king + orbit + 1] <= entry:
         orbit += 1
@@ -47,7 +47,7 @@ def split_entry(index: TierTables, tier: int, entry: int) -> tuple[int, int, int
 
 @inlined
 def place_of(index: TierTables, orbit: int, row_cells: NDArray[np.int64], row_men: int, cell: int) -> int:
-    """Return the number of a cell among the attackers' cells that the king and the row soldiers do not occupy.
+    """Return a cell's number among the attackers' cells that the king and the row soldiers do not occupy.
 
     The result is -1 if no attacker may stand on the cell.
     """
@@ -73,7 +73,7 @@ def column_of(
 ) -> int:
     """Return the column for the images of the column soldiers under an element, or -1 if there is no such column.
 
-    There is no such column if an image lies on a cell on which no attacker may stand.
+    There is no such column if an image lies on a cell where no attacker may stand.
     """
     square, row_men, column_men = index.square, index.tier.row_men[tier], index.tier.column_men[tier]
     for k in range(column_men):
@@ -114,12 +114,12 @@ def row_at(index: TierTables, tier: int, king: int, row_cells: NDArray[Any], scr
 def row_of(
     index: TierTables, tier: int, king: int, row_cells: NDArray[np.uint8], scratch: NDArray[np.int64]
 ) -> tuple[int, int, int]:
-    """Return the first entry of the row for a king's cell and row soldiers, and the elements that lead to the row.
+    """Return the first entry in the row for a king's cell and row soldiers, and the elements that lead to the row.
 
     The first result is -1 if there is no such row. The second result is one element of the group that maps the king and
     the row soldiers to the row's representative. The images of the row soldiers under this element are left in
     ``scratch``. The third result is the set of nontrivial elements that fix the representative. Composed with the
-    second result, these elements give all other elements that lead to the representative.
+    second result, these elements yield all other elements that lead to the representative.
     """
     square = index.square
     at = row_at(index, tier, king, row_cells, scratch)
@@ -149,7 +149,7 @@ def entry_of(
     white: NDArray[np.uint8],
     scratch: NDArray[np.int64],
 ) -> int:
-    """Return the entry of a position in a tier, or -1 if the position is not an undecided placement."""
+    """Return a position's entry in a tier, or -1 if the position is not an undecided placement."""
     square = index.square
     row_cells, column_cells = black, white
     if index.tier.row_kind[tier] == 1:
@@ -214,7 +214,7 @@ def men_of(
 
 @inlined
 def men_of_board(rules: Tables, board: BoardArray, black: NDArray[np.uint8], white: NDArray[np.uint8]) -> None:
-    """Write the cells of a board's attackers and of its defenders, each in ascending order.
+    """Write the cells of a board's attackers and defenders, each in ascending order.
 
     This takes O(size + men) time.
     """
@@ -242,7 +242,7 @@ def rank_boards(
     tiers: NDArray[np.int32],
     entries: NDArray[np.int64],
 ) -> None:
-    """Write the number of the tier and the entry of each position, or -1 if there is no such tier or entry."""
+    """Write each position's tier number and entry, or -1 if there is no such tier or entry."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
@@ -263,7 +263,7 @@ def rank_boards(
 def unrank_entries(
     tables: Tables, numbering: TierTables, tier: int, entries: NDArray[np.int64], side: int, boards: NDArray[np.uint32]
 ) -> None:
-    """Write the positions of the given entries of a tier to boards."""
+    """Write the positions for the given entries of a tier to boards."""
     rules, index = flat(tables), flat(numbering)
     soldiers, numbers = np.empty(2 * rules.cells, dtype=numbering.square.spot.dtype), np.empty(SCRATCH, dtype=np.int64)
     black, scratch = pointer(soldiers), pointer(numbers)
@@ -287,7 +287,7 @@ def set_board(
     side: int,
     board: BoardArray,
 ) -> None:
-    """Write a position of a tier to a board."""
+    """Write a position in a tier to a board."""
     for line in range(2 * rules.size):
         board[line] = np.uint32(0)
     half = half_of(board)

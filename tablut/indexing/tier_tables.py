@@ -24,7 +24,7 @@ from tablut.indexing.tiers import KingOrbits, TierIndex, king_orbits
 from tablut.variants import Variant
 
 _LIMIT = 1 << 62
-"""Cap on the binomial coefficients from which ranks are computed. `tier_tables` checks that no rank reaches it."""
+"""Cap on the binomial coefficients that ranks are computed from. `tier_tables` checks that no rank reaches it."""
 
 
 # -- combinations in the combinatorial number system, as ascending lists of places ----------
@@ -94,15 +94,15 @@ class SquareTables(NamedTuple):
     Attributes
     ----------
     cells, kings, most, elements : int
-        C, K, the length of a row of ``binomial``, and the order of the group.
+        C, K, the length of a row of ``binomial``, and the group order.
     binomial : ndarray of int64, flat
         At index ``n * most + k``: the binomial coefficient C(n, k).
     place : ndarray of int16, shape (2 * C,)
-        At index ``kind * C + cell``: the number of the cell among the cells on which this kind may stand, or -1.
+        At index ``kind * C + cell``: the cell's number among the cells where this kind may stand, or -1.
     spot : ndarray of uint8, shape (2 * C,)
         At index ``kind * C + number``: the cell with this number. This is the inverse of ``place``.
     image : ndarray of uint8, shape (8 * C,)
-        At index ``element * C + cell``: the image of the cell.
+        At index ``element * C + cell``: the cell's image.
     compose : ndarray of uint8, shape (64,)
         At index ``second * 8 + first``: the element that applies ``first``, then ``second``.
     king : ndarray of int16, shape (C,)
@@ -138,7 +138,7 @@ class TierNumbers(NamedTuple):
     most_attackers, most_defenders : int
         Largest numbers of attackers and defenders in the tiers.
     number : ndarray of int32, flat
-        At index ``attackers * (most_defenders + 1) + defenders``: the number of the tier, or -1.
+        At index ``attackers * (most_defenders + 1) + defenders``: the tier number, or -1.
     attackers, defenders : ndarray of int64, shape (T,)
         Material of each tier.
     row_kind, row_men, column_men : ndarray of int64, shape (T,)
@@ -177,7 +177,7 @@ class TierNumbers(NamedTuple):
 class RowTables(NamedTuple):
     """The rows of all tiers, in two pairs of arrays.
 
-    ``number`` and ``element`` are indexed by the king's orbit and the combination of the row soldiers. These arrays
+    ``number`` and ``element`` are indexed by the king's orbit and the row soldiers' combination. These arrays
     contain the row of the combination's class (or -1), and the element that maps the combination to its representative.
     ``combination`` and ``residual`` are indexed by row. These arrays contain the representative, and the set of
     elements that fix it.
@@ -200,7 +200,7 @@ class TierTables(NamedTuple):
 def tier_tables(
     variant: Variant, materials: Sequence[tuple[int, int]], group: Sequence[Symmetry] | None = None
 ) -> TierTables:
-    """Build the tables of the tiers with the given materials. By default, all symmetries are used."""
+    """Build the tables for the tiers with the given materials. By default, all symmetries are used."""
     elements = tuple(group if group is not None else variant.symmetries)
     orbits = king_orbits(variant, elements)
     indices = [TierIndex(variant, *material, group=elements) for material in materials]
@@ -396,7 +396,7 @@ class TierValues(NamedTuple):
 
 @inlined
 def code_at(places: NDArray[np.int64], array: int, entry: int) -> int:
-    """Return the code of an entry. ``array`` is ``2 * tier + side``. This takes O(1) time."""
+    """Return an entry's code. ``array`` is ``2 * tier + side``. This takes O(1) time."""
     address = places[2 * array + ADDRESS]
     if places[2 * array + WIDE] != 0:
         return I64(items_at(address, np.uint16)[entry])

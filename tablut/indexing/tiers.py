@@ -1,6 +1,6 @@
 """The index of one tier up to symmetry: a numbering of the classes of placements.
 
-A tier is the set of all undecided placements with the same material. The index of a tier is built like the index of
+A tier is the set of all undecided placements with the same material. Its index is built like that of
 `tablut.indexing.placements`, but it numbers classes instead of single placements:
 
 * The king stands on the representative (the least cell) of its orbit. The symmetries
@@ -11,7 +11,7 @@ A tier is the set of all undecided placements with the same material. The index 
 * The *column soldiers* are the attackers if there are defenders; otherwise there are none. They stand on any
   combination of the remaining cells. These combinations are the *columns*.
 
-An *entry* is a number that stands for a row and a column. If the soldiers of a row are symmetric themselves (the row's
+An *entry* is a number that stands for a row and a column. If a row's soldiers are symmetric themselves (the row's
 *residual* group is not trivial), some classes occur in several columns. The entry with the least column represents the
 class. The other entries are *aliases*: `rank` never returns them. All other classes have exactly one entry.
 
@@ -42,8 +42,8 @@ from tablut.work.records import StoreError
 class KingOrbits(NamedTuple):
     """The orbits of the king's cells under a group.
 
-    ``orbit`` maps a cell to the number of its orbit. ``element`` maps a cell to the number of the group element that
-    maps it to the representative of its orbit. ``stabilisers`` contains the elements that fix each representative.
+    ``orbit`` maps a cell to its orbit number. ``element`` maps a cell to the number of the group element that
+    maps it to its orbit's representative. ``stabilisers`` contains the elements that fix each representative.
     """
 
     group: tuple[Symmetry, ...]
@@ -76,7 +76,7 @@ def king_orbits(variant: Variant, group: tuple[Symmetry, ...]) -> KingOrbits:
 _Image = tuple[tuple[int, ...], tuple[int, ...]]
 """Image of each cell under one element.
 
-An image is given by two numbers: the number of the image among the row soldiers' cells, and its number among the column
+An image is given by two numbers: its number among the row soldiers' cells, and its number among the column
 soldiers' cells. A number is -1 if the image is not one of these cells.
 """
 
@@ -192,7 +192,7 @@ class TierIndex:
     def entry(self, cells: str) -> int | None:
         """Return the entry of a placement with this material, or None if the placement is not undecided.
 
-        Tables of images are built once for each cell on which the king may stand. The number of a row is found by
+        Tables of images are built once for each cell where the king may stand. A row's number is found by
         counting bits, using the counts stored for each 64-bit word.
         """
         king = cells.find("K")
@@ -269,7 +269,7 @@ class TierIndex:
         return tuple(found)
 
     def unrank(self, entry: int, side: Side) -> Position:
-        """Return the placement of an entry, with a given side to move. An alias is unranked like any other entry."""
+        """Return an entry's placement, with a given side to move. An alias is unranked like any other entry."""
         if not 0 <= entry < self.size:
             raise InputError(
                 f"must be 0 to {self.size - 1} in tier {self.attackers}v{self.defenders}", subject=f"entry {entry}"
@@ -288,7 +288,7 @@ class TierIndex:
         return Position("".join(cells), side)
 
     def _open(self, number: int, soldiers: Sequence[int]) -> list[int]:
-        """Return the cells on which column soldiers can stand, given the king's orbit and the row soldiers."""
+        """Return the cells where column soldiers can stand, given the king's orbit and the row soldiers."""
         taken = {self.kings.representatives[number], *soldiers}
         return [cell for cell in self.column_cells if cell not in taken]
 
@@ -317,7 +317,7 @@ class TierIndex:
 
 
 def _find(cells: str, letter: str) -> list[int]:
-    """Return the indices at which a letter occurs in a text, in ascending order."""
+    """Return the indices where a letter occurs in a text, in ascending order."""
     found = []
     place = cells.find(letter)
     while place >= 0:

@@ -10,8 +10,8 @@ item       state while solving              `DECIDED` | 2 d   `DECIDED` | (2 d +
 =========  ===============================  ================  =====================  ==================
 
 d is the distance in plies to the end of the game under best play. The distance is at least 1 for a win, and 0 for a
-loss in which the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
-position is a draw, or *unresolved* if its result depends on the history of the game (see `unforced`). An item is *open*
+loss because the side to move has no legal move. A position is *unforced* if neither side can force a win. An unforced
+position is a draw, or *unresolved* if its result depends on the game history (see `unforced`). An item is *open*
 until the solver has found its value. `MISSING` is the value of a position that no table covers.
 
 The functions for codes and items accept numbers or arrays, and do not need numba. `tablut.indexing.tier_tables`
@@ -30,7 +30,7 @@ MISSING: Final = -32768
 """Value of a position that no table covers."""
 
 DECIDED: Final = 0x8000
-"""Bit that marks a decided item. The lower bits of a decided item hold its code."""
+"""Bit that marks a decided item. The lower bits of a decided item contain its code."""
 _CODE: Final = DECIDED - 1
 CAPTURES: Final = 0x4000
 """Flag of an open item whose position has capturing moves.
@@ -40,7 +40,7 @@ If the position is lost, the loss may take longer than the quiet moves alone sug
 SAFE: Final = 0x2000
 """Flag of an open item whose position has a capture that is known not to lose, so the position cannot be lost."""
 COUNTER: Final = 0x1FFF
-"""Mask of the other bits of an open item, which hold the number of quiet moves that are not yet known to lose."""
+"""Mask of the other bits of an open item, which contain the number of quiet moves that are not yet known to lose."""
 ALIAS: Final = 0x7FFF
 """Item of an alias; see `tablut.indexing.tiers`."""
 ALIAS_CODE: Final = 0xFFFF
@@ -85,7 +85,7 @@ def within_limit(value: int, plies_left: int | None) -> int:
 
 
 def unforced(variant: Variant) -> Wdl:
-    """Return the result of a position in which neither side can force a win, under a variant's repetition rule."""
+    """Return the result of a position where neither side can force a win, under a variant's repetition rule."""
     return "draw" if variant.rules.repetition.draws else "unresolved"
 
 
@@ -113,7 +113,7 @@ def is_loss(code: Any) -> Any:
 
 
 def is_decided(item: Any) -> Any:
-    """Return whether an item is decided and holds a code."""
+    """Return whether an item is decided and contains a code."""
     return item & DECIDED != 0
 
 

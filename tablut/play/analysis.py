@@ -1,4 +1,7 @@
-"""Analysis of games by search, tablebases and proof search, with graded moves, comments and diagrams."""
+"""Analysis of games by search, tablebases and proof search.
+
+The analysis grades moves and adds comments and diagrams.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,15 @@ from typing import Final, Literal, NamedTuple
 from tablut import svg
 from tablut.board import Board
 from tablut.cli.command import argument, bundle, command, option, real, whole
-from tablut.cli.options import read_bytes, read_game_record, save_record, variant_option, warn
+from tablut.cli.options import (
+    Pictures,
+    picture_options,
+    read_bytes,
+    read_game_record,
+    save_record,
+    variant_option,
+    warn,
+)
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Reply, interruptible, progress
 from tablut.errors import InputError
@@ -22,12 +33,13 @@ from tablut.play.options import (
     complete_player,
     depth_option,
     hash_option,
+    lines_option,
     nodes_option,
     settings_option,
     tablebase_option,
 )
 from tablut.play.players import PlayerOptions, parse_settings
-from tablut.play.players.registry import BestMoveResult, bestmove_result
+from tablut.play.players.registry import BestLine, BestMoveResult, best_lines, bestmove_result
 from tablut.play.search.limits import MATE, SearchLimits, chance_of, said_score
 from tablut.play.search.searcher import Searcher
 from tablut.position import Move, Position
@@ -38,7 +50,7 @@ from tablut.results import Result
 from tablut.rules import Outcome
 from tablut.strip import draw_sheet
 from tablut.variants import Variant, as_variant
-from tablut.work.files import brief, check_output, write_text
+from tablut.work.files import brief, check_output
 from tablut.work.machine import check_memory
 from tablut.work.progress import plural
 
@@ -47,7 +59,7 @@ ValueSource = Literal["rules", "tablebase", "proof", "search"]
 
 @brief
 class Insight(NamedTuple):
-    """Result of analysing a position, from the point of view of the side to move.
+    """Result of analysing a position, from the side to move's point of view.
 
     Attributes
     ----------
@@ -63,6 +75,8 @@ class Insight(NamedTuple):
         Principal variation of the search.
     source : {'rules', 'tablebase', 'proof', 'search'}
         Source of ``wdl``, or ``search`` if ``wdl`` is None.
+    lines : tuple of BestLine
+        Best lines of the search, if several were requested.
     """
 
     score: int
@@ -71,6 +85,7 @@ class Insight(NamedTuple):
     best: tuple[Move, ...]
     line: tuple[Move, ...]
     source: ValueSource
+    lines: tuple[BestLine, ...] = ()
 
     @property
     def chance(self) -> float:
@@ -95,6 +110,8 @@ class Analyst:
         Tablebase to probe. By default, the tables shipped with the packages are probed.
     hash_mib, table_mib : int
         Memory in MiB for the transposition table and for the tablebases probed during the search, respectively.
+    lines : int
+        Number of best lines that the search finds in each position.
 
     Examples
     --------
@@ -115,8 +132,9 @@ class Analyst:
         tablebase: Path | str | None = None,
         hash_mib: int = 16,
         table_mib: int = 512,
+        lines: int = 1,
     ) -> None:
-        self.variant = variant
+        self.variant, self._lines = variant, lines
         self._limits = limits.checked()
         self._prober: Prober | None = find_prober(variant, tablebase)
         self._prover: Prover | None = find_prover(variant, proof_nodes) if proof_nodes else None
@@ -128,7 +146,7 @@ class Analyst:
         Parameters
         ----------
         board : Board
-            Board with the history of the game. It is not changed.
+            Board with the game history. It is not changed.
 
         Returns
         -------
@@ -141,7 +159,7 @@ class Analyst:
         InputError
             If the game is over.
         """
-        found = self._searcher.search(board, self._limits)
+        found = self._searcher.search(board, self._limits, lines=self._lines)
         limit = self.variant.rules.move_limit
         left = None if limit is None else limit - board.ply
         wdl: Wdl | None = None
@@ -155,10 +173,11 @@ class Analyst:
             wdl, dtm, source = proved.wdl, proved.dtm, "proof"
             best = proved.best or best
         elif found.mate is not None:
-            # A win found by the search is proven, but a shorter win may exist. Therefore the length of the win is not
+            # A win found by the search is proven, but a shorter win may exist. Therefore the win's length is not
             # reported as ``dtm``.
             wdl = "win" if found.mate > 0 else "loss"
-        return Insight(found.score or 0, wdl, dtm, best, found.pv, source)
+        lines = best_lines(found) if self._lines > 1 else ()
+        return Insight(found.score or 0, wdl, dtm, best, found.pv, source, lines)
 
     def _tabled(self, board: Board, left: int | None) -> tuple[Wdl, int | None] | None:
         """Return the tablebase value, or None if the tablebase does not contain the position.
@@ -179,17 +198,17 @@ class Analyst:
 Grade = Literal["", "inaccuracy", "mistake", "blunder"]
 
 GRADES: Final[tuple[tuple[float, Grade], ...]] = ((0.3, "blunder"), (0.15, "mistake"), (0.07, "inaccuracy"))
-"""Grades of moves, each with the smallest loss of expected points for which it is given."""
+"""Grades of moves, each with the smallest loss of expected points that earns it."""
 
 OPEN: Final = GRADES[0][0]
-"""Smallest number of expected points with which a game still counts as open for a side.
+"""Minimum number of expected points for a game to count as still open for a side.
 
 It equals the smallest loss that makes a move a blunder.
 """
 
 
 class AnalysedPly(Result):
-    """Analysed move of a game.
+    """Analysed move in a game.
 
     Attributes
     ----------
@@ -215,6 +234,8 @@ class AnalysedPly(Result):
     choice : BestMoveResult or None
         Move that another player chose in the same position, or None if no player was given. The score is None if that
         player reports no scores.
+    lines : tuple of BestLine
+        Best lines of the position before the move, if several were requested.
     """
 
     ply: int
@@ -231,6 +252,7 @@ class AnalysedPly(Result):
     grade: Grade
     missed_win: bool
     choice: BestMoveResult | None = None
+    lines: tuple[BestLine, ...] = ()
 
 
 class DecisiveError(Result):
@@ -243,7 +265,7 @@ class DecisiveError(Result):
 
 
 class SideReport(Result):
-    """Summary of the moves of one side."""
+    """Summary of one side's moves."""
 
     moves: int
     accuracy: float | None
@@ -261,7 +283,7 @@ class GameAnalysis(Result):
     variant, start : str
         Rule set and start position.
     players : dict of str to str or None
-        Names of the players in the record, with the keys ``white`` and ``black``.
+        Names of the players in the record, keyed by ``white`` and ``black``.
     result : str or None
         Result claimed by the record.
     outcome : str or None
@@ -303,7 +325,7 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with the number of each ply, counted from 1, when the positions before and after it have been
+        Function called with each ply number, counted from 1, when the positions before and after it have been
         analysed.
     ask : callable, optional
         Function that returns a player's choice in a position. The choice is reported next to the move that was played,
@@ -378,7 +400,7 @@ def _look(board: Board, analyst: Analyst) -> Insight:
 
 
 def _ended(board: Board, outcome: Outcome) -> Insight:
-    """Return the `Insight` for a position in which the game is over, from the side to move's point of view."""
+    """Return the `Insight` for a position where the game is over, from the side to move's point of view."""
     if outcome.winner is None:
         return Insight(0, "draw", None, (), (), "rules")
     wdl: Wdl = "win" if outcome.winner == board.turn else "loss"
@@ -408,6 +430,7 @@ def _analysed(
         grade=next((grade for least, grade in GRADES if lost >= least), ""),
         missed_win=before.wdl == "win" and not kept,
         choice=choice,
+        lines=before.lines,
     )
 
 
@@ -471,7 +494,7 @@ def known_before(ply: AnalysedPly) -> str:
 
 
 def comment(ply: AnalysedPly) -> str:
-    """Return a one-line comment on a move: the value of the position before it, its grade, and better moves."""
+    """Return a one-line comment on a move: the value before it, its grade, and better moves."""
     parts = [known_before(ply)]
     if ply.missed_win:
         parts.append("misses a win")
@@ -483,7 +506,7 @@ def comment(ply: AnalysedPly) -> str:
 
 
 def annotated(record: GameRecord, analysis: GameAnalysis) -> GameRecord:
-    """Return a copy of a record with the analysis of each move appended to its comments."""
+    """Return a copy of a record whose comments include the analysis of each move."""
     comments = dict(record.comments)
     for ply in analysis.plies:
         own, added = comments.get(ply.ply, ""), comment(ply)
@@ -544,8 +567,9 @@ def draw_errors(variant: Variant, analysis: GameAnalysis, *, columns: int = 3, p
     help="Player, or program:COMMAND, whose choices are also shown. The grades do not depend on them.",
 )
 @settings_option
+@lines_option
 @option("--annotate", metavar="FILE", help="File for the record with a comment on each move.")
-@option("--svg", "picture", metavar="FILE", help="File for pictures of the positions with errors.")
+@picture_options("an SVG drawing of the positions with errors")
 def analyse_command(
     record: str,
     variant: str | None,
@@ -555,8 +579,9 @@ def analyse_command(
     hash_mib: int,
     player: str | None,
     option: tuple[str, ...],
+    lines: int,
     annotate: str | None,
-    picture: str | None,
+    pictures: Pictures,
 ) -> Reply:
     """Analyse a game, and show the cost of each move, missed wins, the losing move, and accuracy.
 
@@ -567,15 +592,14 @@ def analyse_command(
     check_memory("hash", hash_mib)
     if option and player is None:
         raise InputError("needs --player", subject="--option")
-    for written in (annotate, picture):
-        if written is not None:
-            check_output(Path(written))
+    for written in filter(None, (annotate, *pictures.names.values())):
+        check_output(Path(written))
     game = read_game_record(decoded(read_bytes(record, "record", RECORD_BYTES), record), variant, record)
     rules = as_variant(game.variant or "")
     if annotate is not None:
         record_text(game, Path(annotate), record)  # reject a format that cannot be written now, not after the analysis
     limits = (SearchLimits(movetime=0.5) if limits == SearchLimits() else limits).checked()
-    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib)
+    analyst = Analyst(rules, limits, proof_nodes=proof_nodes, tablebase=tablebase, hash_mib=hash_mib, lines=lines)
     with ExitStack() as held, progress("analyse") as observer:
         observer.begin("plies", len(game.moves))
         ask = None
@@ -591,12 +615,12 @@ def analyse_command(
         warn(f"record: {problem}")
     if annotate is not None:
         save_record(annotated(game, found), Path(annotate), record)
-    if picture is not None:
+    if pictures:
         drawing = draw_errors(rules, found)
         if drawing is None:
-            warn(f"--svg {picture}: was not written, because no move was an error")
+            warn("no picture was written, because no move was an error")
         else:
-            write_text(Path(picture), drawing)
+            pictures.write(drawing)
     return Reply(found, lambda console: _show(console, found), table=(AnalysedPly, found.plies))
 
 
@@ -615,6 +639,9 @@ def _show(console: PeopleConsole, found: GameAnalysis) -> None:
         chosen = [] if ply.choice is None else [f"{ply.choice.move}  {said_score(ply.choice.score, ply.choice.mate)}"]
         cells = [cell.replace(" centi-logits", "") for cell in (*chosen, known_before(ply))]
         table.add(str(ply.ply), ply.side, ply.move, *cells, ply.source, lost, graded + better, style=style)
+        for rank, line in enumerate(ply.lines, 1):
+            said = said_score(line.score, line.mate).replace(" centi-logits", "")
+            table.add("", f"line {rank}", line.move, *[""] * len(extra), said, "", "", " ".join(line.pv), style="dim")
     console.print(table)
     console.print("before it: score for the side to move, in centi-logits (with the expected points)", style="dim")
     if choices:

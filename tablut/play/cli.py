@@ -6,7 +6,7 @@ The first chooses a single move, the second plays a game, and the third runs the
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -19,9 +19,17 @@ from tablut.cli.runtime import EXIT_UNKNOWN, Interrupted, Reply, interruptible
 from tablut.cli.streams import AS_JSON, read_line, write_output
 from tablut.errors import InputError, MachineError
 from tablut.play.bridges import front_of, name_of, player_for
-from tablut.play.options import Budget, PlayerSettings, budget_options, player_option, player_settings
-from tablut.play.players import Player, PlayerOptions, make_player, player_names
-from tablut.play.players.registry import BestMoveResult, bestmove_result
+from tablut.play.options import (
+    Budget,
+    PlayerSettings,
+    budget_options,
+    control_option,
+    lines_option,
+    player_option,
+    player_settings,
+)
+from tablut.play.players import Choice, Player, PlayerOptions, make_player, player_names
+from tablut.play.players.registry import BestMoveResult, bestmove_result, check_lines
 from tablut.play.search.limits import SearchLimits, said_score
 from tablut.prober import find_prober
 from tablut.results import Result
@@ -36,6 +44,7 @@ if TYPE_CHECKING:
     from tablut.play.bridges.uci import Front
     from tablut.play.competition import ClientSettings
     from tablut.play.protocol import EngineSession
+    from tablut.play.search.limits import TimeControl
 
 
 @command()
@@ -43,9 +52,10 @@ if TYPE_CHECKING:
 @player_option
 @budget_options
 @option("--move", "-m", "moves", multiple=True, metavar="MOVE", help="Move to play first; can be given several times.")
+@lines_option
 @player_settings
 def bestmove_command(
-    board: Board, player: str, budget: Budget, moves: tuple[str, ...], settings: PlayerSettings
+    board: Board, player: str, budget: Budget, moves: tuple[str, ...], lines: int, settings: PlayerSettings
 ) -> Reply:
     """Choose one move, and show its score and the expected line of play.
 
@@ -57,13 +67,17 @@ def bestmove_command(
     for text in moves:
         board.push_text(text)
     limits = budget.limits()
+    check_lines(player, lines)
     with player_for(player, board.variant, options) as chooser:
-        choice = interruptible(lambda: chooser.choose(board, limits))
+        choose: Callable[..., Choice] = chooser.choose
+        choice = interruptible(lambda: choose(board, limits, **({"lines": lines} if lines > 1 else {})))
     result = bestmove_result(board, player, choice)
     return Reply(result, lambda console: _show_choice(console, board, result), seed=settings.seed)
 
 
 def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -> None:
+    from tablut.cli.people import Table, label, number, prose
+
     console.board(board.variant, board.position.rows())
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
@@ -73,7 +87,12 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
         hits = f", {result.tbhits:,} in a tablebase" if result.tbhits else ""
         played = f", {plural(result.playouts, 'playout')}" if result.playouts else ""
         console.print(f"depth  {result.depth}, {plural(result.nodes, 'node')}{hits}{played}")
-    if len(result.pv) > 1:
+    if len(result.lines) > 1:
+        table = Table(number("rank"), label("score"), prose("line"))
+        for rank, line in enumerate(result.lines, 1):
+            table.add(str(rank), said_score(line.score, line.mate), " ".join(line.pv))
+        console.print(table)
+    elif len(result.pv) > 1:
         console.print(f"line   {' '.join(result.pv)}")
 
 
@@ -118,6 +137,7 @@ class _Seat(NamedTuple):
     port: int | None
     name: str
     wait: float
+    control: TimeControl | None
 
     def settings(self, limits: SearchLimits | None) -> ClientSettings:
         """Check the options and return them as client settings."""
@@ -126,12 +146,13 @@ class _Seat(NamedTuple):
         if self.role is None or self.role.lower() not in _ROLES:
             problem = "expected white or black, the side to play on the server"
             raise InputError(problem, subject=f"--role {self.role or '(none)'}")
-        if self.timeout is None:
-            remedy = "give the server's time for a move in seconds, such as --timeout 60"
+        timeout = self.timeout if self.control is None else self.control.base
+        if timeout is None:
+            remedy = "give the server's time for a move in seconds, such as --timeout 60, or its clocks with --tc"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
         limits = limits or SearchLimits()
-        return ClientSettings(host, side, self.timeout, self.port, self.name, self.wait, limits).checked()
+        return ClientSettings(host, side, timeout, self.port, self.name, self.wait, limits, self.control).checked()
 
 
 @command()
@@ -160,6 +181,7 @@ class _Seat(NamedTuple):
         help="Player's name on the server, whose logs shorten it to ten letters.",
     ),
     real("--wait", default=5.0, metavar="SECONDS", help="Time limit for connecting."),
+    control_option,
 )
 @file_option("--write-script", metavar="DIR", help="Write the competition's runmyplayer.sh to this folder and exit.")
 @player_settings
@@ -186,11 +208,11 @@ def play_command(
     if save is not None:
         check_output(save)
     if not on_server:
-        for given in ("role", "timeout", "port"):
+        for given in ("role", "timeout", "port", "control"):
             if getattr(seat, given) is not None:
                 raise InputError(
                     "applies only to a game on a server",
-                    subject=f"--{given}",
+                    subject=f"--{given.replace('control', 'tc')}",
                     remedy="add --server HOST, or leave it out",
                 )
         return _in_terminal(rules, variant or rules.name, position, player, options, budget, side, save)
@@ -343,7 +365,7 @@ def _script(rules: Variant, said: str, player: str, options: PlayerOptions, name
 
 class _Option(Result):
     name: str
-    default: str | int
+    default: str | int | bool
 
 
 class _Engine(Result):

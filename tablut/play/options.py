@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tablut.cli.command import Decorator, beginning, bundle, option, real, whole
 from tablut.cli.options import threads_option
 from tablut.play.players import PlayerOptions, parse_settings, player_names
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import MOST_LINES, SearchLimits, read_time_control
 from tablut.work.machine import check_memory
 
 complete_player = beginning(player_names)
@@ -27,6 +27,24 @@ tablebase_option = option(
 )
 settings_option = option(
     "--option", metavar="NAME=VALUE", multiple=True, help="Setting of the player; can be given several times."
+)
+
+
+lines_option = whole(
+    "--lines",
+    least=1,
+    most=MOST_LINES,
+    default=1,
+    help="Number of best lines of alphabeta. Each further line uses as much memory again. Moves that are equivalent by "
+    "symmetry count as one line.",
+)
+
+control_option = option(
+    "--tc",
+    "control",
+    metavar="CONTROL",
+    callback=lambda _context, _option, text: None if text is None else read_time_control(text),
+    help="Time control of a game for each side, in seconds: [MOVES/]SECONDS[+INCREMENT], such as 60+0.5 or 40/60.",
 )
 
 
@@ -58,7 +76,7 @@ class Budget:
 
 
 def budget(seconds: str = "2") -> tuple[Decorator, ...]:
-    """Return the options of a `Budget`. Their help text shows ``seconds`` as the default time for a move."""
+    """Return the options for a `Budget`. Their help text shows ``seconds`` as the default time for a move."""
     return (
         real(
             "--movetime",

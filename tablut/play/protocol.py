@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import threading
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
@@ -20,8 +19,10 @@ from tablut.cli.streams import one_line
 from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import ready_player, spec_of
-from tablut.play.search.limits import MAX_PLY, SearchLimits
+from tablut.play.players.registry import check_lines, ready_player, spec_of
+from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
+from tablut.play.thinking import RunningSearch, WinSearcher
+from tablut.position import Move, SideName
 from tablut.variants import load_variant, variant_names
 from tablut.work.files import excerpt
 from tablut.work.machine import MOST_THREADS, check_memory
@@ -37,6 +38,7 @@ COMMANDS: Final = (
     "position",
     "go",
     "stop",
+    "ponderhit",
     "show",
     "quit",
 )
@@ -50,7 +52,7 @@ class EngineOptions(NamedTuple):
     Attributes
     ----------
     variant : str
-        Name of a shipped rule set, or path of a TOML file.
+        Name of a shipped rule set, or path to a TOML file.
     player : str
         Name of the player that chooses the moves.
     hash : int
@@ -65,6 +67,10 @@ class EngineOptions(NamedTuple):
         Random seed of the player.
     settings : str
         Settings specific to the player, in the form ``name=value``, separated by blanks.
+    multipv : int
+        Number of best lines to find.
+    ponder : bool
+        Whether to write the expected reply after the chosen move.
     """
 
     variant: str = "ashton"
@@ -75,6 +81,8 @@ class EngineOptions(NamedTuple):
     threads: int = 1
     seed: int = 0
     settings: str = ""
+    multipv: int = 1
+    ponder: bool = False
 
 
 OPTIONS: Final = {
@@ -86,6 +94,8 @@ OPTIONS: Final = {
     "threads": f"type spin min 1 max {MOST_THREADS}",
     "seed": "type spin min 0 max 999999999999",
     "settings": "type string",
+    "multipv": f"type spin min 1 max {MOST_LINES}",
+    "ponder": "type check",
 }
 
 
@@ -102,7 +112,7 @@ _START: Final = _Begun("startpos", ())
 class LineProtocol(ABC):
     """Base class of the engine's protocols. It executes lines and records which parts of the state were refused.
 
-    The state from which a search begins consists of parts, such as the rule set and the position. If a line that sets a
+    The state that a search begins from consists of parts, such as the rule set and the position. If a line that sets a
     part is refused, the client may assume a state that was never set. The part then counts as missing, and the engine
     refuses to search until another line sets it.
     """
@@ -184,10 +194,11 @@ class EngineSession(LineProtocol):
     info string position 3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w
     info string moves 1, white to move, brandubh
     (True, True)
-    >>> engine.handle("go depth"), engine.handle("dance")
+    >>> engine.handle("go depth"), engine.handle("go searchmoves d2-f2")
     info string go: depth needs a number
     bestmove none
-    info string unknown command 'dance': uci, isready, setoption, ucinewgame, position, go, stop, show or quit
+    info string move d2-f2: is not legal in '3b3/3b3/3w3/bbwKwbb/3w3/5b1/3b3 w' (brandubh): there is no piece to move
+    bestmove none
     (True, True)
     >>> engine.handle("quit")
     False
@@ -213,7 +224,7 @@ class EngineSession(LineProtocol):
 
     @property
     def board(self) -> Board:
-        """Copy of the board, including the history of the game."""
+        """Copy of the board, including the game history."""
         return self._board.copy()
 
     def place(self, board: Board) -> None:
@@ -222,7 +233,7 @@ class EngineSession(LineProtocol):
         Parameters
         ----------
         board : Board
-            Board with the moves of the game.
+            Board with the game's moves.
         """
         self.leave()
         if board.variant != self._variant:
@@ -254,6 +265,10 @@ class EngineSession(LineProtocol):
             case "stop":
                 if self._search is not None:
                     self._search.stop()
+            case "ponderhit":
+                if self._search is None or not self._search.ponders:
+                    raise InputError("the engine is not pondering", subject="ponderhit")
+                self._search.ponderhit()
             case "go":
                 self._go(rest.split())
             case "show":
@@ -270,9 +285,9 @@ class EngineSession(LineProtocol):
         return True
 
     def finish(self) -> None:
-        """End the session at the end of the input. Wait for a search that has limits, but stop one that has none."""
+        """End the session when the input ends. Wait for a search, but stop one that has no limits or ponders."""
         if self._search is not None:
-            if self._search.endless:
+            if self._search.endless or self._search.ponders:
                 self._search.stop()
             self._search.wait()
 
@@ -312,7 +327,8 @@ class EngineSession(LineProtocol):
         self._write(f"id name tablut {__version__}")
         self._write("id author the Tablut state-space toolkit developers")
         for name, kind in OPTIONS.items():
-            value = str(getattr(self._options, name)) or "<empty>"
+            value = getattr(self._options, name)
+            value = str(value).lower() if isinstance(value, bool) else str(value) or "<empty>"
             if name == "player":
                 kind += "".join(f" var {player}" for player in player_names())
             self._write(one_line(f"option name {name} {kind} default {value}"))
@@ -335,6 +351,10 @@ class EngineSession(LineProtocol):
                 f"has no option {excerpt(found[1], 40)}", subject="setoption", remedy=f"use one of {' '.join(OPTIONS)}"
             )
         new: str | int = "" if value == "<empty>" else value
+        if "check" in OPTIONS[name]:
+            if value.lower() not in ("true", "false"):
+                raise InputError("expected true or false", subject=f"setoption {name} {excerpt(value, 40)}")
+            new = value.lower() == "true"
         if "spin" in OPTIONS[name]:
             low, high = (int(OPTIONS[name].split()[place]) for place in (3, 5))
             new = _number(name, value)
@@ -345,12 +365,15 @@ class EngineSession(LineProtocol):
         if name == "variant":
             board = Board(load_variant(options.variant))
             self._variant, self._board, self._begun = board.variant, board, _START
-        self._options, self._player = options, None
+        self._options = options
+        if name not in ("multipv", "ponder"):
+            self._player = None
 
     def _check(self, options: EngineOptions) -> None:
         """Raise InputError for invalid options, without loading the player or the tables."""
         load_variant(options.variant)
         spec_of(options.player)
+        check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
         parse_settings(options.settings.split())
         if options.tables and not Path(options.tables).exists():
@@ -407,22 +430,34 @@ class EngineSession(LineProtocol):
         if self._busy():
             self._info("go: a search runs; stop it first")
             return
+        options: dict[str, object] = {}
         try:
-            limits = _limits(words)
             self._need()
+            wishes, words = _wishes(words, self._board)
+            limits = _limits(words, self._board.turn)
             outcome = self._board.outcome()
             if outcome is not None:
                 raise InputError(f"the game is over ({outcome.how})", subject="go")
-            player = self._chooser()
+            player: Player
+            if wishes.mate is not None:
+                player = WinSearcher(self._board, wishes.mate, limits.nodes)
+            else:
+                player = self._chooser()
+                wanted = {"moves": wishes.moves, "lines": self._options.multipv}
+                options = {name: value for name, value in wanted.items() if value not in (None, 1)}
         except TablutError as error:
             self._info(str(error))
             self._write("bestmove none")
             return
-        self._search = RunningSearch(player, self._board, limits, self._tell, self._answer)
+        self._search = RunningSearch(
+            player, self._board, limits, self._tell, self._answer, ponders=wishes.ponder, **options
+        )
         self._search.start()
 
     def _tell(self, choice: Choice, seconds: float) -> None:
         words = [f"info depth {choice.depth}"]
+        if self._options.multipv > 1:
+            words.append(f"multipv {choice.rank}")
         if choice.mate is not None:
             words.append(f"score mate {choice.mate}")
         elif choice.score is not None:
@@ -438,7 +473,45 @@ class EngineSession(LineProtocol):
             # The client may send its next command as soon as it reads the move, so the flag is cleared first.
             if self._search is not None:
                 self._search.running = False
-            self._written(f"bestmove {'none' if choice is None else choice.move}")
+            reply = f" ponder {choice.pv[1]}" if self._options.ponder and choice and len(choice.pv) > 1 else ""
+            self._written(f"bestmove {'none' if choice is None else choice.move}{reply}")
+
+
+class _Wishes(NamedTuple):
+    """What the words after ``go`` request besides limits: moves to choose from, pondering, and a forced win."""
+
+    moves: list[Move] | None
+    ponder: bool
+    mate: int | None
+
+
+def _wishes(words: list[str], board: Board) -> tuple[_Wishes, list[str]]:
+    """Return what the words after ``go`` request besides limits, and the remaining words.
+
+    The moves after ``searchmoves`` end at the next word without a digit, because all other words are names.
+    """
+    moves: list[Move] = []
+    rest: list[str] = []
+    ponder, mate, lists = False, None, False
+    given = iter(words)
+    for word in given:
+        if lists and not word.isalpha():
+            moves.append(board.copy().push_text(word))
+            continue
+        lists = word == "searchmoves"
+        if word == "mate":
+            mate = _number("mate", next(given, ""))
+        elif word == "ponder":
+            ponder = True
+        elif not lists:
+            rest.append(word)
+    if "searchmoves" in words and not moves:
+        raise InputError("searchmoves needs a move", subject="go")
+    if mate is not None and not 1 <= mate < MATE - PROVEN:
+        raise InputError(f"expected 1 to {MATE - PROVEN - 1} plies", subject=f"go mate {mate}")
+    if mate is not None and (moves or not {"ponder", "depth", "playouts"}.isdisjoint(words)):
+        raise InputError("can be combined only with a time or nodes", subject="go mate")
+    return _Wishes(moves or None, ponder, mate), rest
 
 
 def _number(name: str, text: str) -> int:
@@ -447,16 +520,24 @@ def _number(name: str, text: str) -> int:
     return int(text)
 
 
-def _limits(words: list[str]) -> SearchLimits:
-    """Return the limits given by the words after ``go``. Without any words, the search has no limits."""
+_CLOCKS: Final = ("wtime", "btime", "winc", "binc", "movestogo")
+
+
+def _limits(words: list[str], turn: SideName) -> SearchLimits:
+    """Return the limits given by the words after ``go``. Without any words, the search has no limits.
+
+    Times for a move take precedence over clocks.
+    """
     found: dict[str, int] = {}
     rest = iter(words)
     for word in rest:
         if word == "infinite":
             continue
-        if word not in ("movetime", "nodes", "depth", "playouts"):
+        if word not in ("movetime", "nodes", "depth", "playouts", *_CLOCKS):
             raise InputError(
-                f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N or infinite", subject="go"
+                f"{excerpt(word, 40)}: expected movetime MS, nodes N, depth N, playouts N, mate N, searchmoves MOVES, "
+                f"ponder, infinite, or the clocks {' '.join(_CLOCKS)}",
+                subject="go",
             )
         value = next(rest, None)
         if value is None:
@@ -467,86 +548,20 @@ def _limits(words: list[str]) -> SearchLimits:
     if not found:
         return SearchLimits()
     movetime = None if "movetime" not in found else found["movetime"] / 1000
-    return SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts")).checked()
+    limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
+    if movetime is None and any(name in found for name in _CLOCKS):
+        limits = limits.on_clock(_clock(found, *("wb" if turn == "white" else "bw")))
+    return limits.checked()
 
 
-# -- a search that runs in a separate thread and can be stopped ----------------------------
-
-
-# A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
-# reports results during its search has a method ``observe`` (see `tablut.play.players.simple`). If a player has no
-# ``stop``, a search without limits gets a time limit. If it has no ``observe``, its result is reported at the end.
-
-
-_UNSTOPPABLE_SECONDS: Final = 2.0
-"""Time limit in seconds for a search without other limits by a player that cannot be stopped."""
-_DEEPEST: Final = SearchLimits(depth=MAX_PLY - 1)
-
-
-class RunningSearch:
-    """Search in a separate thread. A search without limits runs until `stop` is called."""
-
-    def __init__(
-        self,
-        player: Player,
-        board: Board,
-        limits: SearchLimits,
-        tell: Callable[[Choice, float], None],
-        answer: Callable[[Choice | None, str], None],
-    ) -> None:
-        self._player, self._tell, self._answer = player, tell, answer
-        self._stop: Callable[[], None] | None = getattr(player, "stop", None)
-        self._stopped, self._ending, self._done = threading.Event(), threading.Lock(), False
-        self.running = True
-        """Whether the move still has to be written. `EngineSession` clears this flag just before it writes the move."""
-        self.endless = limits == SearchLimits()
-        if self.endless:
-            limits = SearchLimits(movetime=_UNSTOPPABLE_SECONDS) if self._stop is None else _DEEPEST
-        self._thread = threading.Thread(target=self._run, args=(board.copy(), limits), daemon=True, name="search")
-        self._reported = False
-
-    def start(self) -> None:
-        """Start the thread."""
-        self._thread.start()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether the search was stopped."""
-        return self._stopped.is_set()
-
-    def stop(self) -> None:
-        """End the search immediately. The search thread then writes the move."""
-        self._stopped.set()
-        with self._ending:
-            if self._stop is not None and not self._done:
-                self._stop()
-
-    def wait(self, seconds: float | None = None) -> None:
-        """Wait until the search has ended and its move has been written, or the given time in seconds has passed."""
-        self._thread.join(seconds)
-
-    def _run(self, board: Board, limits: SearchLimits) -> None:
-        began = time.perf_counter()
-
-        def observe(choice: Choice) -> None:
-            self._reported = True
-            self._tell(choice, time.perf_counter() - began)
-
-        if (watch := getattr(self._player, "observe", None)) is not None:
-            watch(observe)
-        choice, trouble = None, ""
-        try:
-            choice = self._player.choose(board, limits)
-        except Exception as error:
-            # An error in a player ends the search but not the engine.
-            trouble = str(error) or type(error).__name__
-        finally:
-            with self._ending:
-                self._done = True
-                # A stop that arrives after the player has chosen a move must not end the player's next search.
-                getattr(self._player, "clear_stop", lambda: None)()
-        if choice is not None and not self._reported:
-            observe(choice)
-        if self.endless and choice is not None:
-            self._stopped.wait()
-        self._answer(choice, trouble)
+def _clock(found: dict[str, int], own: str, other: str) -> Clock:
+    """Return the clock of the side to move, given the numbers after ``go``."""
+    if f"{own}time" not in found:
+        raise InputError(f"{own}time is missing, the time of the side to move in milliseconds", subject="go")
+    if found.get("movestogo") == 0:
+        raise InputError("movestogo 0: expected at least 1", subject="go")
+    left, more, their_left, their_more = (
+        found.get(name, 0) / 1000 for side in (own, other) for name in (f"{side}time", f"{side}inc")
+    )
+    opponent = (their_left, their_more) if f"{other}time" in found else None
+    return Clock(left, more, found.get("movestogo"), opponent)

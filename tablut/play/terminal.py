@@ -1,4 +1,4 @@
-"""A game in the terminal, with moves and commands entered by a person or read from a pipe."""
+"""A game in the terminal. Moves and commands are entered by a person or read from a pipe."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class LineReader:
                 import readline  # noqa: F401
 
     def ask(self, prompt: str) -> str | None:
-        """Prompt for a line and return it without its line ending, or return None at the end of the input."""
+        """Prompt for a line and return it without its line ending, or return None when the input ends."""
         try:
             if self._typed:
                 return input(prompt).strip()
@@ -88,7 +88,7 @@ class TerminalSettings(NamedTuple):
     Attributes
     ----------
     players : dict of Player or None
-        Players by colour, with None for a person.
+        Players by colour. None stands for a person.
     name : str
         Name displayed for every player that is not a person.
     limits : SearchLimits
@@ -226,7 +226,7 @@ class TerminalGame:
     # -- moves -------------------------------------------------------------------------
 
     def _person(self) -> bool:
-        """Read a line from the person and execute it as a command or a move. Return False at the end of the input."""
+        """Read a line from the person and execute it as a command or a move. Return False when the input ends."""
         line = self._ask(f"{self.board.turn}> ")
         if line is None:
             return False

@@ -1,6 +1,6 @@
-"""The rules of a variant in words, derived from all rule fields together.
+"""A variant's rules in words, derived from all its rule fields together.
 
-Each claim gives its answer both as a sentence and as data.
+Each claim contains its answer both as a sentence and as data.
 
 A single field often does not determine what happens in play. For example, whether two attackers capture the king beside
 the castle depends on `king.beside_castle`, `king.on_castle` and `king.elsewhere` together. A claim answers one question
@@ -48,7 +48,7 @@ class Claim(NamedTuple):
 
 
 def claims(variant: Variant) -> list[Claim]:
-    """Return the claims about play that follow from the rule fields of a variant.
+    """Return the claims about play that follow from a variant's rule fields.
 
     Parameters
     ----------

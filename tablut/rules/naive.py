@@ -7,8 +7,8 @@ implements each rule once, close to its wording.
 Cells are ``(file, rank)`` pairs, and ``(0, 0)`` is a1. Pieces are ``b`` (attacker), ``w`` (defender) and ``K`` (king);
 sides are ``b`` and ``w``.
 
-There are two limitations. Positions have no history, so there is neither repetition nor a move limit. The
-module recognises a ply that ends the game, but not a position in which the game is already over.
+There are two limitations. Positions have no history: there is neither repetition nor a move limit. The
+module recognises a ply that ends the game, but not a position where the game is already over.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class NaiveResult(NamedTuple):
 class _Pattern(NamedTuple):
     """Pattern of cells that black can use to capture white soldiers.
 
-    The fields are the cells of the captured soldiers, the cells that black must occupy, and the cells on which the last
+    The fields are the cells of the captured soldiers, the cells that black must occupy, and the cells where the last
     black piece may arrive.
     """
 
@@ -265,7 +265,7 @@ class NaiveGame:
     # -- moves -------------------------------------------------------------------------
 
     def legal_moves(self, position: NaivePosition, side: str | None = None) -> list[NaiveMove]:
-        """Return the sorted legal moves of a side.
+        """Return a side's legal moves, sorted.
 
         Parameters
         ----------
@@ -288,7 +288,7 @@ class NaiveGame:
         return sorted(self.moves(position, side))
 
     def moves(self, position: NaivePosition, side: str | None = None) -> Iterator[NaiveMove]:
-        """Iterate over the legal moves of a side, piece by piece.
+        """Iterate over a side's legal moves, piece by piece.
 
         Parameters
         ----------
@@ -321,7 +321,7 @@ class NaiveGame:
         return next(self.moves(position, side), None) is None
 
     def _slide(self, position: NaivePosition, cell: Cell, direction: Cell) -> Generator[Cell, None, tuple[Cell, str]]:
-        """Yield the cells on which a piece may end a slide. Return the cell that stops the slide and the reason."""
+        """Yield the cells where a piece may end a slide. Return the cell that stops the slide and the reason."""
         pieces, piece = position.pieces, position.pieces[cell]
         # The camp within which a black soldier may still move, until its slide leaves the camp.
         camp = self.terrain[cell] if piece == "b" and self._in_camp(cell) else ""
@@ -460,7 +460,7 @@ class NaiveGame:
         return self.rules.camps.shelter and self._in_camp(cell)
 
     def _hostile_to_white(self, position: NaivePosition, victim: Cell, anvil: Cell) -> bool:
-        """Return whether the terrain of a cell is hostile to a white soldier."""
+        """Return whether a cell's terrain is hostile to a white soldier."""
         if anvil == self.castle:
             match self.rules.castle.hostile_to_white:
                 case "always":
@@ -475,7 +475,7 @@ class NaiveGame:
         return self._hostile_to_king(anvil)
 
     def _hostile_to_black(self, position: NaivePosition, anvil: Cell) -> bool:
-        """Return whether the terrain of a cell is hostile to a black soldier."""
+        """Return whether a cell's terrain is hostile to a black soldier."""
         if anvil == self.castle:
             when = self.rules.castle.hostile_to_black
             return when == "always" or (when == "empty" and not position.piece(anvil))
@@ -553,7 +553,7 @@ class NaiveGame:
         return [(cell[0] + direction[0], cell[1] + direction[1]) for direction in DIRECTIONS]
 
     def _outcome(self, position: NaivePosition, king_captured: bool, escaped: bool) -> Outcome | None:
-        """Return the outcome of a ply. The ways to end the game are checked in the order given by the rules."""
+        """Return the outcome of a ply. The possible endings are checked in the order given by the rules."""
         either = self.rules.no_moves == "either_after_ply"
         white_moved = position.side == "b"
         if king_captured:
@@ -652,7 +652,7 @@ class NaiveGame:
         return self._on_edge(king) and can_move and not region & reach
 
     def _patterns(self, white: set[Cell]) -> Iterator[_Pattern]:
-        """Yield every pattern with which black could capture white soldiers, between two pieces or by a shieldwall."""
+        """Yield every pattern that black could use to capture white soldiers, between two pieces or by a shieldwall."""
         for cell in white:
             north, east, south, west = self._sides(cell)
             for near, far in ((north, south), (south, north), (east, west), (west, east)):
@@ -677,7 +677,7 @@ class NaiveGame:
                             yield _Pattern(segment, held + fronts, closing)
 
     def _can_close(self, pattern: _Pattern, black: set[Cell], reach: set[Cell]) -> bool:
-        """Return whether black could occupy the cells of a pattern. The last soldier must arrive on a closing cell."""
+        """Return whether black could occupy a pattern's cells. The last soldier must arrive on a closing cell."""
         stands = {cell for cell in reach if cell != self.castle}
         if not stands.issuperset(pattern.men):
             return False
@@ -696,7 +696,7 @@ class NaiveGame:
     def _lets_pass(self, cell: Cell) -> bool:
         """Return whether black may pass a cell.
 
-        Black may not pass a corner, and may pass the castle only if everyone may.
+        Black may not pass through a corner, and may pass through the castle only if every piece may.
         """
         if cell == self.castle:
             return self.rules.castle.passable == "everyone"
@@ -778,20 +778,20 @@ class PlainEngine:
         self._codes: dict[NaiveMove, int] = {}
 
     def board(self, cells: str, side: str) -> list[NaivePosition]:
-        """Return a board with the given letters of its cells and the given side to move."""
+        """Return a board with the given cell letters and side to move."""
         return [self._game.read(str(Position(cells, "w" if side == "w" else "b")))]
 
     def cells(self, board: list[NaivePosition]) -> tuple[str, str]:
-        """Return the letters of the cells of a board and its side to move. This is the inverse of `board`."""
+        """Return the cell letters of a board and its side to move. This is the inverse of `board`."""
         squares = (divmod(square, self._size) for square in range(self._size**2))
         return "".join(board[0].piece((file, rank)) or "." for rank, file in squares), board[0].side
 
     def legal_moves(self, board: list[NaivePosition]) -> array[int]:
-        """Return the codes of the legal moves of the side to move."""
+        """Return the codes of all legal moves for the side to move."""
         return array("i", map(self._code, self._game.legal_moves(board[0])))
 
     def count_moves(self, board: list[NaivePosition], side: int) -> int:
-        """Return the number of legal moves of a side, whether or not it is that side's turn."""
+        """Return the number of legal moves for a side, whether or not it is that side's turn."""
         return len(self._game.legal_moves(board[0], "wb"[side]))
 
     def make(self, board: list[NaivePosition], code: int) -> tuple[PlainUndo, int]:

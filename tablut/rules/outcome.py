@@ -1,7 +1,7 @@
 """Outcomes of games (termination and winner), and the small integer codes that kernels use for them.
 
 A code describes the outcome of a single ply. Repetition and the move limit have no codes, because they depend on the
-history of the game. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
+game history. Under ``no_moves = side_to_move_loses``, the side to move has lost if it has no legal move, but the
 ply that led to this position has the code `UNDECIDED`.
 """
 
@@ -29,9 +29,9 @@ KING_CAPTURED: Final = 1
 KING_ESCAPED: Final = 2
 NO_ATTACKERS: Final = 3
 NO_MOVES_WHITE: Final = 4
-"""Code of a ply after which white cannot move, so that black has won."""
+"""Code of a ply that leaves white without a move, so that black has won."""
 NO_MOVES_BLACK: Final = 5
-"""Code of a ply after which black has soldiers left but cannot move, so that white has won."""
+"""Code of a ply that leaves black with soldiers but without a move, so that white has won."""
 EXIT_FORT: Final = 6
 ENCIRCLEMENT: Final = 7
 
@@ -43,8 +43,7 @@ class Outcome(NamedTuple):
     ----------
     termination : str
         One of ``king_captured``, ``king_escaped``, ``no_attackers`` (black's last soldier was captured), ``no_moves``,
-        ``exit_fort``, ``encirclement``, ``repetition`` and ``move_limit``. The last two depend on the history of the
-        game.
+        ``exit_fort``, ``encirclement``, ``repetition`` and ``move_limit``. The last two depend on the game history.
     winner : {'white', 'black'} or None
         The winner, or None for a draw.
 
@@ -73,4 +72,4 @@ OUTCOMES: Final[tuple[Outcome | None, ...]] = (
     Outcome("exit_fort", "white"),
     Outcome("encirclement", "black"),
 )
-"""Outcome for each code that kernels return, with None for `UNDECIDED`."""
+"""Outcome for each code that kernels return; None for `UNDECIDED`."""

@@ -1,4 +1,4 @@
-"""Functions that load variants by the name of a shipped variant or by the path of a user's file."""
+"""Functions that load a shipped variant by its name, or a variant from a user's file by its path."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def shipped_name(variant: Variant) -> str | None:
     Parameters
     ----------
     variant : Variant
-        Any rule set. The name of the variant is not trusted, because a variant may have the name of a shipped variant
+        Any rule set. Its name is not trusted, because a variant may have the name of a shipped variant
         but different rules.
 
     Returns
@@ -178,9 +178,9 @@ def load_variant(name: str) -> Variant:
 
 
 def as_variant(value: VariantLike) -> Variant:
-    """Return the variant for a `Variant`, a shipped name or the path of a file.
+    """Return the variant for a `Variant`, a shipped name or the path to a file.
 
-    Every function of the toolkit that takes a rule set accepts these kinds of values.
+    Every function in the toolkit that takes a rule set accepts these kinds of values.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The frozen `Variant`: terrain, start position and rule fields, with all properties derived from them."""
+"""The frozen `Variant`: terrain, start position and rule fields, and all properties derived from them."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class Variant:
     Attributes
     ----------
     name : str
-        Name of a shipped variant, or the name that a user's file contains (by default the stem of the file name).
+        Name of a shipped variant, or the name given in a user's file (by default the file name without its suffix).
     title, source : str
         Short description, and the source of the rules.
     terrain, start : tuple of str
-        Diagrams of terrain and start position, top rank first, with the letters of variant files.
+        Diagrams of terrain and start position, top rank first, in the letters of variant files.
     rules : Rules
         One value for each rule field.
 
@@ -201,11 +201,11 @@ def _facts_of(terrain: tuple[str, ...], start: tuple[str, ...], rules: Rules) ->
     return _Facts(terrain, start, rules)
 
 
-# -- the rule fields: one for each point on which the sources of Tablut differ -------------
+# -- the rule fields: one for each point where the sources for Tablut differ -------------
 
 
 # These pydantic models serve three purposes: they are the schema of the rules in a variant file, the frozen value in
-# the program, and the documentation of the fields for readers (`rule_fields`).
+# the program, and the field documentation for readers (`rule_fields`).
 
 
 MOST_PLIES: Final = 1_000_000
@@ -321,9 +321,9 @@ class Repetition(_Fields):
     times: Annotated[int, Field(ge=2, le=MOST_PLIES, strict=True)] = Field(
         description="which occurrence of a position in a game counts as a repetition (the first occurrence is number 1)"
     )
-    result: Literal["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"] = Field(
-        description="effect of a repetition: a draw, a loss, nothing, or that the repeating move is illegal"
-    )
+    result: Literal[
+        "draw", "mover_loses", "none", "white_loses", "black_loses", "illegal", "mover_wins", "illegal_for_white"
+    ] = Field(description="effect of a repetition: a draw, a loss, a win, nothing, or an illegal move")
 
     @model_validator(mode="before")
     @classmethod
@@ -337,10 +337,23 @@ class Repetition(_Fields):
 
     def spares(self, side: Literal["white", "black"]) -> bool:
         """Return whether a side cannot lose by repetition, whichever side repeats the position."""
-        return self.draws or self.result == ("black_loses" if side == "white" else "white_loses")
+        return self.draws or self.result in (
+            ("black_loses",) if side == "white" else ("white_loses", "illegal_for_white")
+        )
+
+    def forbids(self, mover: Literal["white", "black"]) -> bool:
+        """Return whether ``mover`` may not make a move that repeats a position."""
+        return self.result == "illegal" or (self.result == "illegal_for_white" and mover == "white")
+
+    @property
+    def ends(self) -> bool:
+        """Whether a repetition ends the game."""
+        return self.result not in ("none", "illegal", "illegal_for_white")
 
     def winner(self, mover: Literal["white", "black"]) -> Literal["white", "black"] | None:
         """Return the winner if a move by ``mover`` leads to the occurrence that ends the game, or None for a draw."""
+        if self.result == "mover_wins":
+            return mover
         loser = {"mover_loses": mover, "white_loses": "white", "black_loses": "black"}.get(self.result)
         return None if loser is None else "black" if loser == "white" else "white"
 
@@ -392,7 +405,7 @@ class Rules(_Fields):
 
 
 class RuleField(NamedTuple):
-    """Rule field for display, with its dotted name, value and meaning."""
+    """Rule field for display: its dotted name, value and meaning."""
 
     name: str
     value: Any
@@ -407,7 +420,7 @@ def rule_fields(rules: Rules) -> list[RuleField]:
     Parameters
     ----------
     rules : Rules
-        The rules of a variant.
+        A variant's rules.
 
     Returns
     -------
@@ -468,14 +481,14 @@ DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
 
 
 def step(cell: int, direction: tuple[int, int], size: int) -> int | None:
-    """Return the neighbour of a cell in a direction, or None if it would lie beyond the edge."""
+    """Return the neighbour of a cell in a given direction, or None if it would lie beyond the edge."""
     rank, file = divmod(cell, size)
     file, rank = file + direction[0], rank + direction[1]
     return rank * size + file if 0 <= file < size and 0 <= rank < size else None
 
 
 def ray(cell: int, direction: tuple[int, int], size: int) -> Iterator[int]:
-    """Yield the cells that lie between a cell and the edge in a direction, including the edge cell."""
+    """Yield the cells that lie between a cell and the edge in a given direction, including the edge cell."""
     target = step(cell, direction, size)
     while target is not None:
         yield target
@@ -504,7 +517,7 @@ class Camp:
 @brief
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """Cells of a variant, classified by their roles. Sets contain the indices of cells.
+    """Cells of a variant, classified by their roles. Sets contain cell indices.
 
     Attributes
     ----------
@@ -513,17 +526,17 @@ class Regions:
     castle : int or None
         The castle cell, or None on a board without a castle.
     camps : tuple of Camp
-        Camps in the order of their letters.
+        Camps, ordered by letter.
     escapes : frozenset of int
-        Cells on which the king wins (``*`` and ``X``).
+        Cells where the king wins (``*`` and ``X``).
     royal_corners : frozenset of int
         ``X`` corners, which only the king may enter.
     king_cells : frozenset of int
-        Cells on which the king of an undecided position may stand.
+        Cells where the king may stand in an undecided position.
     camp_cells : frozenset of int
-        Cells on which attackers but not defenders may stand: the cells of camps with a garrison.
+        Cells where attackers but not defenders may stand: the cells of camps with a garrison.
     free_cells : frozenset of int
-        Cells on which soldiers of both sides may stand.
+        Cells where soldiers of both sides may stand.
     approaches : dict of int to tuple of frozenset of int
         For each escape cell that the king can reach, one set for each direction from which the king can arrive. The set
         contains the cells, among those where soldiers may stand, that must be empty after the king's arrival.
@@ -545,7 +558,7 @@ class Regions:
         return frozenset() if self.castle is None else frozenset({self.castle})
 
     def named(self) -> dict[str, list[str]]:
-        """Return the regions by name, with their cells as square names in the order of cell indices."""
+        """Return the regions by name. Their cells are listed as square names in index order."""
         sets = {
             "castle": self.castles,
             **{f"camp {camp.letter}": camp.cells for camp in self.camps},
@@ -581,7 +594,7 @@ class Regions:
 
 
 def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Regions:
-    """Derive the regions of a variant from its diagrams."""
+    """Derive a variant's regions from its diagrams."""
     cells = range(size * size)
     castle = terrain.index("T") if "T" in terrain else None
     camps = tuple(
@@ -614,7 +627,7 @@ def _derive_regions(size: int, terrain: str, start: str, rules: Rules) -> Region
 
 
 class _Ways(NamedTuple):
-    """Possible moves of a king that is alone on the board."""
+    """Possible moves for a king that is alone on the board."""
 
     size: int
     terrain: str
@@ -622,7 +635,7 @@ class _Ways(NamedTuple):
     rules: Rules
 
     def king_cells(self, start: int, escapes: frozenset[int]) -> frozenset[int]:
-        """Return the cells on which the king may stand in an undecided position."""
+        """Return the cells where the king may stand in an undecided position."""
         reached, pending = {start}, [start]
         while pending:
             cell = pending.pop()
@@ -644,7 +657,7 @@ class _Ways(NamedTuple):
         return tuple(way for way in found if way is not None)
 
     def _landings(self, cell: int, direction: tuple[int, int]) -> Iterator[int]:
-        """Yield the cells on which a king may stop when it slides in a direction on a board without soldiers."""
+        """Yield the cells where a king may stop when it slides in a direction on a board without soldiers."""
         for target in ray(cell, direction, self.size):
             if self.terrain[target] in CAMP_LETTERS:
                 return
@@ -672,7 +685,7 @@ class _Ways(NamedTuple):
 
 
 # ------------------------------------------------------------------------------------------
-# Captures as determined by terrain: anvils, and the patterns in which a king is captured
+# Captures as determined by terrain: anvils, and the patterns that capture a king
 # Only an arriving attacker can capture. A pattern lists the attackers that must stand around the king after the
 # capturing attacker has arrived.
 

@@ -24,8 +24,8 @@ FORMAT = 1
 NAME_LENGTH: Final = 80
 """Maximum length of a variant's name in characters."""
 _PROSE_LENGTH: Final = 1000
-# A limit on the length of a line also limits the running time of tomllib, which is quadratic in the number of parts of
-# a dotted key. A key cannot extend over several lines.
+# A limit on line length also limits the running time of tomllib, which is quadratic in the number of parts of a dotted
+# key. A key cannot extend over several lines.
 _LINE_LENGTH: Final = 2000
 
 _TERRAIN_LETTERS = ".T*+X" + CAMP_LETTERS
@@ -92,7 +92,7 @@ def parse_variant(text: str, *, name: str, origin: str) -> Variant:
         file = _VariantFile.model_validate(data)
     except ValidationError as error:
         raise VariantError(_errors(error), subject=origin) from error
-    # Each stage relies on the checks of the stages before it.
+    # Each stage relies on the checks in the stages before it.
     for stage in ((_check_terrain, _check_start), (_check_pieces, _check_rules_fit)):
         if faults := [fault for check in stage if (fault := _fault(check, file))]:
             raise VariantError("; ".join(faults), subject=origin)
@@ -169,7 +169,7 @@ def _meant(unknown: ErrorDetails, details: Sequence[ErrorDetails]) -> str:
 
 
 def _field_names(model: type[BaseModel], path: Sequence[str]) -> list[str]:
-    """Return the names of the fields of a table, which is given by its path in the file."""
+    """Return the field names of a table that is given by its path in the file."""
     fields = {info.alias or attribute: info for attribute, info in model.model_fields.items()}
     if not path:
         return list(fields)
@@ -219,7 +219,7 @@ def _check_pieces(file: _VariantFile) -> None:
     if "b" not in pieces:
         raise _FieldError("start", "has no attacker (b), so black would lose before the first move")
     names = {"b": "an attacker", "w": "a defender", "K": "the king"}
-    # Kinds of cells on which each kind of piece may not stand, with their names for messages.
+    # Kinds of cells where each kind of piece may not stand, and their names for messages.
     banned = {
         "b": {"T": "the castle", "X": "a king-only corner"},
         "w": {"T": "the castle", "X": "a king-only corner"} | dict.fromkeys(CAMP_LETTERS, "a camp cell"),
@@ -286,7 +286,7 @@ def _check_fields_agree(variant: Variant) -> None:
 
 
 def write_variant(variant: Variant) -> str:
-    """Return the text of a variant file."""
+    """Return a variant in the format of variant files."""
     head: dict[str, Any] = {"format": FORMAT, "name": variant.name, "title": variant.title, "source": variant.source}
     lines = [f"{name} = {_toml(value)}" for name, value in head.items()]
     for name, rows in (("terrain", variant.terrain), ("start", variant.start)):

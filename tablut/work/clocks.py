@@ -75,7 +75,7 @@ def compiled_kernels() -> int:
 
 
 def prepared_kernels() -> frozenset[str]:
-    """Return the names, with argument types, of the kernels that this process has compiled or loaded."""
+    """Return the names and argument types of the kernels that this process has compiled or loaded."""
     return frozenset([*_counters.compiled, *_counters.loaded])
 
 

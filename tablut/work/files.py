@@ -38,7 +38,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = F
     """
     shown = f"{what} {excerpt(str(path))}"
     try:
-        # The file is opened in non-blocking mode, because `open` would otherwise wait forever for the writer of a pipe.
+        # The file is opened in non-blocking mode, because `open` would otherwise wait forever for a pipe's writer.
         with os.fdopen(os.open(path, os.O_RDONLY | _WITHOUT_WAITING), "rb") as file:
             found = os.fstat(file.fileno())
             if pipes and stat.S_ISFIFO(found.st_mode):
@@ -61,7 +61,7 @@ def read_bytes(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = F
 
 
 def read_text(path: Path, what: str, most: int = TEXT_BYTES, *, pipes: bool = False) -> str:
-    """Return the contents of a UTF-8 file from outside, with all line endings converted to line feeds."""
+    """Return the contents of a UTF-8 file from outside, converting all line endings to line feeds."""
     try:
         text = read_bytes(path, what, most, pipes=pipes).decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -94,7 +94,7 @@ _SHORT.maxstring, _SHORT.maxother, _SHORT.maxlong = 160, 80, 60
 
 
 def brief(kind: type[Kind]) -> type[Kind]:
-    """Give a dataclass, named tuple or model a repr in which long values are shortened."""
+    """Give a dataclass, named tuple or model a repr that shortens long values."""
 
     def shown(value: Any) -> str:
         names = getattr(value, "__match_args__", None) or type(value).model_fields
@@ -121,7 +121,7 @@ def store_path(named: Path | str) -> Path:
 
 
 def child(folder: Path, name: str, what: str) -> Path:
-    """Return the path of an entry in a folder, after checking the name of the entry.
+    """Return the path of an entry in a folder, after checking its name.
 
     The name must consist of letters, digits, ``_``, ``.`` and ``-``, so that the entry lies directly in the folder. The
     entry must not be a link.
@@ -142,7 +142,7 @@ def child(folder: Path, name: str, what: str) -> Path:
 def write_bytes(target: Path, content: bytes | Iterable[bytes], remedy: str = "", *, lasting: bool = False) -> None:
     """Write a file atomically: it gets a temporary name in its folder, and is then renamed.
 
-    If ``lasting`` is true, the content is flushed to the disk before the file is renamed.
+    If ``lasting`` is true, the content is flushed to disk before the file is renamed.
     """
     parts = [content] if isinstance(content, bytes) else content
     try:

@@ -26,7 +26,7 @@ _TRIES: Final = 20
 
 
 class Kind(NamedTuple):
-    """A kind of store: its name, and the file of its head record.
+    """A kind of store: its name, and the file name of its head record.
 
     The file name may be a pattern, such as ``*/census.json``, for a store whose head records are in sub-folders.
     """
@@ -37,7 +37,7 @@ class Kind(NamedTuple):
 
 @contextmanager
 def working_folder(store: Path | str | None, name: str) -> Iterator[Path]:
-    """Yield the folder of a store or, if None is given, a temporary folder, which is removed at the end.
+    """Yield a store's folder or, if None is given, a temporary folder, which is removed at the end.
 
     Non-guarantee: a signal that ends the process without an exception leaves the temporary folder behind.
     """
@@ -123,7 +123,7 @@ def refuse_foreign(root: Path, kind: Kind) -> None:
 def commit(path: Path, record: Record) -> None:
     """Write the record that marks the files beside it as finished.
 
-    The names of the files are flushed to the disk first, then the record, and then its name, so that a crash cannot
+    The file names are flushed to the disk first, then the record, and then its name, so that a crash cannot
     leave a record without its files.
     """
     for folder in {path.parent, path.with_suffix("")}:
@@ -134,7 +134,7 @@ def commit(path: Path, record: Record) -> None:
 
 
 def sweep(folder: Path, what: str) -> None:
-    """Remove temporary files that killed writers left in a folder. The caller must hold the lock of the store."""
+    """Remove temporary files that killed writers left in a folder. The caller must hold the store's lock."""
     with writing(f"{what} folder {str(folder)!r}"):
         if folder.is_dir() and not folder.is_symlink():
             remove_temporaries(folder)

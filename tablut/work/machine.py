@@ -36,7 +36,7 @@ def physical_memory() -> int | None:
 
 
 def peak_memory() -> int | None:
-    """Return the peak memory of this process in bytes, or None if the system does not report it."""
+    """Return this process's peak memory in bytes, or None if the system does not report it."""
     try:
         import resource
     except ImportError:  # not a POSIX system

@@ -1,20 +1,20 @@
-"""Parts, which are the files that the tasks of a long computation write.
+"""Parts, which are the files written by the tasks of a long computation.
 
 A part has named sections, each of which is an array of one type. A section is either divided into blocks that are
 compressed with LZ4, or *raw*. A raw section is a single block that contains the bytes as they are in memory. The
-sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the
-processor seconds of the task. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
+sections are followed by a header (`Header`, in JSON) and a tail of fixed length with the format version and the task's
+processor seconds. The digest of a part is the SHA-256 of its header. The header contains the SHA-256 of
 each block, so the digest covers everything, except for raw sections that are written with ``checked=False``. Such
 sections are checked by the package that reads them.
 
-The header also names the owner of a part: the digest of a plan, and the step and the number of the task. The plan must
-cover everything that the content depends on. A part that was damaged, truncated, swapped or left over from other work
-is therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
+The header also names the part's owner: the plan's digest, and the task's step and number. The plan must cover
+everything that the content depends on. A part that was damaged, truncated, swapped or left over from other work is
+therefore detected when it is opened, or when its blocks are read. File names are never taken from the content of a
 file.
 
-A part is written under a temporary name and then renamed, so a file that has its final name is complete. A block is
-written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
-bypass the cache of the system (`tablut.work.direct`).
+A part is written under a temporary name and then renamed. A file that has its final name is therefore complete. A block
+is written as soon as it is full, because a section can take more memory than is available to a task. Long raw sections
+bypass the system's cache (`tablut.work.direct`).
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Section(Part):
 class Header(Part, Generic[Stats]):
     """The header of a part.
 
-    ``stats`` holds counts that depend on the kind of part. ``bytes`` is the total length of the sections.
+    ``stats`` contains counts that depend on the kind of part. ``bytes`` is the total length of the sections.
     """
 
     owner: Owner
@@ -117,14 +117,14 @@ class PartFile(Generic[Stats]):
         return PartSource(self.path, self.digest)
 
     def section(self, name: str, *, raw: bool = False) -> Section:
-        """Return the description of a section; raise `DamagedError` if there is no section with this name and form."""
+        """Return a section's description; raise `DamagedError` if there is no section with this name and form."""
         found = self.header.sections.get(name)
         if found is None or (raw and (found.packed or len(found.blocks) != 1)):
             raise damaged(self.path, f"it has no section {name!r}")
         return found
 
     def blocks(self, name: str, wanted: NDArray[Any] | None = None) -> Iterator[tuple[int, NDArray[Any]]]:
-        """Yield the blocks of a section, or only the ``wanted`` ones, each with the index of its first item."""
+        """Yield a section's blocks, or only the ``wanted`` ones, each with the index of its first item."""
         section = self.section(name)
         codec, dtype = block_codec() if section.packed else None, np.dtype(section.dtype)
         with _reading(self.path), self.path.open("rb") as stream:
@@ -144,7 +144,7 @@ class PartFile(Generic[Stats]):
                 yield at, items.astype(dtype, copy=False)
 
     def array(self, name: str) -> NDArray[Any]:
-        """Return the content of a raw section, after checking its digest."""
+        """Return a raw section's content, after checking its digest."""
         self.section(name, raw=True)
         ((_, items),) = self.blocks(name)
         return items
@@ -184,7 +184,7 @@ def _reading(path: Path) -> Iterator[None]:
 
 
 def open_part(path: Path, kind: Any = dict[str, Any], digest: str = "") -> PartFile[Any]:
-    """Open a part and check its header. If ``digest`` is given, compare it with the digest of the part.
+    """Open a part and check its header. If ``digest`` is given, compare it with the part's digest.
 
     ``kind`` is the type of the part's statistics.
     """
@@ -283,7 +283,7 @@ class PartWriter:
             self._pack(section, section.held - section.held % BLOCK)
 
     def _pack(self, section: _Growing, count: int) -> None:
-        """Write the first ``count`` buffered items of a section, block by block."""
+        """Write the first ``count`` buffered items in a section, block by block."""
         codec, held = block_codec(), section.rest[0] if len(section.rest) == 1 else np.concatenate(section.rest)
         for at in range(0, count, BLOCK):
             items = held[at : min(at + BLOCK, count)]

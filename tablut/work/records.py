@@ -1,4 +1,4 @@
-"""Records of a store: sealed JSON files with the metadata of a store and the digests of its data files.
+"""Records of a store: sealed JSON files with the store's metadata and the digests of its data files.
 
 Integrity is protected in two layers. A record has exactly one valid text, which includes its own SHA-256, so any change
 to it is detected. For each data file, a record also contains the length, the SHA-256 (or a digest derived from it), and
@@ -35,7 +35,7 @@ class StoreError(InputError):
 
 
 class DamagedError(StoreError):
-    """Raised if a file of a store is missing or has changed since it was written.
+    """Raised if a file in a store is missing or has changed since it was written.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class DamagedError(StoreError):
     path: Path | None = None
 
     def at(self, path: Path) -> Self:
-        """Set the path of the file, and return the error itself.
+        """Set the file's path, and return the error itself.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ Read = TypeVar("Read", bound=BaseModel)
 
 
 class TwiceError(json.JSONDecodeError):
-    """Raised for a JSON object in which a field occurs twice."""
+    """Raised for a JSON object that contains a field twice."""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read_json(text: str | bytes) -> Any:
-    """Return the value of a JSON text. Raise `TwiceError` if an object has the same field twice.
+    """Return the value that a JSON text contains. Raise `TwiceError` if an object has the same field twice.
 
     Python's own reader would silently keep the last value. All JSON from outside the toolkit is read by this function
     or by `read_model`.
@@ -144,7 +144,7 @@ def read_model(model: type[Read], text: str | bytes) -> Read:
 
 
 def digest_of(content: Any) -> str:
-    """Return the SHA-256 of JSON content or of a model in hexadecimal; the order of keys does not matter."""
+    """Return the SHA-256 of JSON content or a model in hexadecimal; key order does not matter."""
     text = json.dumps(plain_of(content), sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -159,7 +159,7 @@ class Part(BaseModel):
 class Record(Part):
     """Base class of records.
 
-    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, so its folder is a Zarr group.
+    A record whose ``GROUP`` is true is stored as the attributes of a Zarr group, which makes its folder a Zarr group.
     """
 
     FORMAT: ClassVar[str]
@@ -182,13 +182,13 @@ Model = TypeVar("Model", bound=Record)
 
 
 def record_text(record: Record) -> str:
-    """Return the contents of the file for a record. Each record has exactly one valid file text."""
+    """Return a record as the text of its file. Each record has exactly one valid file text."""
     body = {"content": plain_of(record), "format": record.FORMAT, "version": record.VERSION}
     return _sealed(body, group=record.GROUP)
 
 
 def sealed_format(path: Path) -> str:
-    """Check the seal of a JSON file, and return the format of its record, or an empty string if it has no record."""
+    """Check a JSON file's seal, and return the format of its record, or an empty string if it has no record."""
     try:
         text = read_bytes(path, "file", _MOST_BYTES).decode()
         sealed = read_json(text)
@@ -263,7 +263,7 @@ def read_record(path: Path, model: type[Model], what: str, way_out: str) -> Mode
 
 
 def data_file(path: Path) -> DataFile:
-    """Return the length and the digest of a data file, for its record."""
+    """Return the length and digest of a data file, for its record."""
     digest, length = hashlib.sha256(), 0
     with path.open("rb") as file:
         while piece := file.read(_STEP):

@@ -1,4 +1,4 @@
-"""Running the tasks of a long computation, on this machine or on the workers of a Dask cluster.
+"""Running a long computation's tasks on this machine or on the workers of a Dask cluster.
 
 A task that writes a part (`PartTask`) is skipped if the part exists and has the same owner. Long work that was killed
 can therefore be resumed. Damaged parts are all treated in the same way (`Mending`): they are reported and written
@@ -7,8 +7,7 @@ again.
 Dask is needed only for clusters, and is installed by the extra ``cluster``.
 
 A cluster must be as trustworthy as this machine: its workers run any code that they are sent, and their results are
-unpickled here. Tasks exchange data as files in the store, so all workers must have access to the store at the same
-path.
+unpickled here. Tasks exchange data as files in the store, which must therefore have the same path for all workers.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 
 _PATIENCE: Final = 5
-"""Time in seconds within which a scheduler must respond."""
+"""Maximum response time of a scheduler in seconds."""
 _ADDRESS: Final = re.compile(r"(?:tcp://)?(?P<host>[A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 _LENGTH: Final = 8
 _GREETING: Final = 1 << 16
@@ -59,7 +58,7 @@ class Scheduler:
     def run(
         self, function: Callable[[Task], dict[str, Any]], tasks: Sequence[Task], done: Callable[[dict[str, Any]], None]
     ) -> list[dict[str, Any]]:
-        """Run a function on every task, and return the results in the order of the tasks.
+        """Run a function on every task, and return the results in task order.
 
         ``done`` is called with each result as soon as it arrives, in the caller's thread.
         """
@@ -188,7 +187,7 @@ class ClusterScheduler(Scheduler):
 
 @contextmanager
 def open_scheduler(threads: int, address: str | Scheduler | None) -> Iterator[Scheduler]:
-    """Yield a local scheduler, the scheduler of the cluster at an address, or a given open scheduler."""
+    """Yield a local scheduler, a cluster's scheduler at an address, or a given open scheduler."""
     if not isinstance(address, str):
         yield address or LocalScheduler(threads)
         return
@@ -291,7 +290,7 @@ class PartTask(ABC):
 
     @abstractmethod
     def make(self, began: float) -> PartFile[Any]:
-        """Write the part. ``began`` is the reading of the thread's clock at the start of the task."""
+        """Write the part. ``began`` is the thread clock's reading when the task started."""
 
 
 def run_parts(
@@ -311,7 +310,7 @@ def run_parts(
 
 
 def made_part(task: PartTask) -> PartFile[Any] | None:
-    """Return the part of a task, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
+    """Return a task's part, or None if it has not been written. Raise `DamagedError` if the part is damaged."""
     if not task.target.exists() and not task.target.is_symlink():
         return None
     part = task.opened()
@@ -350,7 +349,7 @@ class Mending:
 
     @contextmanager
     def attempt(self, step: int, resume: Callable[[], object]) -> Iterator[None]:
-        """Handle damage that is found while a step of the work runs within the context.
+        """Handle damage that is found during a step of the work, which runs within the context.
 
         If damage is found, ``resume`` is called. This function must find out which files still exist. The caller then
         writes the missing files.

@@ -24,10 +24,9 @@ from tablut.cli.shell import run
 from tablut.work.parts import TAIL
 from tests.faults.damage import DAMAGES, files_of
 from tests.support.effort import examples, fuzzing
-from tests.support.waiting import at_most
+from tests.support.waiting import PATIENCE, at_most
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="files become pipes")
-SECONDS = 120
 # What differs between two runs with the same answer.
 _PASSING = {"provenance", "seconds", "cpu_seconds", "children_per_cpu_second", "nodes_per_second", "compile_seconds",
             "stored_bytes", "next_ply", "changed"}  # fmt: skip
@@ -83,7 +82,7 @@ def ask(question: str, store: Path) -> tuple[int, str, str]:
     """Return the exit code of a command about a store, what it printed, and its errors."""
     words = [word.strip("'").replace("STORE", str(store)) for word in re.findall(r"'[^']*'|\S+", question)]
     out, err = StringIO(), StringIO()
-    with at_most(SECONDS), redirect_stdout(out), redirect_stderr(err):
+    with at_most(PATIENCE), redirect_stdout(out), redirect_stderr(err):
         code = run([*words, "--json"])
     return code, out.getvalue(), err.getvalue()
 

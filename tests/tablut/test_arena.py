@@ -110,7 +110,7 @@ def test_a_player_at_fault_loses_its_game_and_not_the_match(
 ) -> None:
     real = bridges.make_player
     monkeypatch.setattr(bridges, "make_player", lambda name, *rest: player if name == "bad" else real(name, *rest))
-    monkeypatch.setattr("tablut.play.arena.match.time", CLOCK)
+    monkeypatch.setattr("tablut.play.arena.game.time", CLOCK)
     bad = contestant("bad@movetime=0.01", ONE)
     whole = MatchPlan(RULES, RANDOM, bad, 2, openings=Openings(2, 1, 1), grace=0.05)
     report = play_match(whole, folder=tmp_path)

@@ -211,14 +211,6 @@ def test_the_text_protocol_has_all_commands_of_its_program() -> None:
     assert talk("play_undo")[0].startswith("? ")
 
 
-def test_the_clock_of_the_text_protocol_counts_minutes(monkeypatch: pytest.MonkeyPatch) -> None:
-    talk, asked = Talk(HtpFront, "copenhagen"), []
-    talk.front._limits = None
-    monkeypatch.setattr("tablut.play.bridges.uci.SearchLimits", lambda seconds: asked.append(seconds) or ONE)
-    talk("time_settings fischer 2 0", "generate_move")
-    assert asked == [pytest.approx(120 / 20)]
-
-
 def planned(size: int, first: int, now: int, made: int) -> int:
     """Return the milliseconds that OpenTafl 0.4.8 plans for a move, given its clocks without overtime.
 
@@ -243,6 +235,8 @@ def test_opentafl_plans_the_limit_of_a_move_from_its_clock(size: int, seconds: f
         assert attackers == defenders
         # It stops half a second before the planned time.
         assert planned(size, first, int(attackers), made) - 500 == int(1000 * seconds)
+    # A limit that has grown a lot, as on a clock with a long increment, is not reached rather than exceeded.
+    assert planned(size, first, int(words._clock(size, 100 * seconds).split()[1]), 60) - 500 < 100_000 * seconds
 
 
 WORDS = (

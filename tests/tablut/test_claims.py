@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping
 from itertools import combinations, product
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -13,6 +13,7 @@ from tablut import Board
 from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.claims import claims
 from tablut.variants import Rules, Variant, load_variant, rule_fields, shipped_variants
+from tablut.variants.model import Repetition
 
 # The castle has a neighbour on the edge, one beside a corner, and two beside a camp.
 CROWDED = ("X.A..", ".T...", "..B..", ".....", "X...X")
@@ -37,7 +38,7 @@ VALUES: dict[str, list[Any]] = {
     "no_moves": ["side_to_move_loses", "either_after_ply"],
     "repetition": [
         *({"times": times, "result": "draw"} for times in (2, 3)),
-        *({"times": 2, "result": word} for word in ("mover_loses", "none", "white_loses", "black_loses", "illegal")),
+        *({"times": 2, "result": word} for word in get_args(Repetition.model_fields["result"].annotation)[1:]),
     ],
     "move_limit": [None, 3],
     "shieldwall": WALLS,
@@ -211,15 +212,17 @@ def check_history(variant: Variant, said: Answers, side: str) -> None:
     recurs = 4 * (repetition["times"] - 1)
     for ply in range(1, 9):
         move = order[(ply - 1) % 4]
-        if ply == recurs and repetition["result"] == "illegal":
+        forbidden = ("illegal", "illegal_for_white") if board.turn == "white" else ("illegal",)
+        if ply >= recurs and repetition["result"] in forbidden:
             assert not board.is_legal(move)
             return
         assert board.is_legal(move)
         board.push(move)
         outcome = board.outcome()
-        if ply == recurs and repetition["result"] != "none":
+        if ply == recurs and repetition["result"] not in ("none", "illegal_for_white"):
             assert outcome is not None
-            assert outcome.winner == (None if loser is None else "white" if loser == "black" else "black")
+            winner = last if repetition["result"] == "mover_wins" else None
+            assert outcome.winner == (winner if loser is None else "white" if loser == "black" else "black")
             return
         if ply == limit:
             assert outcome is not None

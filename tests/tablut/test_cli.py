@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from reports.bench import fingerprint
 from tablut import __version__
 from tablut.cli.shell import run
+from tablut.pictures import draw_gif, draw_png
 from tablut.position import Position
 from tablut.records import read_record
 from tablut.replay import replay
@@ -194,13 +196,15 @@ START = "3bbb3/4b4/4w4/b3w3b/bbwwKwwbb/b3w3b/4w4/4b4/3bbb3 w"
 
 
 def test_show(capsys: Captured, tmp_path: Path) -> None:
-    target = tmp_path / "new" / "board.svg"
-    shown = answer(capsys, "show", "--svg", str(target))
+    target, picture = tmp_path / "new" / "board.svg", tmp_path / "new" / "board.png"
+    shown = answer(capsys, "show", "--svg", str(target), "--png", str(picture))
     assert shown["position"] == START
     assert shown["turn"] == "white"
     assert shown["status"] == []
     assert shown["outcome"] is None
     assert target.read_text().startswith("<svg ")
+    assert (shown["svg"], shown["png"]) == (str(target), str(picture))
+    assert picture.read_bytes() == draw_png(target.read_text())
     assert run(["show", "-v", "brandubh"]) == 0
     assert "4  ● ● ○ ♔ ○ ● ●" in capsys.readouterr().out
 
@@ -247,9 +251,29 @@ def test_drawings_into_a_file_and_a_record_that_cannot_be_saved(
     for command in (["symmetry", "show"], ["replay", "game.txt"]):
         assert "--svg 'file': is not a folder" in refusal(capsys, *command, "--svg", "file")
     # Nothing is drawn if the record cannot be written after it.
-    assert "Is a directory" in refusal(capsys, "replay", "game.txt", "--svg", "drawings", "--save", str(tmp_path))
+    drawings = ["--svg", "drawings", "--png", "pictures", "--gif", "game.gif"]
+    assert "Is a directory" in refusal(capsys, "replay", "game.txt", *drawings, "--save", str(tmp_path))
+    assert "--png 'file': is not a folder" in refusal(capsys, "replay", "game.txt", "--png", "file")
+    endless = '[Variant "brandubh"]\n' + "1. a4-a3 d5-c5 2. a3-a4 c5-d5\n" * 501
+    Path("long.txt").write_text(re.sub(r"[12]\.", "", endless))
+    assert "2,005 boards" in refusal(capsys, "replay", "long.txt", *drawings)
+    Path("long.txt").unlink()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "game.txt"]
     assert Path("file").read_text() == "kept"
+
+
+def test_the_boards_and_the_animation_of_a_game(
+    capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("game.txt").write_text('[Variant "brandubh"]\n[Start "7/7/b6/1w1K3/2b4/2w4/7 w"]\n1. b4-c4 a5-b5 2. d4-d1\n')
+    assert run(["replay", "game.txt", "--svg", "boards", "--png", "boards", "--gif", "new/game.gif"]) == 0
+    boards = [Path(f"boards/ply-{number}.svg").read_text() for number in range(4)]
+    assert [board.count('class="highlight"') for board in boards] == [0, 1, 0, 0]  # c3 was captured by the first move
+    assert ["1. b4-c4xc3" in board for board in boards] == [False, True, False, False]
+    assert [Path(f"boards/ply-{number}.png").read_bytes() for number in range(4)] == list(map(draw_png, boards))
+    assert Path("new/game.gif").read_bytes() == draw_gif(boards)
+    assert len(list(Path("boards").iterdir())) == 8
 
 
 WRONG = {

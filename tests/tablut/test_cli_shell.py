@@ -315,6 +315,22 @@ def test_an_interrupt_is_heard_though_python_does_not_look(program: str) -> None
     assert json.loads(out)["status"] == 130
 
 
+@pytest.mark.skipif(os.name != "posix", reason="POSIX signals")
+def test_a_program_ends_orderly_though_a_callback_loses_the_exception() -> None:
+    orderly = "from tablut.work.run import ending_orderly\nwith ending_orderly():\n    "
+    program = LISTENING + CALLED_BACK.replace("called()\ntime", f"{orderly}called()\n    time")
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGTERM)
+        _, error = process.communicate(timeout=PATIENCE)
+    finally:
+        process.kill()
+    assert process.returncode == 128 + signal.SIGTERM
+    assert error == b""
+
+
 def test_long_work_says_how_far_it_is_where_no_terminal_shows_it(monkeypatch: pytest.MonkeyPatch) -> None:
     lines: Queue[str] = Queue()
     monkeypatch.setattr(runtime, "_EVERY", 0.001)

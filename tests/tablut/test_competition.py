@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from tablut.play.competition.client import Thinker
 from tablut.play.competition.referee import Match, NoPlayersError, RefereedGame
 from tablut.play.players import Choice, PlayerOptions, make_player
 from tablut.play.search import SearchLimits
+from tablut.play.search.limits import TimeControl
 from tablut.position import Move, Position
 from tablut.records import read_record
 from tablut.replay import replay
@@ -370,6 +372,54 @@ def test_half_a_message_loses_by_time_and_the_result_is_sent(tmp_path: Path) -> 
     record = read_record(game.log.read_bytes())
     assert record.result == "black"
     assert replay(record).problems == ()
+
+
+def test_a_side_that_has_used_its_clock_loses() -> None:
+    """White takes two seconds for each of its moves and has five of them, and one more after each move."""
+    with served(control=TimeControl(5.0, 1.0)) as running:
+        white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
+        for move, reply in (("e4-f4", "d1-c1"), ("f4-g4", "c1-b1"), ("g4-h4", "b1-a1")):
+            white.until_turn("w")
+            time.sleep(0.05)  # the referee looks at its clock after it has sent the state
+            running.clock.now += 2
+            white.move(move)
+            black.until_turn("b")
+            black.move(reply)
+        white.until_turn("w")
+        time.sleep(0.05)
+        running.clock.now += 2.1
+        assert running.join().verdict == ("timeout", "black")
+
+
+class Watching:
+    """Random player that remembers its clocks, and takes 50 ms at first."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+        self._player = make_player("random", BOLOGNA, PlayerOptions(seed=3))
+
+    def choose(self, board: Board, limits: SearchLimits) -> Choice:
+        self.seen.append(limits.clock)
+        assert limits.movetime is not None
+        assert limits.clock is not None
+        assert 0 < limits.movetime <= limits.clock.left
+        time.sleep(0.05 if len(self.seen) < 7 else 0)
+        return self._player.choose(board, limits)
+
+
+def test_our_client_counts_its_own_clock() -> None:
+    control, player = TimeControl(PATIENCE, 0.01, 5), Watching()
+    with served(control=control) as running:
+        thread, found = in_thread(lambda: client(running, "b", seed=7, control=control))
+        white = client(running, "w", player, control=control)
+        thread.join(PATIENCE)
+        game = running.join()
+    assert game.verdict is not None
+    assert white.result == found[0].result == game.verdict.result
+    assert [clock.moves for clock in player.seen[:6]] == [5, 4, 3, 2, 1, 5]
+    lefts = [clock.left for clock in player.seen]
+    assert all(one - other > 0.03 for one, other in pairwise(lefts[:5]))
+    assert lefts[5] > lefts[4] + PATIENCE / 2
 
 
 def test_a_move_out_of_turn_is_an_error() -> None:

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable
 from random import Random
 
@@ -15,14 +16,15 @@ from tablut.board import Board
 from tablut.errors import InputError
 from tablut.play.players import Choice, player_names
 from tablut.play.protocol import COMMANDS, LONGEST_LINE, OPTIONS, EngineOptions, EngineSession, RunningSearch
-from tablut.play.search import SearchLimits
-from tablut.position import Move
+from tablut.play.search import Searcher, SearchLimits
+from tablut.position import Move, Position
 from tablut.variants import variant_names
 from tests.support.effort import examples
 from tests.support.waiting import PATIENCE, eventually
+from tests.tablut.test_search_tree import solution
 
 INFO = re.compile(
-    r"info depth \d+( score (cp|mate) -?\d+)? nodes \d+ nps \d+ time \d+ tbhits \d+ pv( [a-i]\d-[a-i]\d)+"
+    r"info depth \d+( multipv \d)?( score (cp|mate) -?\d+)? nodes \d+ nps \d+ time \d+ tbhits \d+ pv( [a-i]\d-[a-i]\d)+"
 )
 
 
@@ -156,6 +158,9 @@ def test_options_are_used() -> None:
         EngineSession(print, EngineOptions(player="nobody"))
 
 
+NEW = ["ponder", "mate", "searchmoves"]
+
+
 @settings(max_examples=examples(40))
 @given(
     st.one_of(
@@ -163,9 +168,24 @@ def test_options_are_used() -> None:
         st.tuples(st.sampled_from(COMMANDS), st.text(max_size=60)).map(" ".join),
         st.tuples(
             st.sampled_from(["position startpos moves", "go", "setoption name", "position"]),
-            st.lists(st.sampled_from(["e4-f4", "value", "hash", "infinite", "9", "depth", "w", "K8", "startpos"])).map(
-                " ".join
-            ),
+            st.lists(
+                st.sampled_from(
+                    [
+                        "e4-f4",
+                        "value",
+                        "hash",
+                        "infinite",
+                        "9",
+                        "depth",
+                        "w",
+                        "K8",
+                        "startpos",
+                        "ponder",
+                        "mate",
+                        "searchmoves",
+                    ]
+                )
+            ).map(" ".join),
         ).map(" ".join),
     )
 )
@@ -180,6 +200,142 @@ def test_no_line_is_a_crash(line: str) -> None:
         assert not talk.engine._search.running
     assert all(line.replace("\n", "").isprintable() for line in talk.said)
     talk.said.clear()
+
+
+# -- several lines, given moves, the opponent's time and forced wins ---------------------------
+
+
+def test_several_lines_are_told_in_order() -> None:
+    talk = Talk(variant="brandubh", multipv=3)
+    *info, best = talk("go depth 5")
+    assert all(INFO.fullmatch(line) for line in info)
+    told = [re.findall(r"depth (\d+) multipv (\d) .*score cp (-?\d+) .* pv (.*)", line)[0] for line in info]
+    assert [(depth, rank) for depth, rank, *_ in told] == [(str(d), str(k)) for d in range(1, 6) for k in (1, 2, 3)]
+    searcher = Searcher("brandubh", hash_mib=1)
+    found = searcher.search(Board("brandubh"), SearchLimits(depth=5), lines=3)
+    lines = [(str(line.score), " ".join(map(str, line.pv))) for line in (found, *found.others)]
+    assert [line[2:] for line in told[-3:]] == lines
+    assert best == f"bestmove {found.move}"
+    assert not any("multipv" in line for line in talk("setoption name MultiPV value 1", "go depth 2"))
+    for line in ("setoption name player value random", "setoption name multipv value 65"):
+        assert "no option was changed" in Talk(multipv=2)(line)[0]
+
+
+@pytest.mark.parametrize("player", player_names())
+def test_a_player_keeps_to_the_moves_that_it_is_given(player: str) -> None:
+    talk, moves = Talk(variant="ashton-5-4v0", player=player), [str(move) for move in Board("ashton-5-4v0").legal_moves]
+    for move in (moves[0], moves[-1]):
+        assert talk(f"go nodes 200 playouts 20 searchmoves {move} depth 2")[-1] == f"bestmove {move}"
+    for words, why in (("a1-a2", "a1-a2"), (f"{moves[0]} c3-c5", "c3-c5"), ("", "needs a move"), ("e9", "e9")):
+        *said, best = talk(f"go depth 2 searchmoves {words}")
+        assert best == "bestmove none"
+        assert why in said[-1]
+
+
+def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
+    talk = Talk(variant="brandubh", ponder=True)
+    talk("isready")
+
+    def best() -> list[str]:
+        return [line for line in talk.said if line.startswith("bestmove")]
+
+    def ask(line: str, *, ended: bool) -> RunningSearch:
+        talk.said.clear()
+        talk.engine.handle(line)
+        search = talk.engine._search
+        assert search is not None
+        if ended:
+            eventually(lambda: search._done)
+        else:
+            eventually(lambda: any("depth 3" in line for line in talk.said))
+        time.sleep(0.05)
+        assert (best(), search.running) == ([], True)
+        return search
+
+    # Whether the limits were reached, or there are none, or the time is over: the answer comes at once.
+    for line, ended in (
+        ("depth 2", True),
+        ("nodes 500", True),
+        ("", False),
+        ("infinite", False),
+        ("movetime 1", False),
+    ):
+        for word in ("ponderhit", "stop"):
+            search = ask(f"go ponder {line}", ended=ended)
+            began = time.perf_counter()
+            talk.engine.handle(word)
+            search.wait(PATIENCE)
+            assert re.fullmatch(r"bestmove \S+ ponder \S+", *best())
+            assert time.perf_counter() - began < 2
+            assert talk(word)[:1] == (["info string ponderhit: the engine is not pondering"] if word != "stop" else [])
+    # Otherwise the search goes on, with what is left of its time.
+    search = ask("go ponder movetime 600000", ended=False)
+    talk.engine.handle("ponderhit")
+    assert (search.running, search.ponders, best()) == (True, False, [])
+    talk.engine.handle("stop")
+    search.wait(PATIENCE)
+    search = ask("go ponder movetime 900", ended=False)
+    talk.engine.handle("ponderhit")
+    search.wait(PATIENCE)
+    assert len(best()) == 1
+    # The end of the input ends it; an error is told only then.
+    ask("go ponder", ended=False)
+    talk.engine.finish()
+    assert len(best()) == 1
+    talk = Talk(variant="brandubh", player="mcts")
+    ask("go ponder depth 1", ended=True)
+    talk.engine.handle("ponderhit")
+    talk.engine.finish()
+    assert best() == ["bestmove none"]
+
+
+def test_a_forced_win_is_found_exactly_where_there_is_one() -> None:
+    solved = solution("ashton-5-4v0")
+    talk = Talk(variant="ashton-5-4v0")
+    random = Random(2)
+    answers = {True: 0, False: 0}
+    for row in random.sample(range(len(solved.words)), 25):
+        value = int(solved.values[row])
+        cells, side = solved.engine.cells(solved.boards[row])
+        board = Board("ashton-5-4v0", Position(cells, side))
+        if board.outcome() is not None:
+            continue
+        plies = random.choice([1, 2, 3, 5, max(value, 1), max(value - 1, 1)])
+        *said, best = talk(f"position {board.position}", f"go mate {plies}")
+        wins = 0 < value <= plies
+        answers[wins] += 1
+        if not wins:
+            assert (best, "there is no forced win within" in said[-1]) == ("bestmove none", True)
+            continue
+        mate, line = re.findall(r"score mate (\d+) .* pv (.*)", said[-1])[0]
+        assert (int(mate), len(line.split())) == (value, value)
+        assert best.split()[1] == line.split()[0]
+        winner = board.turn
+        for move in line.split():
+            board.push(move)
+        assert board.outcome().winner == winner  # type: ignore[union-attr]
+    assert min(answers.values()) > 4
+
+
+def test_a_forced_win_within_limits_and_bad_requests() -> None:
+    talk = Talk()
+    assert "limits were reached" in talk("go mate 9 nodes 100")[0]
+    assert talk.said[-1] == "bestmove none"
+    talk.engine.handle("go mate 99")
+    talk.engine.handle("stop")
+    talk.engine.finish()
+    assert talk.said[-1] == "bestmove none"
+    for words in (
+        "mate",
+        "mate 0",
+        "mate 1000",
+        "mate x",
+        "mate 3 ponder",
+        "mate 3 depth 2",
+        "mate 3 searchmoves e4-f4",
+    ):
+        assert talk(f"go {words}")[-1] == "bestmove none"
+        assert talk.said[-2].startswith(("info string go mate", "info string mate"))
 
 
 class Late:

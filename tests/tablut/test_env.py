@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 import pytest
@@ -64,7 +64,7 @@ def assert_same_games(
 def with_histories(draw: st.DrawFn, variants: st.SearchStrategy[Variant]) -> Variant:
     """Generate rule sets with any rule on repetition, and often a move limit."""
     variant = draw(variants)
-    results = ["draw", "mover_loses", "none", "white_loses", "black_loses", "illegal"]
+    results = get_args(Repetition.model_fields["result"].annotation)
     changes = {
         "repetition": Repetition(times=draw(st.integers(2, 4)), result=draw(st.sampled_from(results))),
         "move_limit": draw(st.none() | st.integers(1, 30)),

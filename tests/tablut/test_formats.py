@@ -276,7 +276,8 @@ SAYS = {
     "efe:y": "fort=on_edge",
     "surf:y": "encirclement=no_way_to_edge",
     "tfr:l": "repetition.times=3 repetition.result=mover_loses",
-    "tfr:i": "repetition=none",
+    "tfr:w": "repetition.times=3 repetition.result=mover_wins",
+    "tfr:i linc:n gj:n": "repetition=none",
     "ks:w cenhe:t": "king.on_castle=two king.beside_castle=as_elsewhere king.elsewhere=two",
 }
 
@@ -298,10 +299,10 @@ def test_what_fields_say() -> None:
 @pytest.mark.parametrize(
     ("fields", "rule"),
     [
-        ("tfr:w", r"a third repetition that wins \(tfr:w\)"),
+        ("linc:y", r"Linnaean captures \(linc:y\)"),
         ("kj:c", r"a king that jumps \(kj:c\)"),
         ("afor:a4,a5", r"fortresses \(afor:a4,a5\)"),
-        ("tfr:w ber:c", r"a third repetition that wins \(tfr:w\), berserk moves \(ber:c\)"),
+        ("ks:m ber:c", r"a king that falls when confined \(ks:m\), berserk moves \(ber:c\)"),
         ("cors:tTK corp:tTK", "corners that are not for the king alone"),
         ("cor:a2", r"corner cells that are not in a corner \(cor:a2\)"),
         ("esc:e cen:a3", "a throne in a corner or on an escape"),

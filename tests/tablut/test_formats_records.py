@@ -15,7 +15,7 @@ from tablut.formats.opentafl import read_rules, write_game, write_rules
 from tablut.position import Move, MoveText, Position
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
-from tablut.rules import NaiveGame
+from tablut.rules import NaiveGame, Outcome
 from tablut.variants import Variant, load_variant, shipped_variants
 from tablut.variants.model import Repetition
 from tests.support.effort import examples
@@ -153,7 +153,7 @@ def test_a_rules_string_becomes_a_rule_file(capsys: pytest.CaptureFixture[str], 
     assert run(["variants", text, "--toml"]) == 0
     (tmp_path / "mine.toml").write_text(capsys.readouterr().out, encoding="utf-8")
     assert load_variant(str(tmp_path / "mine.toml")).same_game(read_rules(text))
-    for wrong in (["--toml"], [text, "--toml", "--csv"], [text.replace("tfr:l", "tfr:w")]):
+    for wrong in (["--toml"], [text, "--toml", "--csv"], [text.replace("tfr:l", "kj:c")]):
         assert run(["variants", *wrong]) == 2
 
 
@@ -197,10 +197,10 @@ def otg(body: str, tags: str = "", rules: str = RULES) -> str:
 
 
 def test_rules_beside_a_record_that_no_field_can_say() -> None:
-    rules = RULES.replace("surf:n", "tfr:w kj:r")
+    rules = RULES.replace("surf:n", "linc:y kj:r")
     with pytest.raises(
         InputError,
-        match=r"tfr:w.*kj:r",
+        match=r"kj:r.*linc:y",
     ):
         read_record(otg("1. d1-e1", rules=rules))
     record = read_record(otg("1. d1-e1", rules=rules), load_variant("brandubh"))
@@ -209,6 +209,54 @@ def test_rules_beside_a_record_that_no_field_can_say() -> None:
     assert '[Variant "brandubh"]' in write_record(record)
     moved = read_record(otg("", rules=rules.replace("/3t3/3t3/3T3/", "/3t3/4t2/3T3/")), load_variant("brandubh"))
     assert str(moved.start) == "3b3/3b3/3w3/bbwKwbb/3w3/4b2/3b3 b"
+
+
+def test_a_trial_of_ludii() -> None:
+    text = (RECORDS / "ludii.trl").read_text(encoding="utf-8")
+    record = read_record(text, "brandubh")
+    assert [str(move) for move in record.moves] == [
+        *("f4-f6", "d5-g5", "f6-g6xg5", "d3-b3", "d2-b2xb3", "e4-e7")
+    ]  # fmt: skip
+    assert (record.start, record.result) == (None, "draw")  # the placements are those of the rules
+    assert record.tags == {"Event": "Brandub", "Options": "Play Rules/Sample"}
+    assert replay(record).problems == ()
+    wrong = replay(read_record(text.replace("[Remove:type=Cell,to=34]", "[Remove:type=Cell,to=33]"), "brandubh"))
+    assert wrong.problems == ("ply 3: recorded as f6-g6xf5, but the move is f6-g6xg5",)
+    # Without rules, the king tells how large the board is.
+    unruled = read_record(text)
+    assert (unruled.variant, unruled.moves) == (None, record.moves)
+    assert str(unruled.start) == load_variant("brandubh").start_position
+    for line, changed, problem in (
+        ("what=3", "what=4", "line 18: .* places an unknown piece"),
+        ("to=24,what=3", "to=25,what=3", "names no rule set"),
+        ("Move=[Move:mover=1,from=26,to=40", "Move=[Move:mover=1,from=26,to=400", "line 19: .* not a move on a board"),
+        ("Move=[Move:mover=1,from=26,to=40", "Move=[Pass:", "line 19: .* expected a move from one cell to another"),
+    ):
+        assert line in text
+        with pytest.raises(InputError, match=f"^Ludii trial: {problem}"):
+            read_record(text.replace(line, changed))
+
+
+# The real Copenhagen puzzles of OpenTafl have these rules: one corner, a throne off the centre, rows from the top.
+_PUZZLE = "dim:7 name:Puzzle atkf:y tfr:w cor:g7, cen:b2, sw:s efe:y starti:/7/7/5K1/2t4/7/7/t6/"
+
+
+def test_the_side_that_repeats_a_position_for_the_third_time_wins() -> None:
+    round_trip = "c4-c3 Kf5-f4 c3-c4 Kf4-f5"
+    turns = " ".join([round_trip] * 2).split()
+    body = "\n".join(f"{turn}. {' '.join(turns[2 * turn - 2 : 2 * turn])}" for turn in range(1, 5))
+    record = read_record(otg(body, "[result:-1]\n", _PUZZLE))
+    assert isinstance(record.variant, Variant)
+    assert (record.variant.terrain[0], record.variant.terrain[5]) == ("+.....X", ".T.....")
+    played = replay(record)
+    assert played.problems == ()
+    assert [ply.outcome is not None for ply in played.plies] == [False] * 7 + [True]
+    assert str(played.board.outcome()) == str(Outcome("repetition", "white"))
+    assert record == read_record(write_game(record))
+    # Other programs are told so too.
+    assert " tfr:w " in write_rules(replace(record.variant, source="mine"))
+    # The rules and the position of a puzzle without moves are shown.
+    assert read_record(otg("", "", _PUZZLE)).moves == ()
 
 
 SAMPLES = [path.read_text(encoding="utf-8") for path in sorted(RECORDS.iterdir())]

@@ -25,12 +25,12 @@ from tablut.play.players.minimax import PayoffPlayer
 from tablut.play.players.montecarlo import FilteredPlayer, MonteCarloPlayer
 from tablut.play.players.simple import FIRST, MoveScores, new_scheme, path_tables, score_moves
 from tablut.play.search import SearchLimits
-from tablut.play.search.limits import MATE, PROVEN
+from tablut.play.search.limits import MATE, PROVEN, RECURRENCES
 from tablut.play.search.searcher import Root, Searcher
 from tablut.position import Move
 from tablut.variants import Variant, load_variant
 from tests.support.effort import OLDER_CASES, slow_but
-from tests.support.games import OLDER, OLDER_NAMES
+from tests.support.games import OLDER, OLDER_NAMES, recurrence
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_play
 from tests.twins.kernels import find_path, values_of
@@ -366,7 +366,7 @@ def searched(variant, kind: str, position, depth: int, history=()) -> tuple[int,
     state.keys[: len(history)] = [engine.key(array_of(variant, earlier)) for earlier in history]
     state.counters[at.ROOT_MOVES] = len(moves)
     state.counters[at.LIMIT_PLY] = 1 << 62
-    state.counters[at.REPETITION_RULE] = {"none": 0, "draw": 1, "mover_loses": 2}[variant.rules.repetition.result]
+    state.counters[at.REPETITION_RULE] = RECURRENCES[variant.rules.repetition.result]
     state.counters[at.BASE] = len(history)
     evaluation = at.new_evaluation(variant, KINDS[kind], WEIGHTS[kind])
     before = state.board.copy()
@@ -396,6 +396,22 @@ def test_pruning_changes_no_value(name: str, kind: str) -> None:
                 assert value == naive.worth(result.position, position.side, result.outcome.winner)
             else:
                 assert value == naive.value(result.position, depth - 1, position.side, [position])
+
+
+@pytest.mark.parametrize("result", RECURRENCES)
+def test_what_a_repetition_is_worth(result: str) -> None:
+    """Every move at the root may recreate a position of the game."""
+    original = load_variant("brandubh-5-4v4")
+    variant = replace(original, rules=original.rules.model_copy(update={"repetition": recurrence(result)}))
+    kind, random = "payoff", Random(3)
+    naive = NaiveMinimax(variant, kind, WEIGHTS[kind])
+    for number in range(6):
+        position = placement(variant, random, soldiers=4)
+        results = [naive.game.apply(position, move) for move in naive.game.legal_moves(position)]
+        for history in [[], *([earlier.position] for earlier in results if earlier.outcome is None)][:4]:
+            if results:
+                value, _ = searched(variant, kind, position, 1 + number % 2, history)
+                assert value == naive.value(position, 1 + number % 2, position.side, history)
 
 
 @pytest.mark.parametrize("name", ["mcgill", "brandubh-5-4v0", "ashton-5-4v4", "berkeley", "brandubh"])

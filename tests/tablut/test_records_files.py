@@ -47,7 +47,7 @@ REFUSED = {
     "site.json": "JSON of hnefatafl.org",
     "abstract.json": "JSON of AbstractPlay",
     "online.json": "JSON of PlayTaflOnline",
-    "ludii.trl": "Ludii",
+    "ludii.trl": "-v",
 }
 
 

@@ -171,9 +171,12 @@ class NaiveMinimax:
         other = "black" if position.side == "w" else "white"
         if not moves:
             return self.worth(position, side, other)
-        rule = self.variant.rules.repetition.result
-        if rule != "none" and position in history:
-            return 0 if rule == "draw" else self.worth(position, side, "white" if position.side == "w" else "black")
+        rule = self.variant.rules.repetition
+        if (rule.ends or rule.forbids(other)) and position in history:
+            if rule.result == "draw":
+                return 0
+            mine = "white" if position.side == "w" else "black"
+            return self.worth(position, side, mine if rule.forbids(other) else rule.winner(other))
         if depth == 0:
             return self.worth(position, side, None)
         values = []

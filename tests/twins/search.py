@@ -215,8 +215,11 @@ class NaiveSearch:
 
     def _minimax(self, position: NaivePosition, depth: int, path: list[NaivePosition], ply: int, plies: int) -> int:
         rules = self.variant.rules
-        if ply > 0 and rules.repetition.result != "none" and position in path[:-1]:
-            return 0 if rules.repetition.result == "draw" else REPETITION - ply
+        rule, mover = rules.repetition, "black" if position.side == "w" else "white"
+        if ply > 0 and (rule.ends or rule.forbids(mover)) and position in path[:-1]:
+            if rule.result == "draw":
+                return 0
+            return ply - REPETITION if rule.winner(mover) == mover else REPETITION - ply
         moves = self.game.legal_moves(position)
         if ply > 0 and rules.move_limit is not None and plies >= rules.move_limit:
             return 0 if moves else ply - MATE

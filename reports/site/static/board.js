@@ -5,7 +5,7 @@
   const PIECES = { b: "attacker", w: "defender", K: "king" };
   const TERRAIN = { T: "castle", "*": "escape", X: "corner", A: "camp", B: "camp", C: "camp", D: "camp" };
 
-  /* Return the cells of a position from a1 on, as the toolkit numbers them; "." is empty. */
+  /* Return a position's cells from a1 on, as the toolkit numbers them; "." is empty. */
   function cellsOf(text) {
     const rows = text.split(" ")[0].split("/").map(function (row) {
       return row.replace(/\d+/g, function (count) { return ".".repeat(Number(count)); });

@@ -1,1 +1,1 @@
-"""The balance of the tafl games, and the effect of single rules on it, measured in games between equal players."""
+"""The balance of the tafl games, and how single rules affect it, measured in games between equal players."""

@@ -1,4 +1,4 @@
-"""``python -m reports.studies.balance``: play the games of the atlas, summarise the results, and render the page."""
+"""``python -m reports.studies.balance``: play the atlas's games, summarise the results, and render the page."""
 
 from __future__ import annotations
 

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 STRENGTHS: Final = (5_000, 50_000)
-"""Strengths at which the games are played, in nodes per move for both sides."""
+"""Playing strengths, in nodes per move for both sides."""
 SHIPPED: Final = (
     *("brandubh", "brandubh-federation", "saami-tablut", "sea-battle-9", "berkeley", "leiden", "mcgill", "ashton"),
     *("bologna", "copenhagen", "fetlar", "tawlbwrdd", "tawlbwrdd-throneless", "sea-battle-11", "alea-evangelii"),
 )
-"""The shipped games except the reduced boards, in the order in which they are played."""
+"""The shipped games except the reduced boards, in order of play."""
 CHANGED: Final = ("brandubh", "saami-tablut", "sea-battle-9", "fetlar", "tawlbwrdd", "copenhagen", "sea-battle-11")
-"""The games in which single rules are changed."""
+"""The games with single rules changed."""
 SEED: Final = 20_261_123
 HASH: Final = 64
 """Size of the transposition table in MiB. No search of this study fills it."""
@@ -37,7 +37,7 @@ _MOST_PLIES: Final = 500
 
 
 class Cell(NamedTuple):
-    """A rule set of the atlas: a shipped game, or a game with one rule changed."""
+    """A rule set in the atlas: a shipped game, or a game with one rule changed."""
 
     game: str
     change: str
@@ -51,12 +51,12 @@ class Cell(NamedTuple):
 
 
 def shipped_cell(game: str) -> Cell:
-    """Return the cell of a shipped game."""
+    """Return the cell for a shipped game."""
     return Cell(game, "", "as it ships", load_variant(game))
 
 
 def changed_cells(game: str) -> tuple[list[Cell], dict[str, str]]:
-    """Return the cells in which one disputed rule of a game is changed, and the reason for each omitted change."""
+    """Return the cells where one of a game's disputed rules is changed, and the reason for each omitted change."""
     cells, left_out = [], {}
     variant = load_variant(game)
     for change in _CHANGES:
@@ -83,7 +83,7 @@ _LOST: Final = {"times": 3, "result": "white_loses"}
 
 
 def change_of(variant: Variant, change: str) -> tuple[str, dict[str, Any], tuple[str, ...]]:
-    """Return the changed value of a disputed rule in words, as values of rule fields, and as terrain."""
+    """Return a disputed rule's changed value in words, as rule field values, and as terrain."""
     rules, corners = variant.rules, bool(variant.regions.royal_corners)
     fields: dict[str, Any]
     terrain = variant.terrain
@@ -137,5 +137,5 @@ def plan_of(cell: Cell, nodes: int, games: int) -> MatchPlan:
 
 
 def all_cells() -> list[Cell]:
-    """Return all cells in the order in which they are played: first the shipped games, then the changed games."""
+    """Return all cells in order of play: first the shipped games, then the changed games."""
     return [*map(shipped_cell, SHIPPED), *(cell for game in CHANGED for cell in changed_cells(game)[0])]

@@ -1,8 +1,8 @@
 """Statistics of a cell's games: shares with Wilson intervals, length, branching, tree size, first moves, and tests.
 
-The results are stored in the order of the games. Games with the same number begin with the same random plies in every
-cell in which these plies are legal. Cells can therefore be compared game by game with a sign test, which is valid
-whether or not two games with the same number have anything else in common.
+The results are stored in game order. Games with the same number begin with the same random plies in every cell where
+these plies are legal. Cells can therefore be compared game by game with a sign test, which is valid whether or not two
+games with the same number have anything else in common.
 
 References
 ----------
@@ -47,7 +47,7 @@ _SHUFFLES: Final = 9_999
 
 
 class Row(Result):
-    """The statistics of one cell at one strength, as a row of the CSV file."""
+    """One cell's statistics at one strength, as a row in the CSV file."""
 
     cell: str
     game: str
@@ -87,7 +87,7 @@ class Row(Result):
 
 
 class Played(Result):
-    """The games of a cell at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
+    """A cell's games at one strength: digest of the plan, results (w, b, d), and first moves up to symmetry."""
 
     digest: str
     results: Annotated[str, Field(pattern=r"^[wbd]+$")]
@@ -100,7 +100,7 @@ class Played(Result):
 
 
 class Atlas(Result):
-    """The games of the atlas in short form, with their provenance."""
+    """The atlas's games in short form, and their provenance."""
 
     provenance: Provenance
     played: dict[str, dict[int, Played]]
@@ -123,13 +123,13 @@ def short(report: MatchReport, digest: str, variant: Variant) -> Played:
 
 
 def first_move(variant: Variant, move: Move) -> str:
-    """Return the name of a first move. All symmetric images of a move have the same name."""
+    """Return a first move's name. All symmetric images of a move have the same name."""
     tables = [symmetry.table for symmetry in variant.start_symmetries]
     return str(Move(*min((table[move.start], table[move.target]) for table in tables), variant.size))
 
 
 def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
-    """Return the statistics of a cell at one strength."""
+    """Return a cell's statistics at one strength."""
     found = measure(cell.variant, report)
     shares = [value for won in (found.white, found.black, found.draws) for value in (won, *share(won, found.games))]
     ends = Counter(one.game.termination for one in report.played).most_common()
@@ -151,7 +151,7 @@ def row_of(cell: Cell, nodes: int, report: MatchReport, played: Played) -> Row:
 
 
 def first_move_matters(played: Played) -> float:
-    """Return the p-value of a permutation test for a dependence of white's points on the first move."""
+    """Return the p-value of a permutation test of whether white's points depend on the first move."""
     points = np.array([_POINTS[letter] for letter in played.results])
     moves, place = np.unique(played.first_moves, return_inverse=True)
     member = np.eye(len(moves))[:, place]
@@ -164,8 +164,8 @@ def first_move_matters(played: Played) -> float:
 def compared(first: str, second: str) -> tuple[int, int, float]:
     """Compare two cells game by game.
 
-    Return the number of games in which white did better in the second cell, the number in which white did worse, and
-    the p-value of the sign test.
+    Return the number of games where white did better in the second cell, the number where white did worse, and the
+    p-value of the sign test.
     """
     pairs = [_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)]
     better, worse = sum(pair > 0 for pair in pairs), sum(pair < 0 for pair in pairs)
@@ -174,10 +174,10 @@ def compared(first: str, second: str) -> tuple[int, int, float]:
 
 
 def difference(first: str, second: str) -> tuple[float, float, float]:
-    """Return the increase in white's points per game from the first cell to the second, with its 95 % interval.
+    """Return the increase in white's points per game from the first cell to the second, and its 95 % interval.
 
-    Following Agresti and Min, half a game is added for each way in which a pair can end, so the width of the interval
-    is not 0 even if no pair differs.
+    Following Agresti and Min, half a game is added for each possible outcome of a pair, so that the width of the
+    interval is not 0 even if no pair differs.
     """
     pairs = np.array([_POINTS[after] - _POINTS[before] for before, after in zip(first, second, strict=False)])
     many = len(pairs) + 2
@@ -192,7 +192,7 @@ def adjusted(chances: Sequence[float]) -> list[float]:
 
 
 def csv_text(rows: Iterable[Row]) -> str:
-    """Return the contents of a CSV file with the given rows."""
+    """Return the content of a CSV file with the given rows."""
     text = io.StringIO()
     writer = csv.DictWriter(text, list(Row.model_fields), lineterminator="\n")
     writer.writeheader()

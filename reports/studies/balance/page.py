@@ -1,18 +1,19 @@
-"""The page on the atlas and its figure, rendered from the stored data of the study."""
+"""The page on the atlas and its figure, rendered from the study's stored data."""
 
 from __future__ import annotations
 
 import json
 import tomllib
 from statistics import median
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from scipy import stats
 
 from reports.rendering import STUDIES, Artefact, axes_of, figure, page
 from reports.studies.balance.cells import CHANGED, HASH, SHIPPED, STRENGTHS, all_cells
-from reports.studies.balance.gathering import adjusted, compared, difference, read_data
+from reports.studies.balance.gathering import adjusted, compared, difference, read_data, share
 from tablut.results import Result
+from tablut.variants import load_variant
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ _COLOURS: Final = {f"{_WEAK:,} nodes a move": "#2f6f8f", f"{_STRONG:,} nodes a m
 
 
 class Quoted(Result):
-    """Results of human players, with their source."""
+    """Human players' results and their source."""
 
     game: str
     white: int
@@ -51,6 +52,28 @@ def quoted() -> list[Quoted]:
 def favours(row: Row) -> str:
     """Return the side that a cell favours according to the interval for its decided games, or ``neither``."""
     return "white" if row.decided_low > 0.5 else "black" if row.decided_high < 0.5 else "neither"
+
+
+class Repetitions(NamedTuple):
+    """The games of a cell that ended by repetition or by the cap, and white's share of the other decided games.
+
+    The share is None if the data does not tell which side lost by repetition.
+    """
+
+    row: Row
+    result: str
+    repeated: int
+    capped: int
+    without: tuple[float, float, float] | None
+
+
+def repetitions(row: Row, rule: str) -> Repetitions:
+    """Count the games of a cell that ended by repetition or by the cap, given the result of a repetition."""
+    ends = {name: int(count) for name, count in (one.rsplit(" ", 1) for one in row.ends.split("; "))}
+    repeated = ends.get("repetition", 0)
+    won = {"white_loses": (0, repeated), "black_loses": (repeated, 0), "draw": (0, 0), "none": (0, 0)}.get(rule)
+    left = None if won is None else (row.white - won[0], row.black - won[1])
+    return Repetitions(row, rule, repeated, ends.get("ply_cap", 0), left and share(left[0], sum(left)))
 
 
 def strengths(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, Any]]:
@@ -94,7 +117,7 @@ def changes(rows: dict[tuple[str, int], Row], atlas: Atlas) -> list[dict[str, An
 
 
 def people(rows: dict[tuple[str, int], Row]) -> list[dict[str, Any]]:
-    """Return the results of human players next to those of the atlas at each strength, with p-values."""
+    """Return human players' results next to the atlas's at each strength, with p-values."""
     found: list[dict[str, Any]] = []
     for one in quoted():
         for row in (rows[key] for key in ((one.game, nodes) for nodes in STRENGTHS) if key in rows):
@@ -115,7 +138,7 @@ def missing_hours(rows: dict[tuple[str, int], Row]) -> dict[int, float]:
     each = {key: row.seconds / row.games for key, row in rows.items()}
     both = [name for name, nodes in rows if nodes == _STRONG and (name, _WEAK) in rows]
     ratios = [each[name, _STRONG] / each[name, _WEAK] for name in both]
-    # For a cell without games, assume the time of the unchanged rule set. If that is unknown, assume the median time.
+    # For a cell without games, assume the time for the unchanged rule set. If that is unknown, assume the median time.
     ratio = median(ratios) if ratios else _STRONG / _WEAK
     usual = median(value for (_, nodes), value in each.items() if nodes == _WEAK)
     hours = dict.fromkeys(STRENGTHS, 0.0)
@@ -171,6 +194,11 @@ def artefacts() -> list[Artefact]:
             strong=_STRONG,
             wanted=WANTED,
             favours=favours,
+            repetitions=[
+                repetitions(row, load_variant(row.game).rules.repetition.result)
+                for row in shipped
+                if {"repetition", "ply_cap"} & set(row.ends.replace(";", "").split())
+            ],
             strengths=strengths(rows, atlas),
             changes=changes(rows, atlas),
             people=people(rows),

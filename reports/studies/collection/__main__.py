@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from rich.text import Text
 
+from reports.studies.collection.blunders import from_games, read_games
 from reports.studies.collection.making import Made, Wanted, from_almost, from_placements, from_self_play
 from reports.studies.collection.mining import from_tablebase
 from reports.studies.collection.shapes import Theme
@@ -42,7 +43,7 @@ class _Made(Result):
 
 
 @command()
-@variant_option(default="ashton")
+@variant_option("Rule set. [default: ashton; with --records, that of the records]")
 @whole("--count", "-n", default=5, least=1, most=10**6, help="Number of puzzles.")
 @seed_option("Seed of all random choices.", 1)
 @whole("--min-plies", "shortest", default=3, least=1, most=1000, help="Minimum length of the win in plies.")
@@ -52,7 +53,13 @@ class _Made(Result):
     "source",
     words=("self-play", "placements", "shapes", "tablebase"),
     default="self-play",
-    help="Source of the positions.",
+    help="Source of the positions, if no --records are given.",
+)
+@option(
+    "--records",
+    metavar="FILE",
+    multiple=True,
+    help="Game record or archive of games, whose blunders become puzzles; repeat the option for several files.",
 )
 @choice("--theme", words=get_args(Theme), help="Find only puzzles with this theme.")
 @choice("--winner", words=("white", "black"), help="Find only wins of this side.")
@@ -64,12 +71,13 @@ class _Made(Result):
 @option("--tablebase", metavar="STORE", help="Folder of a tablebase.")
 @file_option("--out", "-o", help="Puzzle file to write.")
 def make_command(
-    variant: str,
+    variant: str | None,
     count: int,
     seed: int,
     shortest: int,
     longest: int,
     source: Literal["self-play", "placements", "shapes", "tablebase"],
+    records: tuple[str, ...],
     theme: Theme | None,
     winner: Literal["white", "black"] | None,
     nodes: int,
@@ -87,7 +95,7 @@ def make_command(
     If the command is interrupted, it prints and writes the puzzles found so far. Exit code 3: fewer puzzles were found
     than requested.
     """
-    rules = load_variant(variant)
+    played, rules = read_games(records, variant) if records else ([], load_variant(variant or "ashton"))
     if shortest > longest:
         raise InputError(f"must not be greater than --max-plies {longest}", subject=f"--min-plies {shortest}")
     if theme is not None and source == "tablebase":
@@ -99,7 +107,9 @@ def make_command(
     check_memory("--memory", memory)
     limits = ProofLimits(nodes=nodes, memory_bytes=memory << 20, positions=0)
     wanted = Wanted(count, seed, (shortest, longest), limits, winner, theme)
-    if source == "tablebase":
+    if played:
+        make = partial(from_games, rules, wanted, played)
+    elif source == "tablebase":
         prober = find_prober(rules, tablebase)
         if prober is None:
             raise InputError(
@@ -126,7 +136,7 @@ def make_command(
     except KeyboardInterrupt:
         interrupted = True
     if not made.examined and not interrupted:
-        raise InputError("no position was examined, so no puzzle was found", remedy="increase --games or --samples")
+        raise InputError("no position was examined, so no puzzle was found", remedy="use more games or samples")
     if out is not None:
         write_text(out, format_puzzles(made.puzzles), remedy="choose another file with --out")
     result = _Made(

@@ -1,6 +1,6 @@
 """New puzzles from self-play and from random placements, all of them proved.
 
-The module `mining` finds puzzles in tablebases instead. A puzzle is a position in which the side to move can win and
+The module `mining` finds puzzles in tablebases instead. A puzzle is a position where the side to move can win and
 exactly one first move leads to the shortest win. No symmetry maps the position to itself, and it is possible according
 to `tablut.status`. All randomness comes from one seed, and limits count nodes rather than time, so the same call always
 creates the same puzzles.
@@ -74,7 +74,7 @@ class Making:
         return len(self.puzzles) == self.wanted.number
 
     def solve(self, position: Position, search: WinSearch | None = None) -> Solution | None:
-        """Return the solution of a position if it is a puzzle of the requested kind.
+        """Return a position's solution if it is a puzzle of the requested kind.
 
         If a search is given, it serves as a quick filter: it must find the win first.
         """
@@ -112,7 +112,7 @@ def from_self_play(
 def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
     """Return the puzzle with the longest win in a game, or None if the game contains no puzzle."""
     variant, wanted = making.variant, making.wanted
-    searches = {letter: _endless(variant, letter, wanted) for letter in _SIDES}
+    searches = {letter: endless(variant, letter, wanted) for letter in _SIDES}
     found = []
     for position in list(self_play(variant, rng, _GAME))[_OPENING:]:
         if (wanted.winner is None or wanted.winner[0] == position.side) and fit(variant, position):
@@ -124,7 +124,7 @@ def _best_of_game(making: Making, rng: np.random.Generator) -> Solution | None:
 def from_placements(
     variant: VariantLike, wanted: Wanted, *, samples: int, men: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles found among random placements with few men, in the order in which they are found."""
+    """Return puzzles found among random placements with few men, in order of discovery."""
     variant = as_variant(variant)
     tiers = [
         tier
@@ -140,7 +140,7 @@ def from_placements(
 def from_almost(
     variant: VariantLike, wanted: Wanted, *, samples: int, advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles found among random positions in which a fort, a ring or a shieldwall is almost complete."""
+    """Return puzzles found among random positions where a fort, a ring or a shieldwall is almost complete."""
     variant = as_variant(variant)
     if wanted.theme is None:
         raise InputError("is required for shapes", parameter="theme")
@@ -157,7 +157,7 @@ def _from_batches(
     source: str,
     advanced: Callable[[Made], None],
 ) -> Made:
-    """Return the puzzles among the given positions, in the order of the positions."""
+    """Return the puzzles among the given positions, in the same order."""
     making = Making(variant, wanted)
     for batch in batches:
         for position in batch:
@@ -165,14 +165,14 @@ def _from_batches(
             if making.done:
                 return making.made
             if fit(variant, position):
-                solution = making.solve(position, _endless(variant, position.side, wanted))
+                solution = making.solve(position, endless(variant, position.side, wanted))
                 if solution is not None:
                     making.add(solution, f"{letter}{len(making.puzzles)}", source)
         advanced(making.made)
     return making.made
 
 
-def _endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
+def endless(variant: Variant, side: str, wanted: Wanted) -> WinSearch:
     """Return a search for a side's wins with an unlimited budget."""
     budget = ProofBudget(ProofLimits(nodes=sys.maxsize))
     return WinSearch(engine_for(variant), _SIDES.index(side), wanted.limits.memory_bytes // 2, budget)
@@ -230,12 +230,12 @@ def _has_theme(variant: Variant, solution: Solution, theme: Theme | None) -> boo
 
 
 def stem(variant: Variant) -> str:
-    """Return the prefix of a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
+    """Return the prefix for a variant's puzzle ids: its name if that is a valid tag, otherwise ``own``."""
     return variant.name if re.fullmatch(r"[A-Za-z0-9._-]{1,40}", variant.name) else "own"
 
 
 def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> Puzzle:
-    """Return the puzzle of a solved position, with its grade."""
+    """Return a solved position's puzzle with its grade."""
     assert solution.dtm is not None
     temptations = len(tempting_moves(variant, solution.position, solution.winning_moves))
     shipped, theme = shipped_name(variant), theme_of(variant, solution.position, solution.line)
@@ -251,13 +251,13 @@ def puzzle_of(variant: Variant, solution: Solution, name: str, source: str) -> P
     )
 
 
-# -- the difficulty of a puzzle for a human solver ---------------------------------------
+# -- a puzzle's difficulty for a human solver --------------------------------------------
 # A move is tempting if it captures, threatens to win with the next ply, brings the king closer to an escape, or places
 # an attacker next to the king. The more tempting wrong moves a puzzle has, the harder it is.
 
 
 def grade(plies: int, temptations: int) -> int:
-    """Return the difficulty of a puzzle, from 1 to 5.
+    """Return a puzzle's difficulty, from 1 to 5.
 
     The easiest puzzles have grade 1. Every two additional plies and every eight tempting wrong moves add 1.
     """

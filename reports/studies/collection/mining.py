@@ -1,8 +1,8 @@
 """The deepest puzzles in a tablebase, found by examining all its positions or a random sample of them.
 
 The index of each tier lists the positions, and a `Prober` returns their values. For positions with long enough wins, it
-also returns the values of their children. No search is needed to find candidates, because the tables show whether
-exactly one first move attains the distance. In the end, a `Solver` proves the candidates.
+also returns their children's values. No search is needed to find candidates, because the tables show whether exactly
+one first move attains the distance. In the end, a `Solver` proves the candidates.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class _Found(NamedTuple):
 
 @dataclass(frozen=True)
 class _Mine:
-    """The entries to examine: their tiers, their sides to move, and the size of the random sample if there is one."""
+    """The entries to examine: tiers, sides to move, and the size of the random sample if there is one."""
 
     engine: Engine
     prober: Prober
@@ -105,7 +105,7 @@ class _Mine:
         return found
 
     def _single(self, side: int, words: NDArray[np.uint64], values: NDArray[np.int64]) -> NDArray[np.intp]:
-        """Return the indices of the won positions in which exactly one move attains the distance."""
+        """Return the indices of the won positions where exactly one move attains the distance."""
         mover = ("white", "black")[side]
         won = np.array([outcome is not None and outcome.winner == mover for outcome in OUTCOMES])
         attaining = np.zeros(len(words), dtype=np.int64)
@@ -159,8 +159,8 @@ def from_tablebase(
             if solution is not None:
                 making.add(solution, f"t{len(making.puzzles)}", f"tablebase, seed {wanted.seed}")
                 advanced(making.made)
-        # Too few candidates were suitable. If the pool was full, it may have excluded others, so try again with a
-        # larger pool.
+        # Too few candidates were suitable. If the pool was full, it may have excluded others. Try again with a larger
+        # pool.
         if making.done or len(found.values) < pool:
             return making.made
         pool *= 8

@@ -64,7 +64,7 @@ def _custodial(variant: Variant) -> Variant:
 
 
 def from_shapes(variant: Variant, theme: Theme, rng: np.random.Generator, number: int) -> Iterator[Position]:
-    """Yield random positions with a shape from which one or two pieces are missing, and with other men.
+    """Yield random positions with a shape that lacks one or two pieces, and with other men.
 
     Impossible and decided positions are discarded, so fewer than `number` positions may be yielded.
     """

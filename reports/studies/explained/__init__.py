@@ -1,1 +1,1 @@
-"""The explanation of every unreachable position of the reduced boards; see README.md."""
+"""The explanation of every unreachable position on the reduced boards; see README.md."""

@@ -1,8 +1,8 @@
-"""The classes of a small board's counted positions, with marks on the classes that games reach.
+"""The classes of a small board's counted positions, and marks on the classes that games reach.
 
-The index of the tiers (`tablut.indexing.tiers`) numbers every class of counted positions under the symmetries that
-preserve the start. Some classes have further numbers, called *aliases*. A complete census marks the entries of reached
-classes. The unmarked entries, without the aliases, are the classes that no game reaches.
+The tier index (`tablut.indexing.tiers`) numbers every class of counted positions under the symmetries that preserve the
+start. Some classes have further numbers, called *aliases*. A complete census marks the entries of reached classes. The
+unmarked entries, without the aliases, are the classes that no game reaches.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Unmarked(NamedTuple):
 
 
 class ClassMarks:
-    """The marks on the classes of a variant's counted positions."""
+    """Marks on the classes of a variant's counted positions."""
 
     def __init__(self, variant: Variant) -> None:
         self.variant, self.engine = variant, engine_for(variant)
@@ -65,7 +65,7 @@ class ClassMarks:
         self.entries = self._marked.size
 
     def mark(self, boards: NDArray[np.uint32]) -> int:
-        """Mark the classes of the given positions, and return the number of new marks."""
+        """Mark the given positions' classes, and return the number of new marks."""
         tiers, entries = self._rank(boards)
         if (entries < 0).any():
             raise ArithmeticError(f"{self.variant.name}: a position is not in the counted space")
@@ -108,7 +108,7 @@ class Predecessors(NamedTuple):
     Attributes
     ----------
     sources, targets : ndarray of int64, shape (m,)
-        Each pair stands for a ply from a class in the set to another, or to itself; no pair occurs twice.
+        Each pair represents a ply from a class in the set to another class or itself; no pair occurs twice.
     entered : ndarray of int64
         Classes with a predecessor that is not in the set and not excluded by a lemma; empty if the set is closed.
     """
@@ -136,12 +136,12 @@ def predecessors_within(variant: Variant, words: NDArray[np.uint64]) -> Predeces
 
 
 class ClosedSet(NamedTuple):
-    """The structure of a closed set, with one item per class in each array.
+    """The structure of a closed set. Each array has one item per class.
 
     Attributes
     ----------
     layer : ndarray of int64, shape (n,)
-        Layer of each class, counted from 1; 0 if the class belongs to no layer.
+        Each class's layer, counted from 1; 0 if the class belongs to no layer.
     recurrent : ndarray of bool, shape (n,)
         Whether plies can lead from the class back to itself.
     component : ndarray of int64, shape (n,)

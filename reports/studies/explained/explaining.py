@@ -1,7 +1,7 @@
-"""The explanation of every counted position of a small board: whether games reach it, and if not, why not.
+"""The explanation of every counted position on a small board: whether games reach it, and if not, why not.
 
-Two counts must match. The first is a complete census, which lists the reached positions, none of which a lemma may
-exclude. The second concerns all other classes: each must be excluded by a lemma or belong to a set that no game enters
+Two counts must match. The first is a complete census. It lists the reached positions, and no lemma may exclude any of
+them. The second concerns all other classes: each must be excluded by a lemma or belong to a set that no game enters
 (`reports.studies.explained.classes`). Together, the two counts must account for all counted positions.
 """
 
@@ -44,7 +44,7 @@ MOST_ENTRIES: Final = 4 << 30
 
 _SHOWN: Final = 5
 _STEP: Final = 1 << 16
-"""Number of classes to which the lemmas are applied in one batch."""
+"""Number of classes in one batch for the lemmas."""
 
 
 class Progress(Protocol):
@@ -131,7 +131,7 @@ def _refuse(variant: Variant) -> None:
 
 
 class _Explaining:
-    """An unfinished explanation of the positions of a variant."""
+    """An unfinished explanation of a variant's positions."""
 
     def __init__(self, variant: Variant, progress: Progress) -> None:
         self.variant, self.progress = variant, progress
@@ -159,7 +159,7 @@ class _Explaining:
                     rows = read_rows(file, begin, end)
                     words = rows[rows[:, -1] >> np.uint64(DECIDED) == 0]
                     words[:, -1] &= np.uint64((1 << FIXING) - 1)
-                    # Work in batches, so that an interrupt takes effect between them.
+                    # Work in batches, and let an interrupt take effect between them.
                     for first in range(0, len(words), _STEP):
                         yield self.engine.boards(words[first : first + _STEP])
 

@@ -43,7 +43,7 @@ class MaterialCount(Result):
 
 
 class RegionCount(Result):
-    """The number of assembled placements of an outer region that contains the given numbers of pieces."""
+    """The number of assembled placements in an outer region that contains the given numbers of pieces."""
 
     attackers: int
     defenders: int
@@ -54,17 +54,17 @@ class RegionCount(Result):
 
 
 class ProvedBound(LowerBound, extra="forbid"):
-    """A proved lower bound, with the counts from which it follows."""
+    """A proved lower bound, and the counts from which it follows."""
 
     regions: list[RegionCount]
     materials: list[MaterialCount]
 
 
 def closures_within(budget: int) -> list[RegionMaterial]:
-    """Return the materials of an outer region whose closures raise the bound most within the budget.
+    """Return the materials of an outer region for which closures raise the bound most within the budget.
 
     The materials are chosen in descending order of the following ratio: the number of counted placements with the
-    material in the upper region, divided by the number of placements of the region that must be examined.
+    material in the upper region, divided by the number of placements in the region that must be examined.
     """
     sizes = {material: _placements(material) for material in parkable(_MOST_ATTACKERS)}
     order = sorted(sizes, key=lambda material: Fraction(_positions_with(material), sizes[material]), reverse=True)
@@ -73,7 +73,7 @@ def closures_within(budget: int) -> list[RegionMaterial]:
 
 
 def _placements(material: RegionMaterial) -> int:
-    """Return the number of placements of an outer region with the given material."""
+    """Return the number of placements in an outer region with the given material."""
     attackers, defenders, king = material
     room, kings = PLACES - king, len(region_tables().kings) if king else 1
     return kings * comb(room, attackers) * comb(room - attackers, defenders)
@@ -94,7 +94,7 @@ def _positions_with(material: RegionMaterial) -> int:
 
 
 def _tables_digest() -> str:
-    """Return a digest of all tables on which a closure depends."""
+    """Return a digest of all tables that a closure depends on."""
     digest = hashlib.sha256(b"closure 1")
     for table in region_tables():
         digest.update(np.asarray(table).tobytes())
@@ -137,10 +137,10 @@ def prove_lower_bound(
     begin: Callable[[str, int], object] = lambda _stage, _total: None,
     tick: Callable[[int], object] = int,
 ) -> ProvedBound:
-    """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step of the proof fails.
+    """Prove a lower bound on the number of reachable positions of ashton. The bound is 0 if a step in the proof fails.
 
-    ``budget`` is the number of placements of an outer region to examine, at about a microsecond each. The counts
-    of closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
+    ``budget`` is the number of placements to examine in an outer region, at about a microsecond each. The counts of
+    closures are stored in the folder ``store`` and reused. ``begin`` receives the name and length of each stage, and
     ``tick`` receives its progress.
     """
     variant = load_variant("ashton")

@@ -1,4 +1,4 @@
-"""Construction of games from the start to placements to which the theorem applies, following the proof.
+"""Construction of games from the start to placements that the theorem covers, following the proof.
 
 The plies are planned regardless of whose turn it is. If it is the wrong side's turn, this side loses a tempo: black by
 a ply within the token camp, white by moving a piece away and back. The plan itself is not trusted: in the tests,
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 _CAMP_OF: Final = (0, 3)
-"""The camps of the upper and of the lower region."""
+"""The camps of the upper and lower regions."""
 _C, _D, _F, _G = 2, 3, 5, 6
 """Files without a door that are not at the edge. The same numbers denote their places on the lane."""
 
@@ -123,7 +123,7 @@ class _Game:
         self.follow(lower, parked(_material(self.parts().regions[lower])))
 
     def leave(self, lower: int, piece: str, place: int) -> None:
-        """Bring a parked piece to a place of the lane."""
+        """Bring a parked piece to a place in the lane."""
         attackers, defenders, king = _material(self.parts().regions[lower])
         rest = RegionMaterial(attackers - (piece == "b"), defenders - (piece == "w"), king - (piece == "K"))
         self.free = place
@@ -173,7 +173,7 @@ class _Game:
             self.arrange(camp, held ^ others[-1] | TIP)
 
     def sortie(self, camp: int, lower: int) -> None:
-        """Bring an attacker from a camp to the park of an outer region, across an empty middle."""
+        """Bring an attacker from a camp to an outer region's park, across an empty middle."""
         self.fill_tip(camp)
         tip = CAMPS[camp][-1]
         if camp in _CAMP_OF:
@@ -197,7 +197,7 @@ class _Game:
         return region._replace(black=region.black & ~(1 << GATE))
 
     def come_from_camp(self, lower: int, place: int) -> None:
-        """Bring an attacker from the camp of an outer region to a place of its lane while the park is full."""
+        """Bring an attacker from an outer region's camp to a place in its lane while the park is full."""
         camp = _CAMP_OF[lower]
         self.fill_tip(camp)
         self.play(CAMPS[camp][-1], _on_board(GATE, lower))
@@ -206,7 +206,7 @@ class _Game:
 
 
 def _on_board(place: int, lower: int) -> int:
-    """Return the cell of a place of an outer region."""
+    """Return the cell at a place in an outer region."""
     return mirrored(UPPER[place]) if lower else UPPER[place]
 
 
@@ -224,7 +224,7 @@ def _camp_path(held: int, goal: int) -> list[tuple[int, int]]:
 
 
 def _exits(parts: Parts) -> list[tuple[str, int, int]]:
-    """Return the pieces of the middle in an order in which they can leave it, with their cells and target regions."""
+    """Return the middle's pieces in an order that lets them leave it, with their cells and target regions."""
     t = middle_tables()
     left = {place: parts.pieces[cell] for place, cell in enumerate(MIDDLE) if cell in parts.pieces}
     order = []
@@ -247,7 +247,7 @@ def _exits(parts: Parts) -> list[tuple[str, int, int]]:
 
 
 def build_game(position: NaivePosition) -> list[tuple[int, int]]:
-    """Build a game from the start to a position whose placement satisfies the conditions of the theorem."""
+    """Build a game from the start to a position whose placement satisfies the theorem's conditions."""
     parts = parts_of(position.pieces)
     camp = token_camp(parts.held)
     if camp is None:
@@ -351,7 +351,7 @@ class _Builder:
         return next(c for c in range(4) if c != self.camp and held[c].bit_count() > self.held[c])
 
     def _parks(self) -> None:
-        """Bring every piece to the region in which it is to be parked."""
+        """Bring every piece to the region where it is to be parked."""
         game = self.game
         while (moves := list(self._white_transfers())) or game.parts().regions[0].black.bit_count() > (
             self.materials[0].attackers
@@ -378,7 +378,7 @@ class _Builder:
                 yield lower, "w"
 
     def _middle(self) -> None:
-        """Bring the pieces of the middle to their cells, in the reverse order of the exits."""
+        """Bring the middle's pieces to their cells, in the reverse order of the exits."""
         for piece, cell, lower, stored in reversed(self.plan):
             place = cell % SIZE
             if stored:
@@ -434,7 +434,7 @@ class _Builder:
 
 
 def _without_loops(game: _Game) -> list[tuple[int, int]]:
-    """Return the plies of a game, leaving out those between two occurrences of the same position."""
+    """Return a game's plies, leaving out those between two occurrences of the same position."""
     rules, here = game.rules, game.rules.start()
     seen = {(frozenset(here.pieces.items()), here.side): 0}
     kept: list[tuple[int, int]] = []

@@ -1,6 +1,6 @@
-"""Exhaustive search for the placements of an outer region that can be assembled within it by quiet plies.
+"""Exhaustive search for the placements in an outer region that can be assembled within it by quiet plies.
 
-The set of these placements is the *closure* of the placement from which the plies begin. A placement of the region
+The set of these placements is the *closure* of the placement at which the plies begin. A placement in the region
 contains attackers, defenders and possibly the king. Its number combines the king's place, the attackers' places among
 the other places, and the defenders' places among the rest. Each set of places is encoded as the rank of a combination.
 """
@@ -90,7 +90,7 @@ def _with(mask: int, added: int) -> int:
 
 @inlined
 def _number(t: RegionTables, m: MaskTables, black: int, soldiers: int, king: int) -> int:
-    """Return the number of a placement. ``king`` is a place, or -1 if the placement has no king."""
+    """Return a placement's number. ``king`` is a place, or -1 if the placement has no king."""
     room, royal, first = I64(PLACES), I64(0), I64(0)
     if king >= 0:
         room, royal, first = I64(PLACES - 1), I64(1) << king, I64(t.king_places[king])
@@ -114,7 +114,7 @@ def _is_active(t: RegionTables, place: int, own: int, enemies: int) -> bool:
 
 @inlined
 def _tips_are_safe(t: RegionTables, black: int, white: int) -> bool:
-    """Return whether an attacker that arrives on the tip of the camp captures nothing in the region."""
+    """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
     safe = True
     for trap in range(_TRAPS):
         safe &= (white >> t.traps[2 * trap]) & (black >> t.traps[2 * trap + 1]) & 1 == 0
@@ -123,7 +123,7 @@ def _tips_are_safe(t: RegionTables, black: int, white: int) -> bool:
 
 @inlined
 def _white_is_mobile(t: RegionTables, black: int, white: int, king: int) -> bool:
-    """Return whether some white piece can move away and back quietly while the tip of the camp stays safe."""
+    """Return whether some white piece can move away and back quietly while the camp's tip stays safe."""
     movers = white & ~t.doors
     while movers:
         place = trailing_zeros(movers)
@@ -153,7 +153,7 @@ def _door_code(black: int, white: int) -> int:
 
 
 class _Search(NamedTuple):
-    """The state of the computation of a closure.
+    """The state of a closure's computation.
 
     Attributes
     ----------
@@ -166,7 +166,7 @@ class _Search(NamedTuple):
     seen : ndarray of uint8
         For each placement number, whether the placement has been found.
     counts : ndarray of int64, shape (27,)
-        Number of placements found, by the contents of the doors.
+        Number of placements found, by door contents.
     """
 
     attackers: int
@@ -182,7 +182,7 @@ class _Search(NamedTuple):
 def _found_by(
     t: RegionTables, m: MaskTables, s: _Search, black: int, soldiers: int, king: int, place: int, target: int
 ) -> int:
-    """Return the number of the placement after a ply, or -1 if the ply is not safe or the placement is not new."""
+    """Return the placement number after a ply, or -1 if the ply is not safe or the placement is not new."""
     royal = I64(1) << king if king >= 0 else I64(0)
     white, change = soldiers | royal, (I64(1) << place) | (I64(1) << target)
     is_black = (black >> place) & 1 != 0
@@ -252,14 +252,14 @@ def _close(region: RegionTables, masks: MaskTables, search: _Search, root: int) 
 
 
 class Closure(NamedTuple):
-    """The placements of an outer region that can be assembled from a given material.
+    """The placements in an outer region that can be assembled from given material.
 
     Attributes
     ----------
     placements : int
         Number of placements.
     by_doors : ndarray of int64, shape (27,)
-        Number of placements by the contents of the doors, in base 3: 0 for empty, 1 for an attacker, 2 for white.
+        Number of placements by door contents in base 3: 0 for empty, 1 for an attacker, 2 for white.
     seen : ndarray of uint8
         For each placement number, whether the placement can be assembled.
     """
@@ -270,7 +270,7 @@ class Closure(NamedTuple):
 
 
 def placement_number(black: int, soldiers: int, king: int) -> int:
-    """Return the number of a placement of an outer region."""
+    """Return the number of a placement in an outer region."""
     ranks = mask_tables().ranks
     royal = 0 if king < 0 else 1 << king
     room = PLACES - (king >= 0)

@@ -37,7 +37,7 @@ _SIDES_OF_CASTLE: Final = cells_of("e6 e4 d5 f5")
 
 
 class Parts(NamedTuple):
-    """A placement: all its pieces, the two outer regions, and the occupied cells of each camp."""
+    """A placement: all its pieces, the two outer regions, and each camp's occupied cells."""
 
     pieces: dict[int, str]
     regions: tuple[Region, Region]
@@ -62,7 +62,7 @@ def parts_of(pieces: Mapping[tuple[int, int], str]) -> Parts:
 
 
 def token_camp(held: tuple[int, ...]) -> int | None:
-    """Return the camp in which black can lose a tempo, or None if there is no token camp."""
+    """Return the camp where black can lose a tempo, or None if there is no token camp."""
     return next((camp for camp in _TOKEN_ORDER if is_token_camp(held[camp])), None)
 
 
@@ -74,25 +74,25 @@ class Closures:
         self._known: dict[RegionMaterial, Closure] = {}
 
     def of(self, material: RegionMaterial) -> Closure:
-        """Return the closure for the given pieces of an outer region."""
+        """Return the closure for the given pieces in an outer region."""
         if material not in self._known:
             region = parked(material)
             self._known[material] = closure_of(*region, own_tempo=bool(region.white))
         return self._known[material]
 
     def __contains__(self, region: Region) -> bool:
-        """Return whether a placement of an outer region can be assembled."""
+        """Return whether a placement in an outer region can be assembled."""
         material = RegionMaterial(region.black.bit_count(), region.soldiers.bit_count(), int(region.king >= 0))
         return self.admitted(material) and bool(self.of(material).seen[placement_number(*region)])
 
 
 def goes_up(cell: int) -> bool:
-    """Return whether a piece on a given cell of the middle leaves the middle upward."""
+    """Return whether a piece on a given cell in the middle leaves it upward."""
     return cell in UPWARD or cell // SIZE == SIZE // 2 + 1
 
 
 def exclusion(parts: Parts, closures: Container[Region] | None) -> str | None:
-    """Return the reason why a placement does not satisfy the conditions of the theorem, or None if it does."""
+    """Return the reason why a placement does not satisfy the theorem's conditions, or None if it does."""
     pieces, regions, held = parts
     colours = {cell: "b" if piece == "b" else "w" for cell, piece in pieces.items()}
     for one, other in _PAIRS:

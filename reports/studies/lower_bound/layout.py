@@ -1,4 +1,4 @@
-"""The regions of the board used in the construction: two outer regions of three ranks, and the middle between them.
+"""The board regions used in the construction: two outer regions of three ranks, and the middle between them.
 
 Cells are indices from a1 = 0. A *region* contains only free cells. The upper region consists of ranks 7 to 9, and the
 lower region is its mirror image, ranks 3 to 1. A *place* is the number of a cell within its region; mirror images have
@@ -31,7 +31,7 @@ HOSTILE: Final = 1 << PLACES
 
 
 def cell_of(name: str) -> int:
-    """Return the index of a square."""
+    """Return a square's index."""
     file, rank = parse_square(name, SIZE) % SIZE, parse_square(name, SIZE) // SIZE
     return rank * SIZE + file
 
@@ -48,7 +48,7 @@ def mirrored(cell: int) -> int:
 
 CASTLE: Final = cell_of("e5")
 UPPER: Final = cells_of("a7 b7 c7 d7 e7 f7 g7 h7 i7 a8 b8 c8 d8 f8 g8 h8 i8 a9 b9 c9 g9 h9 i9")
-"""The cells of the upper region. The first nine are the lane, which is the row next to the middle."""
+"""The upper region's cells. The first nine are the lane, which is the row next to the middle."""
 UPWARD: Final = cells_of("c5 g5")
 """Cells of rank 5 whose pieces leave the middle upward; pieces on d5 and f5 leave downward."""
 MIDDLE: Final = cells_of("b6 c6 d6 e6 f6 g6 h6 c5 d5 f5 g5 b4 c4 d4 e4 f4 g4 h4")
@@ -63,11 +63,11 @@ CAMPS: Final = (
     cells_of("i5 i4 i6 h5"),
     cells_of("e1 d1 f1 e2"),
 )
-"""The cells of each camp. The first one is the centre, and the last one is the tip."""
+"""Each camp's cells. The first one is the centre, and the last one is the tip."""
 LANE_PAIRS: Final = tuple(
     (cell_of(file + upper), cell_of(file + lower)) for file in "cdfg" for upper, lower in ("65", "54")
 )
-"""Neighbouring cells in the middle that must not contain pieces of different colours, so that the lanes are safe."""
+"""Neighbouring cells in the middle that must not contain pieces of different colours if the lanes are to be safe."""
 WHITE_SLOTS: Final = (cells_of("a9 b9 a8 b8 c9 c8 a7"), cells_of("a9 b9 a8 b8 c9 a7"))
 """Parking places of the defenders, in filling order: for a region without the king, and for a region with it."""
 BLACK_SLOTS: Final = cells_of("i9 h9 i8 h8 g9 g8 i7 f8")
@@ -75,12 +75,12 @@ KING_SLOT: Final = cell_of("c8")
 
 
 def place_of(cell: int) -> int:
-    """Return the place of a cell of an outer region."""
+    """Return the place of a cell in an outer region."""
     return UPPER.index(cell if cell // SIZE > SIZE // 2 else mirrored(cell))
 
 
 class RegionTables(NamedTuple):
-    """Tables for an outer region, considered without the rest of the board.
+    """Tables for an outer region, without regard to the rest of the board.
 
     Attributes
     ----------
@@ -97,8 +97,8 @@ class RegionTables(NamedTuple):
     doors : int
         Mask of `DOORS`.
     traps : ndarray of int64, shape (2, 2)
-        Pairs of places: an attacker that arrives on the camp's tip captures a white piece on the first place if the
-        second holds an attacker.
+        Pairs of places: an attacker that arrives on the camp's tip captures a white piece on the first place if there
+        is an attacker on the second.
     """
 
     rays: NDArray[np.int64]
@@ -127,7 +127,7 @@ def region_tables() -> RegionTables:
                 victims[place, way] = 1 << places[line[0]]
                 if len(line) > 1:
                     behind = line[1]
-                    # Cells below the lane may hold any piece; below a7 and i7 there are camps.
+                    # Cells below the lane may contain any piece; there are camps below a7 and i7.
                     hostile = behind in camps or behind not in places
                     anvils[place, way] = HOSTILE if hostile else 1 << places[behind]
     kings = [place for cell, place in places.items() if 0 < cell % SIZE < SIZE - 1 and cell // SIZE < SIZE - 1]
@@ -139,7 +139,7 @@ def region_tables() -> RegionTables:
 
 
 def _line(cell: int, right: int, up: int) -> list[int]:
-    """Return the cells in one direction from a cell, up to the edge of the board."""
+    """Return the cells in one direction from a cell, up to the board's edge."""
     file, rank = cell % SIZE + right, cell // SIZE + up
     line = []
     while 0 <= file < SIZE and 0 <= rank < SIZE:
@@ -149,7 +149,7 @@ def _line(cell: int, right: int, up: int) -> list[int]:
 
 
 def require_variant(variant: Variant) -> None:
-    """Raise an error for any variant for which the construction is not proved."""
+    """Raise an error for any variant that the proof of the construction does not cover."""
     known = load_variant("ashton")
     if (variant.terrain, variant.start, variant.rules) != (known.terrain, known.start, known.rules):
         raise InputError(

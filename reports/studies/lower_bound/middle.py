@@ -1,6 +1,6 @@
-"""Counts of the placements of the middle of the board that can be taken apart piece by piece.
+"""Counts of the placements in the middle of the board that can be taken apart piece by piece.
 
-A placement of the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
+A placement in the middle is taken apart by repeatedly removing a piece that would capture nothing on arrival and has a
 free way to a lane. Pieces on rank 6, c5 and g5 leave upward; pieces on rank 4, d5 and f5 leave downward. A piece on
 rank 5 needs a free cell on its way. Removing one piece never prevents the removal of another, so the order does not
 matter.
@@ -39,7 +39,7 @@ class MiddleTables(NamedTuple):
     anvils : ndarray of int64, shape (18, 4)
         The bit of the place behind the adjacent one, or an extra bit for terrain, or 0.
     ways : ndarray of int64, shape (18,)
-        For each place of rank 5, the bit of the next place on the way out, which must be free. For other places, 0.
+        For each place on rank 5, the bit of the next place on the way out, which must be free. For other places, 0.
     columns : ndarray of int64, shape (17, 3)
         The possible contents of a file's ranks 6, 5, 4 without neighbours of different colours: 0 for empty, 1 for an
         attacker, 2 for white.
@@ -106,7 +106,7 @@ def _comes_apart(
 def comes_apart(
     black: int, white: int, victims: NDArray[np.int64], anvils: NDArray[np.int64], ways: NDArray[np.int64]
 ) -> bool:
-    """Return whether a placement of the middle can be taken apart."""
+    """Return whether a placement in the middle can be taken apart."""
     return _comes_apart(I64(black), I64(white), victims, anvils, ways)
 
 
@@ -173,10 +173,10 @@ def _fill(
 
 
 def middle_histogram(doors: tuple[int, ...]) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Count the placements of the middle that can be taken apart.
+    """Count the placements in the middle that can be taken apart.
 
-    ``doors`` gives the contents of the cells in front of the doors. The second array counts only those placements in
-    which attackers occupy all four cells next to the castle.
+    ``doors`` is the contents of the cells in front of the doors. The second array counts only those placements where
+    attackers occupy all four cells next to the castle.
     """
     t = middle_tables()
     counts, besieged = np.zeros(HISTOGRAM, np.int32), np.zeros(HISTOGRAM, np.int32)

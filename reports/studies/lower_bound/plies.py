@@ -36,7 +36,7 @@ class GaveUpError(Exception):
 
 
 class Region(NamedTuple):
-    """A placement of an outer region."""
+    """A placement in an outer region."""
 
     black: int
     soldiers: int
@@ -65,7 +65,7 @@ class Ply(NamedTuple):
 
 
 def parked(material: RegionMaterial) -> Region:
-    """Return the placement in which an outer region's material is parked."""
+    """Return the placement that parks an outer region's material."""
     black = sum(1 << place_of(cell) for cell in BLACK_SLOTS[: material.attackers])
     soldiers = sum(1 << place_of(cell) for cell in WHITE_SLOTS[material.king][: material.defenders])
     return Region(black, soldiers, place_of(KING_SLOT) if material.king else -1)
@@ -74,7 +74,7 @@ def parked(material: RegionMaterial) -> Region:
 def is_quiet(region: Region, place: int, free: int = -1) -> bool:
     """Return whether the piece on a place would have captured nothing if it had arrived there last.
 
-    ``free`` is a place of the lane whose neighbour in the middle is known to be empty, or -1 if there is no such place.
+    ``free`` is a place in the lane whose neighbour in the middle is known to be empty, or -1 if there is no such place.
     A piece on this place cannot be captured from above.
     """
     own, enemies = (region.black, region.white) if region.black >> place & 1 else (region.white, region.black)
@@ -97,7 +97,7 @@ def rays_of(place: int) -> list[list[int]]:
 
 
 def is_safe(region: Region) -> bool:
-    """Return whether an attacker that arrives on the tip of the camp captures nothing in the region."""
+    """Return whether an attacker that arrives on the camp's tip captures nothing in the region."""
     return not any(region.white >> first & 1 and region.black >> second & 1 for first, second in _traps())
 
 
@@ -107,7 +107,7 @@ def _traps() -> list[list[int]]:
 
 
 def _slides(region: Region, start: int) -> Iterator[int]:
-    """Yield the places other than doors to which a piece can slide."""
+    """Yield the places other than doors that a piece can slide to."""
     t = region_tables()
     taken = region.black | region.white
     for ray in rays_of(start):

@@ -25,11 +25,11 @@ if TYPE_CHECKING:
 
 PIECES = "bwK"
 GATE = place_of(cell_of("f8"))
-"""Place at which attackers arrive from the tip of a region's camp."""
+"""Place where attackers arrive from the tip of a region's camp."""
 _LANE = range(1, SIZE - 1)
 """Places of the lane that a piece may enter from the middle. The places next to camps are excluded."""
 _OPEN = tuple(place_of(cell) for cell in cells_of("c7 d7 f7 g7"))
-"""Places of the lane that are neither doors nor at the ends of the lane."""
+"""Places in the lane that are neither doors nor at its ends."""
 
 
 class StepChecks(NamedTuple):
@@ -48,7 +48,7 @@ def parkable(attackers: int = MOST_ATTACKERS) -> Iterator[RegionMaterial]:
 
 
 def with_piece(region: Region, piece: str, place: int) -> Region:
-    """Return a placement of a region with one additional piece."""
+    """Return a placement in a region with one additional piece."""
     if piece == "K":
         return region._replace(king=place)
     if piece == "b":
@@ -94,7 +94,7 @@ def _parking() -> Iterator[tuple[str, bool]]:
 
 
 def _gate() -> Iterator[tuple[str, bool]]:
-    """Check that an attacker can get from the tip of the camp to a park, and to the lane if the park is full."""
+    """Check that an attacker can get from the camp's tip to a park, and to the lane if the park is full."""
     for material in parkable():
         rest = parked(material)
         at_gate = with_piece(rest, "b", GATE)
@@ -158,7 +158,7 @@ def _plays(game: NaiveGame, others: dict[str, str], text: str, taken: str) -> bo
     start, target = game.parse_move(move)
     pieces = {_cell(cell_of(square)): other for other, square in others.items()}
     pieces |= {_cell(cell_of(square)): other for other, square in (entry.split("=") for entry in more_pieces)}
-    # Add an attacker elsewhere, so that a capture does not decide the game.
+    # Add an attacker elsewhere to prevent a capture from deciding the game.
     pieces |= {start: piece, _cell(cell_of("e1")): "b"}
     position = NaivePosition(pieces, "b" if piece == "b" else "w")
     if (start, target) not in game.legal_moves(position):
@@ -194,7 +194,7 @@ def check_steps() -> StepChecks:
     return StepChecks(len(facts), tuple(name for name, holds in facts if not holds))
 
 
-# -- the openings of the construction: games from the start until all pieces are parked or in full camps
+# -- the construction's openings: games from the start until all pieces are parked or in full camps
 
 
 CENTRE: Final = 0b0001
@@ -222,7 +222,7 @@ OPENINGS: Final = tuple(
 
 
 def opening_position(opening: Opening) -> NaivePosition:
-    """Return the position in which an opening ends."""
+    """Return an opening's final position."""
     out = 4 - opening.held.bit_count()
     regions = {0: parked(RegionMaterial(out, 4, opening.king)), 1: parked(RegionMaterial(0, 4, 0))}
     pieces = full_board(regions)
@@ -236,7 +236,7 @@ def opening_position(opening: Opening) -> NaivePosition:
 
 @lru_cache(maxsize=1)
 def _games() -> dict[Opening, tuple[tuple[int, int], ...]]:
-    """Return a game for each opening. Openings for which the search fails are missing."""
+    """Return a game for each opening. Openings are missing if the search for them fails."""
     variant = load_variant("ashton")
     engine = engine_for(variant)
     positions = [opening_position(opening) for opening in OPENINGS]
@@ -254,7 +254,7 @@ def opening_moves(opening: Opening) -> tuple[tuple[int, int], ...]:
 
 
 def check_openings() -> StepChecks:
-    """Replay the game of every opening under the plain rules."""
+    """Replay every opening's game under the plain rules."""
     checker = Checker(load_variant("ashton"))
     failures = []
     for opening in OPENINGS:

@@ -39,7 +39,7 @@ them is counted for at most 9 choices of the king. A sum of products of limbs th
 
 
 class RegionMaterial(NamedTuple):
-    """The material of an outer region: its numbers of attackers, defenders and kings."""
+    """An outer region's material: its numbers of attackers, defenders and kings."""
 
     attackers: int
     defenders: int
@@ -68,7 +68,7 @@ def _compatible(inner: int, door: int) -> bool:
 def _region_polynomials(
     regions: Mapping[RegionMaterial, NDArray[np.int64]], camp: str, *, white: bool
 ) -> NDArray[np.int64]:
-    """Return the polynomials of an outer region with its camp.
+    """Return the polynomials for an outer region and its camp.
 
     ``camp`` is the kind of camp. Attackers may move into a camp of the kind ``any`` or ``useless`` (a camp that is not
     a token camp), but not into one of the kind ``token``. If ``white`` is not set, only placements without white pieces
@@ -104,7 +104,7 @@ def _accumulate(
     low: NDArray[np.int64],
     high: NDArray[np.int64],
 ) -> None:
-    """Add the product of a histogram of the middle and the upper region's polynomials to ``low`` and ``high``.
+    """Multiply a histogram of the middle by the upper region's polynomials, and add the result to ``low`` and ``high``.
 
     ``upper_low`` and ``upper_high`` have the shape (10, 10, 2, 17, 9), with axes as in `_region_polynomials`. ``low``
     and ``high`` have the shape (2, 10, 10, 17, 9). The index on the first axis is 1 if the king is in the lower region.
@@ -160,7 +160,7 @@ def constructed_by_material(
         for white in (True, False)
     }
     side_any, side_useless = (_squared(_camp_counts(camp)) for camp in ("any", "useless"))
-    # The kinds of upper camp, lower camp and both side camps, with one case for each location of the token.
+    # The kinds of upper camp, lower camp and both side camps: one case for each location of the token.
     cases = [
         ("any", "any", side_any - side_useless),
         ("token", "any", side_useless),
@@ -189,7 +189,7 @@ def constructed_by_material(
 
 
 def _joined(gathered: NDArray[np.int64], below: NDArray[np.int64]) -> NDArray[Any]:
-    """Return the product of the lower region's polynomials and the combined sums of the upper region and the middle."""
+    """Multiply the lower region's polynomials by the combined sums of the upper region and the middle."""
     low, high = gathered
     result = np.zeros(_SHAPE, dtype=object)
     for king, black, white in product(range(2), range(_EXTRA), range(_EXTRA)):

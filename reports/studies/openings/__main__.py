@@ -203,7 +203,7 @@ def _parts(
 
 
 def _after(opening: Opening) -> set[str]:
-    """Return the names of the openings to which the legal moves after an opening lead."""
+    """Return the names of the openings that legal moves after an opening lead to."""
     return {f"{opening.name} {move}" for move in opening.board().legal_moves}
 
 
@@ -215,7 +215,7 @@ def _join(
     data: dict[str, Decided],
     observer: Observer,
 ) -> list[tuple[Opening, ProofRun]]:
-    """Add the store's proofs of later positions to a run. Return the openings in between, with their proofs."""
+    """Add the store's proofs of later positions to a run. Return the openings in between and their proofs."""
     between, after = list[tuple[Opening, ProofRun]](), list[ProofRun]()
     for one in (listed[name] for name in sorted(_after(opening) & listed.keys())):
         own = _unsearched(one, observer)
@@ -304,7 +304,7 @@ def count_command(only: str, threads: int) -> Reply:
 def _unsearched(
     opening: Opening, observer: Observer, nodes: int = 1, memory: int = 1 << 20, threads: int = 1
 ) -> ProofRun:
-    """Return a run that has not searched anything yet and can load the contents of a store."""
+    """Return a run that has not searched anything yet and can load a store's contents."""
     board, limits = opening.board(), {"nodes": nodes, "memory": memory, "threads": threads}
     return ProofRun(board.variant, board.position, "white", observer=observer, tablebase=None, **limits)
 
@@ -333,7 +333,7 @@ def _chosen(only: str) -> list[Opening]:
 
 
 def _write(made: dict[str, Decided]) -> dict[str, Decided]:
-    """Add results to the stored data, and return the results of all openings.
+    """Add results to the stored data, and return the results for all openings.
 
     The data are read again first, since another command may have changed them.
     """
@@ -351,7 +351,7 @@ def _reply(chosen: list[Opening], data: dict[str, Decided]) -> Reply:
 
 
 def _not_within(board: Board, nodes: int) -> int:
-    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win by white."""
+    """Return the largest number of plies within which a search of ``nodes`` moves excludes a win for white."""
     engine, plies = engine_for(board.variant), 0
     position = engine.board(board.position.cells, board.position.side)
     search = WinSearch(engine, 0, 1 << 28, ProofBudget(ProofLimits(nodes=nodes)))
@@ -361,7 +361,7 @@ def _not_within(board: Board, nodes: int) -> int:
 
 
 def _decided(run: ProofRun, found: Proving, opening: Opening, seconds: float, least: int | None) -> Decided:
-    """Return the result for an opening, with play from its certificate. Keep small certificates with the study."""
+    """Return the result for an opening, including play from its certificate. Keep small certificates with the study."""
     kept = {
         name: value for name, value in found.model_dump().items() if name in Decided.model_fields and name != "checked"
     }

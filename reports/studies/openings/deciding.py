@@ -1,4 +1,4 @@
-"""The openings, the claims about them, the results of the proofs, and play that follows the certificates."""
+"""The openings, the claims about them, the proof results, and play that follows the certificates."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ GAME: Final = "brandubh-federation"
 
 
 class Source(Result):
-    """The source of a claim."""
+    """A claim's source."""
 
     what: str
     link: str
@@ -70,10 +70,10 @@ class Opening(Result):
 
 
 class Decided(Result):
-    """The results of the search and the checker for an opening.
+    """The results from the search and the checker for an opening.
 
     Positions are counted up to symmetry, and ``seconds`` is the time of the last run. ``within`` is the search's upper
-    bound for the length of the win, and ``counted`` is the length of the longest play under the certificate. An opening
+    bound on the length of the win, and ``counted`` is the length of the longest play under the certificate. An opening
     that is proved as part of another proof has no separate certificate.
     """
 
@@ -97,14 +97,14 @@ class Decided(Result):
 
 
 class Findings(Result):
-    """The data of the study: the results, keyed by the name of the opening."""
+    """The study's data: the results, keyed by opening name."""
 
     provenance: Provenance
     decided: dict[str, Decided]
 
 
 def openings() -> tuple[dict[str, Source], list[Opening]]:
-    """Return the sources of the claims, and the openings."""
+    """Return the claims' sources, and the openings."""
     told = tomllib.loads((FOLDER / "claims.toml").read_text(encoding="utf-8"))
     sources = {name: Source.model_validate(one) for name, one in told["sources"].items()}
     listed = {one["moves"]: Opening.model_validate(one) for one in told["openings"]}
@@ -117,13 +117,13 @@ def openings() -> tuple[dict[str, Source], list[Opening]]:
 
 
 def read_findings() -> dict[str, Decided]:
-    """Return the results so far, keyed by the name of the opening."""
+    """Return the results so far, keyed by opening name."""
     path = DATA / "openings.json"
     return Findings.model_validate_json(read_text(path, "data of the study")).decided if path.exists() else {}
 
 
 class _Packed:
-    """A packed certificate that supports look-ups by the text of a position, without a large dictionary."""
+    """A packed certificate that supports look-ups by position text, without a large dictionary."""
 
     def __init__(self, strategy: PackedStrategy) -> None:
         self._strategy, self._keys = strategy, position_keys(strategy.words)
@@ -160,7 +160,7 @@ class Strategy:
         return None
 
     def plies(self, board: Board) -> int:
-        """Return the number of plies left in a position in which the winner is to move or has already won."""
+        """Return the number of plies left in a position where the winner is to move or has already won."""
         found = self.answer(board.position)
         return 0 if board.is_game_over() else 1 if found is None else found[0]
 
@@ -173,8 +173,8 @@ class Strategy:
     def move(self, board: Board) -> Move:
         """Return the winner's move.
 
-        Certificates contain no line for a position with an immediate win, so in this case the winning move is found by
-        trying all legal moves.
+        Certificates contain no line for a position with an immediate win. The winning move is then found by trying all
+        legal moves.
         """
         if (found := self.answer(board.position)) is not None:
             return found[1]
@@ -187,7 +187,7 @@ class Strategy:
         raise InputError(f"the certificate has no entry for '{board.position}', and no move wins there at once")
 
     def line(self, board: Board) -> list[str]:
-        """Return a game in which the winner follows the strategy and the other side holds out as long as possible."""
+        """Return a game where the winner follows the strategy and the other side holds out as long as possible."""
         board, played = board.copy(), list[str]()
         while board.outcome() is None:
             if board.turn == self._winner:

@@ -1,10 +1,9 @@
-"""Tasks of a proof search in which the engine suggests white's moves and all tasks share what has been proved.
+"""Tasks in a proof search where the engine suggests white's moves and all tasks share what has been proved.
 
 A proof search normally pursues all white moves that look nearly as good as the best move. Here the engine chooses a
 move, and the search continues after this move; the other moves are tried only if it fails. Whatever a task proves is
-extracted immediately, so that it is kept and entered in the tables of all other tasks, with all its symmetric images.
-All of black's replies must be proved to lose. The easy replies are searched first, because their results help with the
-others.
+extracted immediately. This keeps it and enters it in all other tasks' tables, with all its symmetric images. All of
+black's replies must be proved to lose. The easy replies are searched first, because their results help with the others.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.work.progress import Observer
 
 _OTHERS: Final = 64
-"""Factor by which the proof numbers of all moves other than the chosen one are multiplied."""
+"""Factor applied to the proof numbers of all moves except the chosen one."""
 _HASH: Final = 512
 """Size of the engine's transposition table in MiB."""
 
@@ -51,9 +50,9 @@ def given_moves(board: Board, line: str) -> dict[str, str]:
 
 
 class GuidedWork:
-    """Worker that runs the tasks of a proof in threads of this process. All tasks use the strategies proved so far.
+    """Worker that runs a proof's tasks in threads of this process. All tasks use the strategies proved so far.
 
-    A given move for a position takes precedence over the engine's choice. The tasks also treat the positions of an
+    A given move for a position takes precedence over the engine's choice. The tasks also treat the positions in an
     outline as won, but proofs that depend on them are still extracted.
     """
 
@@ -102,7 +101,7 @@ class GuidedWork:
         self._observer.note(f"{board.position} after {move}")
 
     def _known(self) -> list[PackedStrategy]:
-        """Return the strategies of the run, merged into a few larger strategies."""
+        """Return the run's strategies, merged into a few larger strategies."""
         with self._lock:
             now, engine = self._run.strategies, self._run.engine
             if fresh := now[self._joined :]:
@@ -114,7 +113,7 @@ class GuidedWork:
             return list(self._parts)
 
     def _learn(self, task: Task) -> None:
-        """Enter the positions of new strategies, with their symmetric images, in the table of this thread."""
+        """Enter the positions from new strategies, with their symmetric images, in this thread's table."""
         search, engine, known = search_of(task), engine_for(task.variant), [*self._outline, *self._run.strategies]
         fresh = known[self._told.get(get_ident(), 0) :]
         for words, left in (after for strategy in fresh for after in after_moves(engine, strategy)):

@@ -1,9 +1,8 @@
 """Outline of a proof: the winner's moves in long wins. From them, a search can reproduce the rest in minutes.
 
-Only a few per cent of a certificate's lines are needed. The positions of these lines are not stored, because the moves
-lead to them ply by ply from the root of the proof. The outline of an unfinished search begins at the positions proved
-so far. An outline is not a proof: everything derived from it is searched and extracted as usual, and checked under the
-plain rules.
+Only a few per cent of a certificate's lines are needed. Their positions are not stored, because the moves lead to them
+ply by ply from the proof's root. The outline of an unfinished search begins at the positions proved so far. An outline
+is not a proof: everything derived from it is searched and extracted as usual, and checked under the plain rules.
 """
 
 from __future__ import annotations
@@ -47,11 +46,10 @@ class OutlineRecord(Record):
     """The file ``NAME.outline.json``, which describes an outline.
 
     The compressed data are in ``NAME.outline-1.xz`` and, if needed, ``NAME.outline-2.xz``. They begin with one byte for
-    each of the ``positions`` in which the win takes more than three plies, in the order in which the moves lead to
-    them. The byte is the number, from 1, of the winner's move among all moves in ascending order, or 0 if the outline
-    has no move for the position. The ``lines`` are the positions with a move. For each of them, the difference between
-    the remaining plies and the length of the win is stored after these bytes: first the low bytes of all lines, then
-    the high bytes.
+    each of the ``positions`` where the win takes more than three plies, in the order in which the moves reach them. The
+    byte is the number, from 1, of the winner's move among all moves in ascending order, or 0 if the outline has no move
+    for the position. The ``lines`` are the positions with a move. For each of them, the remaining plies minus the win's
+    length is stored after these bytes: first the low bytes of all lines, then the high bytes.
     """
 
     FORMAT: ClassVar[str] = "tablut proof outline"
@@ -116,7 +114,7 @@ def write_outline(path: Path, run: ProofRun, least: int, most: int) -> OutlineRe
 
 
 def read_outline(path: Path, run: ProofRun) -> PackedStrategy:
-    """Return the lines of an outline. The outline must belong to the position of the run."""
+    """Return an outline's lines. The outline must belong to the run's position."""
     what = f"outline {str(path)!r}"
     record = read_record(path, OutlineRecord, "outline", _AGAIN)
     if record is None:
@@ -170,7 +168,7 @@ def _data(path: Path, number: int) -> Path:
 
 
 def _tops(run: ProofRun) -> list[Node]:
-    """Return the root of a run's tree if it is proved, otherwise the topmost proved positions."""
+    """Return the root of a run's tree if it is proved; otherwise the topmost proved positions."""
     nodes = [run.tree.root] if run.tree.root.proof == 0 else run.tree.nodes.values()
     return [one for one in nodes if one.proof == 0 and (not one.parents or any(above.proof for above in one.parents))]
 
@@ -211,9 +209,9 @@ def _places(keys: NDArray[Any], words: NDArray[np.uint64]) -> tuple[NDArray[np.i
 
 
 def _moves(engine: Engine, words: NDArray[np.uint64]) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the moves of all positions in one array, with the first index and the number of moves of each position.
+    """Return the moves of all positions in one array, and each position's first index and number of moves.
 
-    The moves of a position are in ascending order.
+    A position's moves are in ascending order.
     """
     moves, counts = [np.empty(0, dtype=np.int32)], [np.empty(0, dtype=np.int64)]
     for start in range(0, len(words), _BATCH):

@@ -1,4 +1,4 @@
-"""The page on Brandubh's openings, rendered from the data and the certificates of the study."""
+"""The page on Brandubh's openings, rendered from the study's data and certificates."""
 
 from __future__ import annotations
 

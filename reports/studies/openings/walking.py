@@ -1,4 +1,4 @@
-"""The openings as a graph to explore: all openings, and the first plies of the strategy from each proved win."""
+"""The openings as a graph to explore: all openings, and the first plies of each proved win's strategy."""
 
 from __future__ import annotations
 

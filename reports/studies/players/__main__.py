@@ -1,4 +1,4 @@
-"""``python -m reports.studies.players``: render the two pages of the study from its stored matches."""
+"""``python -m reports.studies.players``: render the study's two pages from its stored matches."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Page on the size of the games as they are played in practice, and on the side that they favour.
+"""Page on the size of the games as played in practice, and on which side they favour.
 
 It is rendered from the stored output of ``tablut measure --json`` in ``data/measures``. The players are a random
-player, the heuristic player of the McGill paper, and this toolkit's search. A test repeats the measurement for small
-games.
+player, the McGill paper's heuristic player, and this toolkit's search. A test repeats the measurement for small games.
 
 References
 ----------
@@ -24,7 +23,7 @@ from tablut.variants import load_variant
 _FOLDER: Final = STUDIES / "players"
 
 GAMES: Final = ("ashton", "bologna", "mcgill", "leiden", "berkeley", "brandubh")
-"""The full games, in the order of the page."""
+"""The full games, in page order."""
 
 
 class SelfPlayer(NamedTuple):
@@ -115,7 +114,7 @@ def _check(stored: _Stored, name: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on the size of the games."""
+    """Return the files for the page on the size of the games."""
     found = results()
     rows = [found[player.name, game] for player in PLAYERS for game in player.variants if (player.name, game) in found]
     return [

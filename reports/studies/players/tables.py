@@ -1,7 +1,7 @@
-"""Page on the players of the McGill paper: the paper's tables next to our own matches, and tests of its claims.
+"""Page on the McGill paper's players: the paper's tables next to our own matches, and tests of its claims.
 
-The matches take minutes, so the page is rendered from the stored output of ``tablut match --json`` in
-``data/players``. A test plays some of the games again.
+The matches take minutes, so the page is rendered from the stored output of ``tablut match --json`` in ``data/players``.
+A test plays some of the games again.
 
 References
 ----------
@@ -78,7 +78,7 @@ def _check_statistics(stored: StoredMatch) -> None:
             raise ValueError("elo: does not follow from the score")
 
 
-# -- our player against the players of the sources: matches stored as ``ours-NAME`` ----------------
+# -- our player against the sources' players: matches stored as ``ours-NAME`` ----------------------
 
 
 WANTED: Final = 0.99
@@ -87,7 +87,7 @@ _ENDLESS: Final = "benchmarks/rules/mcgill-endless.toml"
 
 
 class Opponent(NamedTuple):
-    """A player from the source papers, and the variant in which our player meets it."""
+    """A player from the source papers, and the variant for its match against our player."""
 
     name: str
     text: str
@@ -107,7 +107,7 @@ OPPONENTS: Final = (
     Opponent("heuristic", "heuristic@nodes=1"),
     Opponent("minimax3", "minimax3@movetime=0.1", "berkeley", "berkeley"),
 )
-"""The strongest players of the sources. Each plays 400 games at 0.1 s per move, without a move limit."""
+"""The sources' strongest players. Each plays 400 games at 0.1 s per move, without a move limit."""
 
 
 def own_matches() -> dict[str, dict[str, Any]]:
@@ -121,7 +121,7 @@ def _check_own(stored: StoredMatch, name: str) -> None:
     check_match(stored, one.variant, ("alphabeta@movetime=0.1", one.text), one.command)
 
 
-# -- the tables of the paper ------------------------------------------------------------------------
+# -- the paper's tables -----------------------------------------------------------------------------
 
 LEVEL: Final = 0.01
 """Significance level: a published result with a smaller p-value counts as incompatible with ours."""
@@ -133,7 +133,7 @@ _BUDGET: Final = "-v mcgill --opening 0 -n 400 --nodes 1000000000 --json"
 
 
 class PublishedGames(NamedTuple):
-    """A cell of a published table: the first player's results, and the mean number of moves in decided games."""
+    """A cell in a published table: the first player's results, and the mean number of moves in decided games."""
 
     wins: int
     losses: int
@@ -147,7 +147,7 @@ class PublishedGames(NamedTuple):
 
 
 class PublishedPair(NamedTuple):
-    """A pairing of two players in a table of the paper, with the published results for both colours."""
+    """A pairing of two players in one of the paper's tables, with the published results for both colours."""
 
     table: str
     name: str
@@ -169,7 +169,7 @@ PAIRINGS: Final = tuple(
     PublishedPair(**one | {side: PublishedGames(*one[side]) for side in ("black", "white")})
     for one in quoted("pairings", FOLDER)
 )
-"""The ten pairings of the paper, each with both colours."""
+"""The paper's ten pairings, each with both colours."""
 
 _SELF_PLAY: Final = ("heuristic", "mcts", "mcts-heuristic")
 """Players whose self-play under mcgill shows how often they move back and forth."""
@@ -181,7 +181,7 @@ CLOCK: Final = PAIRINGS[2]._replace(
 
 
 class ComparedCell(NamedTuple):
-    """A cell of a published table, and our results for the same pairing."""
+    """A cell in a published table, and our results for the same pairing."""
 
     pairing: PublishedPair
     side: str
@@ -215,7 +215,7 @@ class ComparedCell(NamedTuple):
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the stored matches by name, in the order of the paper. All of them must exist."""
+    """Return the stored matches by name, in the paper's order. All of them must exist."""
     return {one.name: read_stored(_MATCHES, one.name, StoredMatch, _check) for one in (*PAIRINGS, CLOCK)}
 
 
@@ -227,7 +227,7 @@ def _check(stored: StoredMatch, name: str) -> None:
 
 
 def _check_plies(stored: StoredMatch) -> None:
-    """Check the mean length of all games against the mean length of the decided games.
+    """Check the mean length of all games against that of the decided games.
 
     All draws are due to the move limit, so every drawn game has exactly that length.
     """
@@ -243,7 +243,7 @@ def _check_plies(stored: StoredMatch) -> None:
 
 
 def cells(found: dict[str, dict[str, Any]], pairings: tuple[PublishedPair, ...] = PAIRINGS) -> list[ComparedCell]:
-    """Return the published cells together with the results of the stored matches."""
+    """Return the published cells and the stored matches' results."""
     return [_cell(pairing, side, found[pairing.name]) for pairing in pairings for side in ("black", "white")]
 
 
@@ -279,7 +279,7 @@ def noticed(games: int, theirs: float, ours: float) -> float:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on the McGill paper's players."""
+    """Return the files for the page on the McGill paper's players."""
     found = results()
     tables = cells(found)
     games = {name: stored for (name, game), stored in measured().items() if game == "mcgill"}
@@ -323,7 +323,7 @@ def _summary(tables: list[ComparedCell]) -> PaperSummary:
 
 
 def _pace(found: dict[str, dict[str, Any]], alone: dict[str, Any]) -> dict[str, float]:
-    """Return the speed of the heuristic player.
+    """Return the heuristic player's speed.
 
     The result contains the seconds per move in self-play, the slowest move of all matches, and the number of games in
     these matches.

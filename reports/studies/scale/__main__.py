@@ -118,7 +118,7 @@ def schedule_command(trace: Path, workers: tuple[int, ...], cores: int | None) -
 def _show(console: PeopleConsole, result: _Schedule) -> None:
     build = f"{result.variant}, at most {result.men} men, {result.memory >> 20:,} MiB for each worker"
     spent = f"{result.tasks:,} tasks, {result.cpu_seconds:,.1f} processor seconds"
-    # The name of a rule set from a file is never interpreted as markup.
+    # A rule set's name from a file is never interpreted as markup.
     told = f"{build}: {spent}; measured with one worker {result.measured_seconds:,.1f} s"
     console.print(safe_text(told), soft_wrap=True)
     table = Table(number("workers"), number("processors"), number("seconds (model)"), number("minimum for any order"))

@@ -1,9 +1,9 @@
 """Forecast of the resources for tiers that have not been built: hours, memory, bytes stored and moved, with intervals.
 
-The classes of each tier and the rows that a slice needs are counted exactly. The rates, and the error of the model of
-the schedule (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program
-builds tiers. It processes one generation of tiers after another. Tiers that fit into memory are built side by side.
-Every other tier is built on its own, step by step, in as few slices as the memory allows.
+The classes of each tier and the rows that a slice needs are counted exactly. The rates, and the error of the schedule
+model (`reports.studies.scale.replay`), are measured on smaller tiers. The rest follows from how the program builds
+tiers. It processes one generation of tiers after another. Tiers that fit into memory are built side by side. Every
+other tier is built on its own, step by step, in as few slices as the memory allows.
 
 The model does not cover processors other than the measured one, a folder too slow for the data moved, or failures.
 """
@@ -38,7 +38,7 @@ _QUANTILES: Final = (0.05, 0.5, 0.95)
 _STUDENT: Final = 1.645
 """Half-width, in standard deviations, of the central 90 % of a normal distribution."""
 _LEAST_ERROR: Final = 0.05
-"""Minimum relative error assumed for the model of the schedule, even if it was more accurate in a few builds."""
+"""Minimum relative error assumed for the schedule model, even if it was more accurate in a few builds."""
 _ALONE: Final = 3.0
 """Assumed uncertainty of tiers without defenders: 90 % of the rates are within this factor of the last measurement."""
 _FOR_EACH: Final = 4
@@ -90,12 +90,12 @@ class ScaleModel:
     # -- predictions -------------------------------------------------------------------
 
     def foretold(self, workers: int) -> Replay:
-        """Return the predicted time of the measured build on the same machine with the given number of workers."""
+        """Return the measured build's predicted time on the same machine with the given number of workers."""
         return replay(self.check.trace, workers, costs=self.costs, crowding=self.check.crowded.factor)
 
     @cached_property
     def error(self) -> float:
-        """Largest error of the model of the schedule in the measured builds, as the logarithm of a ratio."""
+        """Largest error of the schedule model in the measured builds, as the logarithm of a ratio."""
         off = [
             abs(np.log(self.foretold(run.workers).seconds / run.seconds)) for run in self.check.runs if run.workers > 1
         ]
@@ -104,7 +104,7 @@ class ScaleModel:
     def forecast(self, men: int, workers: int) -> Forecast:
         """Return the resources for all tiers with at most ``men`` men.
 
-        The memory per worker is the one with which the build is fastest.
+        The memory per worker is the amount that makes the build fastest.
         """
         tiers = list(tier_graph(self.variant, men))
         best: tuple[float, int] | None = None
@@ -155,14 +155,14 @@ class ScaleModel:
             if not material[1]:
                 found["cpu"][:, place] = self.check.whole[known] * alone
             elif not self.tiers.judged(material):
-                # The tier has too many attackers to evaluate its rows as wholes, so it takes longer.
+                # The tier takes longer, because it has too many attackers to evaluate its rows as wholes.
                 found["cpu"][:, place] *= np.maximum(factor[:, 0], 1.0)
         return {**found, "off": off}
 
     def _passes(
         self, material: Material, plan: SlicedPlan, drawn: dict[str, NDArray[np.float64]], place: int
     ) -> NDArray[np.float64]:
-        """Return the processor seconds of all passes over a tier, for each draw."""
+        """Return the processor seconds for all passes over a tier, for each draw."""
         classes, costs = self.tiers.classes(material), self.rates.costs
         own = classes * drawn["cpu"][:, place]
         if not plan.slices:
@@ -201,11 +201,11 @@ class ScaleModel:
                 passes, near = drawn["passes"][:, place], plan.seen * drawn["near"][:, place]
                 found["written"] += classes * passes * drawn["written"][:, place]
                 found["moved"] += classes * (passes * (drawn["own"] + drawn["written"])[:, place] + near)
-                # The files of the last two steps exist at the same time.
+                # The last two steps' files exist at the same time.
                 found["scratch"] = np.maximum(found["scratch"], 2 * classes * drawn["written"][:, place])
         for name, tiers_by_men in beside.items():
             for some in tiers_by_men.values():
-                # Tiers that fit into memory are built side by side. The time is the larger of two values: the time of
+                # Tiers that fit into memory are built side by side. The time is the larger of two values: the time for
                 # the longest tier, and an even share of the total.
                 found[name] += np.maximum(np.max(some, axis=0), np.sum(some, axis=0) / workers)
             found[name] *= drawn["off"]
@@ -240,7 +240,7 @@ def _interval(drawn: NDArray[np.float64]) -> Interval:
 
 
 def without_largest(check: ScaleCheck) -> ScaleCheck:
-    """Return the measurements without the largest tiers, so that the model can be tested by predicting these tiers."""
+    """Return the measurements without the largest tiers. The model can be tested by predicting these tiers."""
     most = max(sum(tier.material) for tier in check.tiers)
     tiers = tuple(tier for tier in check.tiers if sum(tier.material) < most)
     named = {tier.tier for tier in tiers} | {name for name in check.whole if name.endswith("v0")}
@@ -267,7 +267,7 @@ class SlicedPlan(NamedTuple):
 
 
 class CountedTiers:
-    """The quantities of a game's tiers that are counted exactly."""
+    """Quantities that are counted exactly for a game's tiers."""
 
     def __init__(self, variant: Variant, windows: Sequence[Windows]) -> None:
         self.variant, self.graph = variant, tier_graph(variant)
@@ -275,7 +275,7 @@ class CountedTiers:
         self._plans: dict[tuple[Material, int], SlicedPlan | None] = {}
 
     def classes(self, material: Material) -> int:
-        """Return the approximate number of classes of a tier, with either side to move."""
+        """Return the approximate number of classes in a tier, with either side to move."""
         return -(-int(self.graph.nodes[material]["positions"]) // len(self.variant.symmetries))
 
     def rows(self, defenders: int) -> int:
@@ -327,11 +327,11 @@ class CountedTiers:
         return SlicedPlan(count, self.seen(material[1], count))
 
     def judged(self, material: Material) -> bool:
-        """Return whether the rows of a tier are evaluated as wholes."""
+        """Return whether a tier's rows are evaluated as wholes."""
         return row_array_sizes(self.variant, material).men > 0
 
 
-# -- laws for the cost of a class, fitted to tiers that were built, with the error of each law
+# -- laws for the cost of a class, fitted to tiers that were built, and each law's error
 
 
 Terms = Callable[[Material], "tuple[float, ...]"]
@@ -339,26 +339,26 @@ Terms = Callable[[Material], "tuple[float, ...]"]
 _MOST: Final = 230.0
 """Limit for logarithms. With few degrees of freedom, some draws are extreme, and their sums must not overflow."""
 _LARGE: Final = 10**6
-"""Number of classes above which the fixed overhead of a tier's files is negligible."""
+"""Minimum number of classes that makes the fixed overhead of a tier's files negligible."""
 
 
 def constant(_: Material) -> tuple[float, ...]:
-    """Return the terms of a rate that is the same for all tiers."""
+    """Return the terms for a rate that is the same for all tiers."""
     return (1.0,)
 
 
 def by_men(material: Material) -> tuple[float, ...]:
-    """Return the terms of a power law in the number of men, including the king."""
+    """Return the terms for a power law in the number of men, including the king."""
     return (1.0, log(1 + sum(material)))
 
 
 def power(material: Material) -> tuple[float, ...]:
-    """Return the terms of a product of powers of the numbers of attackers and defenders."""
+    """Return the terms for a product of powers of the numbers of attackers and defenders."""
     return (1.0, log(material[0]), log(material[1]))
 
 
 def exponential(material: Material) -> tuple[float, ...]:
-    """Return the terms of a rate that grows by a constant factor with each attacker and with each defender."""
+    """Return the terms for a rate that grows by a constant factor with each attacker and each defender."""
     return (1.0, float(material[0]), float(material[1]))
 
 
@@ -368,7 +368,7 @@ class Law(NamedTuple):
     Attributes
     ----------
     terms : callable
-        Function that returns the terms of a tier. The logarithm of the rate is linear in these terms.
+        Function that returns a tier's terms. The logarithm of the rate is linear in these terms.
     coefficients : ndarray of float64, shape (t,)
         Coefficients of the terms.
     root : ndarray of float64, shape (t, t)
@@ -418,8 +418,8 @@ def fit_law(terms: Terms, materials: Sequence[Material], rates: Sequence[float])
 class PassCosts(NamedTuple):
     """The extra processor seconds of a build in slices, compared with a build in memory.
 
-    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in the window of a slice in
-    each pass.
+    ``overhead`` is the cost of each pass over a slice. ``window`` is the cost of each item in a slice's window in each
+    pass.
     """
 
     overhead: float
@@ -439,7 +439,7 @@ def fit_pass_costs(tiers: Sequence[TierCost], whole: Mapping[str, float]) -> Pas
 
 
 class Rates(NamedTuple):
-    """The fitted laws of a game. ``passes`` is per slice, ``plan`` per slice and row, and all others are per class."""
+    """A game's fitted laws. ``passes`` is per slice, ``plan`` per slice and row, and all others are per class."""
 
     costs: PassCosts
     cpu: tuple[Law, Law]
@@ -453,7 +453,7 @@ class Rates(NamedTuple):
 
 
 def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int, float], float]) -> Rates:
-    """Fit the laws of a game to tiers that have been built."""
+    """Fit a game's laws to tiers that have been built."""
     # If a tier was built more than once, use the build with the fewest slices, as in normal use.
     tiers = list({tier.material: tier for tier in sorted(check.tiers, key=lambda tier: -tier.slices)}.values())
     large = [tier for tier in tiers if tier.classes >= _LARGE] or tiers
@@ -479,7 +479,7 @@ def fit_rates(check: ScaleCheck, rows: Callable[[int], int], seen: Callable[[int
 
 
 def factor_of(judged: Sequence[Judged]) -> Law:
-    """Return a constant law for the factor by which a class takes longer if rows are not evaluated as wholes."""
+    """Return a constant law for the slowdown per class if rows are not evaluated as wholes."""
     if len(judged) < 2:
         raise InputError("two tiers must have been solved with and without judging whole rows")
     materials = [(0, 0)] * len(judged)

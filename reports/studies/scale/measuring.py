@@ -1,11 +1,11 @@
 """Measurements for the resource model: ``python -m reports.studies.scale measure --store FILE``.
 
-The tiers of a game with ``--men`` men are built in slices on a Dask cluster on this machine, once for each number of
+A game's tiers with ``--men`` men are built in slices on a Dask cluster on this machine, once for each number of
 ``--workers``; the lower tiers are built beforehand. Smaller tiers are built in slices by one thread, to measure the
 cost of a class. This requires the extra ``cluster`` and an otherwise idle machine; for six men, it takes ten minutes on
-two processors. Before each build, the wall time predicted from the trace of one worker is printed for comparison. The
-model also needs the factor by which busy processors slow each other down. For this purpose, one tier is built in slices
-by one process, then by one process per processor at the same time.
+two processors. Before each build, the wall time predicted from one worker's trace is printed for comparison. The model
+also needs to know how much busy processors slow each other down. For this purpose, one tier is built in slices by one
+process, then by one process per processor at the same time.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def sliced_tier(root: Path, variant: Variant, material: tuple[int, int], count: 
 
 
 def passes_cpu(root: Path, name: str, material: tuple[int, int], count: int) -> float:
-    """Return the processor seconds of the passes over a tier built in ``count`` slices."""
+    """Return the processor seconds for the passes over a tier built in ``count`` slices."""
     return sum(costs.cpu for costs in sliced_tier(root, load_variant(name), material, count))
 
 
@@ -94,7 +94,7 @@ def crowded(base: Path, folder: Path, variant: Variant, material: tuple[int, int
 
 
 def traced_build(root: Path, variant: Variant, men: int, memory: int, address: str | None) -> Trace:
-    """Build the tiers with at most ``men`` men in this process or on a cluster, and return the trace of the tasks."""
+    """Build the tiers with at most ``men`` men in this process or on a cluster, and return the task trace."""
     with open_scheduler(1, address) as scheduler:
         tracer = Tracer(variant, men, memory, scheduler)
         build_tablebase(root, variant, men, memory=memory, scheduler=tracer, observer=tracer)
@@ -104,7 +104,7 @@ def traced_build(root: Path, variant: Variant, men: int, memory: int, address: s
 def build(
     base: Path, folder: Path, variant: Variant, men: int, memory: int, workers: int
 ) -> tuple[Trace, list[TierCost]]:
-    """Build the tiers with at most ``men`` men on a local cluster, and return the trace and the costs of the tiers."""
+    """Build the tiers with at most ``men`` men on a local cluster, and return the trace and the tiers' costs."""
     from distributed import Client
 
     from tests.support.clusters import cluster
@@ -135,7 +135,7 @@ def prepare(base: Path, variant: Variant, men: int) -> dict[str, float]:
 
 
 def classes(variant: Variant, material: tuple[int, int]) -> int:
-    """Return the approximate number of classes of a tier, with either side to move."""
+    """Return the approximate number of classes in a tier, with either side to move."""
     return -(-int(tier_graph(variant).nodes[material]["positions"]) // len(variant.symmetries))
 
 
@@ -179,7 +179,7 @@ def windows(variant: Variant, defenders: int) -> Windows:
 
 
 def processor() -> str:
-    """Return the name of the processor."""
+    """Return the processor's name."""
     try:
         lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
         return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))

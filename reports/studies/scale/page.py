@@ -1,8 +1,8 @@
 """The page on the resources needed to solve brandubh completely.
 
-It is rendered from the measurements of ``python -m reports.studies.scale measure``. The time of a build is predicted
-from the trace of one worker and compared with builds by several workers. Larger builds are then forecast, with
-intervals that include the error of the model.
+It is rendered from the measurements of ``python -m reports.studies.scale measure``. The time for a build is predicted
+from one worker's trace and compared with builds by several workers. Larger builds are then forecast, with intervals
+that include the model's error.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ WORKERS: Final = (16, 64, 256)
 _CURVE: Final = (4, 16, 64, 256, 1024)
 _MEN: Final = (7, 8, 9)
 _QUIET: Final = 0.02
-"""Maximum share of its time for which a worker may wait for a processor if the machine is to count as idle."""
+"""Maximum share of its time that a worker may spend waiting for a processor if the machine is to count as idle."""
 _MOST_RATE: Final = 1e-3
 """Processor seconds per class above which a measurement is implausible."""
 _TIMES: Final = ((120, 1, "s"), (7200, 60, "min"), (100 * 3600, 3600, "h"), (700 * 86400, 86400, "days"))
@@ -35,7 +35,7 @@ _YEAR: Final = 365.25 * 86400
 
 
 class Built(Result):
-    """A complete build, by one process, of tiers with more men than the tiers to which the model was fitted.
+    """A complete build, by one process, of tiers with more men than the tiers used to fit the model.
 
     Times are processor seconds.
     """
@@ -98,7 +98,7 @@ def _check(stored: ScaleCheck, _: str) -> None:
 
 
 def artefacts() -> list[Artefact]:
-    """Return the files of the page on the resources needed."""
+    """Return the files for the page on the resources needed."""
     check = ScaleCheck.model_validate(results())
     model = ScaleModel(check)
     everything = 1 + max(sum(material) for material in model.tiers.graph)
@@ -177,7 +177,7 @@ def _hours(seconds: Interval) -> list[float]:
 
 
 def _row(one: Forecast) -> dict[str, Any]:
-    """Return the fields of a forecast as text."""
+    """Return a forecast's fields as text."""
     return {
         "workers": one.workers,
         "memory": _bytes(one.memory),
@@ -193,7 +193,7 @@ def _row(one: Forecast) -> dict[str, Any]:
 
 
 def _timed(seconds: Interval) -> str:
-    """Return a time in a suitable unit, with its interval."""
+    """Return a time and its interval in a suitable unit."""
     unit, name = next(((unit, name) for most, unit, name in _TIMES if seconds.middle < most), (_YEAR, "years"))
     return f"{_scaled(seconds, unit)} {name}"
 
@@ -242,9 +242,9 @@ def _draw_check(runs: list[dict[str, Any]]) -> Figure:
 
 
 def _draw_time(curves: list[dict[str, Any]]) -> Figure:
-    """Draw the hours by the number of workers, with a band that contains 90 % of the draws.
+    """Draw the hours by the number of workers, and a band that contains 90 % of the draws.
 
-    Dashed lines show the effect of the two proposed changes to the program.
+    Dashed lines show the effect of the two proposed program changes.
     """
     from matplotlib.figure import Figure
 

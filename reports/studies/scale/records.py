@@ -1,4 +1,4 @@
-"""The measurements on which the model is based, stored by `measuring` and read by `page`."""
+"""The measurements behind the model, stored by `measuring` and read by `page`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Name = Annotated[str, Field(pattern=r"^\d{1,3}v\d{1,3}$")]
 
 
 class TaskTrace(Result):
-    """The measurements of one task of a build."""
+    """The measurements for one task in a build."""
 
     tier: Name
     kind: Literal["plan", "pass", "store", "whole"]
@@ -53,7 +53,7 @@ class TaskTrace(Result):
 
 
 class Trace(Result):
-    """All tasks of a build, in the order in which they began."""
+    """All tasks in a build, in order of their start."""
 
     format: Literal[1] = 1
     version: Annotated[str, Field(max_length=80)]
@@ -94,7 +94,7 @@ def read_trace(path: Path) -> Trace:
 
 
 class TierCost(Result):
-    """The cost of all tasks of a tier that one worker built in slices."""
+    """The cost of all tasks for a tier that one worker built in slices."""
 
     tier: Name
     classes: Annotated[int, Field(ge=1, lt=1 << 60)]
@@ -136,7 +136,7 @@ class Crowded(Result):
 
     @property
     def factor(self) -> float:
-        """Factor, at least 1, by which the computation of a task takes longer while all processors are busy."""
+        """Slowdown factor, at least 1, for a task's computation while all processors are busy."""
         return max(self.beside / self.alone, 1.0)
 
 
@@ -150,7 +150,7 @@ class Windows(Result):
 
 
 class Run(Result):
-    """The totals of a timed build."""
+    """Totals for a timed build."""
 
     workers: Annotated[int, Field(ge=1, lt=1 << 60)]
     seconds: Seconds
@@ -160,7 +160,7 @@ class Run(Result):
 
 
 class ScaleCheck(Result):
-    """All the measurements on which the resource model is based and against which it is checked."""
+    """All the measurements that the resource model is based on and checked against."""
 
     format: Literal[1] = 1
     command: Annotated[str, Field(pattern=r"^python -m reports\.studies\.scale measure[^`|\n]*$")]
@@ -179,7 +179,7 @@ class ScaleCheck(Result):
 
 
 def run_of(trace: Trace) -> Run:
-    """Return the totals of a traced build."""
+    """Return the totals for a traced build."""
     waited = [task.waited for task in trace.tasks]
     return Run(
         workers=trace.workers,

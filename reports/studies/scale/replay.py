@@ -1,12 +1,12 @@
-"""Prediction of how long a build takes with other numbers of workers, from the trace of one worker.
+"""Prediction of how long a build takes with other numbers of workers, from one worker's trace.
 
 The tasks and their order are those of the trace. A tier in slices is planned first and then built in steps. Each step
-begins when the slices of the previous step are done, and the leading process writes a checkpoint in between. A tier
-that is built whole is a single task. Whole tiers with the same number of men are built side by side.
+begins when the previous step's slices are done, and the leading process writes a checkpoint in between. A tier that is
+built whole is a single task. Whole tiers with the same number of men are built side by side.
 
-The duration of a task is fitted to the trace. It consists of the task's own processor time, a time per byte that it
-moves, and an overhead that is the same for all tasks. The model uses only the trace of one worker and the factor by
-which busy processors slow each other down (`reports.studies.scale.records.Crowded`).
+A task's duration is fitted to the trace. It consists of the task's own processor time, a time per byte that it moves,
+and an overhead that is the same for all tasks. The model uses only one worker's trace and the slowdown caused by busy
+processors (`reports.studies.scale.records.Crowded`).
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Costs(Result):
 
 
 class Replay(Result):
-    """The predicted time of a build with a given number of workers."""
+    """A build's predicted time with a given number of workers."""
 
     workers: int
     cores: int
@@ -112,7 +112,7 @@ def _phases(trace: Trace) -> list[_Phase]:
 
 
 def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
-    """Return the tasks of a build as a graph, with their predicted durations and their dependencies."""
+    """Return a build's tasks as a graph, with their predicted durations and dependencies."""
     graph: nx.DiGraph[int] = nx.DiGraph()
     done: Sequence[int] = []
     phases = _phases(trace)
@@ -136,7 +136,7 @@ def task_graph(trace: Trace, costs: Costs) -> nx.DiGraph[int]:
 def replay(
     trace: Trace, workers: int, cores: int | None = None, costs: Costs | None = None, crowding: float = 1.0
 ) -> Replay:
-    """Return the predicted time of a build with the given number of workers."""
+    """Return a build's predicted time with the given number of workers."""
     graph = task_graph(trace, fit_costs(trace) if costs is None else costs)
     cores = trace.cores if cores is None else cores
     seconds = simulate(graph, workers, cores, crowding).seconds
@@ -153,7 +153,7 @@ _NOTHING: Final = 1e-12
 
 
 class Schedule(NamedTuple):
-    """The result of a simulation: the total time, and the start and end of each task."""
+    """The result of a simulation: the total time, and each task's start and end."""
 
     seconds: float
     spans: dict[int, tuple[float, float]]
@@ -217,11 +217,11 @@ def _advance(left: dict[int, list[float]], cores: int, crowding: float) -> float
 
 
 def least_time(graph: nx.DiGraph[int], workers: int, cores: int) -> float:
-    """Return a lower bound on the time of any schedule: the time of the longest chain, or of all work shared evenly."""
+    """Return a lower bound on any schedule's time: the time for the longest chain, or for all work shared evenly."""
     tasks = graph.nodes
     length: dict[int, float] = {task: tasks[task]["computes"] + tasks[task]["waits"] for task in tasks}
     chain: nx.DiGraph[int] = nx.DiGraph()
-    # Find the longest path, with each edge weighted by the duration of its first task; node -1 follows all tasks.
+    # Find the longest path. Each edge is weighted by the duration of its first task; node -1 follows all tasks.
     for task in tasks:
         chain.add_edges_from(((task, after) for after in graph.successors(task)), weight=length[task])
         chain.add_edge(task, -1, weight=length[task])

@@ -1,9 +1,9 @@
-"""Measurement of each task of a build, with a scheduler and an observer that the build uses.
+"""Measurement of each task in a build, by a scheduler and an observer that the build uses.
 
-A task is the building of a whole tier, a pass over a slice, or work that the leading process does for a tier in slices.
-Such work is planning before the first pass, or packing at the end.
+A task is building a whole tier, a pass over a slice, or the leading process's work for a tier in slices. This work is
+planning before the first pass, or packing at the end.
 
-Times of different processes are comparable only if the clocks of their machines agree.
+Times from different processes are comparable only if their machines' clocks agree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PASS: Final = "pass"
 STORE: Final = "store"
 WHOLE: Final = "whole"
 _STATISTICS: Final = Path("/proc/thread-self/schedstat")
-"""File in which Linux reports how long a thread has run and how long it has waited for a processor, in nanoseconds."""
+"""File where Linux reports how long a thread has run and how long it has waited for a processor, in nanoseconds."""
 
 
 class Meter:
@@ -66,7 +66,7 @@ def _machine() -> str:
 
 
 def _waited() -> float | None:
-    """Return the seconds for which this thread was ready to run but not running, or None if unknown."""
+    """Return the seconds that this thread spent ready to run but not running, or None if unknown."""
     try:
         return int(_STATISTICS.read_text(encoding="ascii").split()[1]) / 1e9
     except (OSError, ValueError, IndexError):
@@ -80,7 +80,7 @@ def metered(function: Callable[[Task], dict[str, Any]], task: Task) -> dict[str,
 
 
 class Tracer(Scheduler, Observer):
-    """Scheduler and observer of a build that collects the measurements of the tasks."""
+    """Scheduler and observer for a build that collects the tasks' measurements."""
 
     def __init__(self, variant: Variant, men: int, memory: int, scheduler: Scheduler) -> None:
         self._variant, self._men, self._memory, self._scheduler = variant, men, memory, scheduler
@@ -94,18 +94,18 @@ class Tracer(Scheduler, Observer):
     # -- work of the leading process -----------------------------------------------------
 
     def begin(self, step: str, total: int | None = None) -> None:  # noqa: ARG002
-        """Start the measurement of a tier's planning."""
+        """Start timing the planning of a tier."""
         self._sliced, self._after_tier = False, Meter(whole=True)
 
     def note(self, text: str) -> None:  # noqa: ARG002
-        """Start a timer for the packing of a tier.
+        """Start a timer for packing a tier.
 
-        A later note restarts the timer, so that only the time after the last note of the tier is recorded.
+        A later note restarts the timer, so only the time after the tier's last note is recorded.
         """
         self._after_note = Meter(whole=True)
 
     def advance(self, count: int = 1) -> None:
-        """Record the packing of a tier that was built in slices, and start the measurement of the next tier."""
+        """Record the packing of a tier that was built in slices, and start measuring the next tier."""
         if self._sliced:
             self._add(self._found[-1]["tier"], STORE, self._after_note.read())
         self.begin("", count)
@@ -123,7 +123,7 @@ class Tracer(Scheduler, Observer):
         for answer in answers:
             if function is build_tier:
                 self._add(answer["tier"], WHOLE, answer["measured"])
-            elif answer["now"]:  # otherwise the file of the pass already existed
+            elif answer["now"]:  # otherwise the pass's file already existed
                 same = {name: getattr(answer["stats"], name) for name in ("entries", "window", "read")}
                 same["number"] = answer["number"]
                 step = tasks[0].owner.step  # type: ignore[attr-defined]
@@ -138,7 +138,7 @@ class Tracer(Scheduler, Observer):
         self._found.append(found)
 
     def trace(self) -> dict[str, Any]:
-        """Return the trace of the finished build, with the tasks in the order in which they began."""
+        """Return the finished build's trace, with the tasks in order of their start."""
         tasks = sorted(self._found, key=lambda task: float(task["began"]))
         last = max((task["ended"] for task in tasks), default=0.0)
         return {
@@ -150,7 +150,7 @@ class Tracer(Scheduler, Observer):
             "memory": self._memory,
             "workers": self.workers,
             "cores": _cores(),
-            # The clocks of other machines may be ahead, so a task can seem to end after the build.
+            # Other machines' clocks may be ahead, so a task can seem to end after the build.
             "seconds": max(round(time.time() - self._began, 6), last),
             "tasks": tasks,
         }

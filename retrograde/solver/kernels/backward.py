@@ -1,17 +1,17 @@
-"""The backward passes, which propagate the value of a position to its parents by quiet moves.
+"""The backward passes, which propagate a position's value to its parents along quiet moves.
 
 If a position is lost, each of its parents is won. If a position is won, each parent's counter of moves is decremented,
-and when the counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move of
-the parent that leads to the class of the successor. Parents are found by taking back moves; a move taken back is called
-an *un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only
-positions in rows with a nontrivial residual group can have a symmetry. In these rows, the moves of the parent that lead
-to the successor are counted one by one.
+and when the counter reaches zero, the parent is lost. The counter must therefore be decremented once for every move
+from the parent to the successor's class. Parents are found by taking back moves; a move taken back is called an
+*un-move*. There is exactly one move for each un-move, unless the parent or the successor has a symmetry. Only positions
+in rows with a nontrivial residual group can have a symmetry. In these rows, the moves from the parent to the successor
+are counted one by one.
 
-Several threads can safely work on one tier, because all wins of a round have the same value, counters are decremented
+Several threads can safely work on one tier, because all wins in a round have the same value, counters are decremented
 atomically, and wins and losses are propagated in separate rounds.
 
 In a tier that is solved in slices, white's moves may lead to other slices. A pass then writes messages instead of
-changing items, and `receive` applies the messages to the items of the receiving slice.
+changing items, and `receive` applies the messages to the receiving slice's items.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _BLOCK = 512
 
 @called
 def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: int) -> bool:
-    """Return whether the current position would have a symmetry if a certain man of a side stood on a given cell."""
+    """Return whether the current position would have a symmetry if one of a side's men were on a given cell."""
     index = context.tiers
     black, white = context.here.black, context.here.white
     if side == 0 and man == index.tier.defenders[tier]:
@@ -72,14 +72,14 @@ def _moved_has_symmetry(context: Context, tier: int, side: int, man: int, cell: 
 
 @called
 def _is_symmetric(index: TierTables, tier: int, entry: int) -> bool:
-    """Return whether the row of an entry has a nontrivial residual group."""
+    """Return whether an entry's row has a nontrivial residual group."""
     _, row, _ = split_entry(index, tier, entry)
     return index.row.residual[index.tier.meta_at[tier] + row] != 1
 
 
 @called
 def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
-    """Put the position of an entry on the spare board."""
+    """Put an entry's position on the spare board."""
     spare = context.spare
     king = men_of(context.tiers, tier, entry, spare.black, spare.white, context.scratch)
     set_board(context.rules, context.tiers, tier, king, spare.black, spare.white, side, spare.board)
@@ -87,7 +87,7 @@ def _set_spare(context: Context, tier: int, entry: int, side: int) -> None:
 
 @called
 def _count_moves_to(context: Context, tier: int, parent: int, side: int, successor: int) -> int:
-    """Make all quiet moves of a parent, and return the number of moves that lead to the class of a successor."""
+    """Make all quiet moves from a parent, and return the number of moves that lead to a successor's class."""
     rules = context.rules
     _set_spare(context, tier, parent, side)
     board, count = context.spare.board, I64(0)
@@ -102,7 +102,7 @@ def _count_moves_to(context: Context, tier: int, parent: int, side: int, success
 
 @called
 def _longest_capture(context: Context, task: Pass, parent: int) -> int:
-    """Return the number of plies in which the slowest capture loses. All moves of the position must lose."""
+    """Return the distance of the slowest capture, in plies. All of the position's moves must lose."""
     rules = context.rules
     _set_spare(context, task.tier, parent, task.side)
     board, worst = context.spare.board, I64(0)
@@ -120,7 +120,7 @@ def _longest_capture(context: Context, task: Pass, parent: int) -> int:
 
 @inlined
 def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) -> None:
-    """Mark the parent of a lost position as a win, or shorten the win that it already has."""
+    """Mark a lost position's parent as a win, or shorten the win that it already has."""
     item, new = I64(task.mine[parent]), won_in(distance + 1)
     if not is_decided(item) or (not is_loss(item) and item > new):
         task.mine[parent] = np.uint16(new)
@@ -132,7 +132,7 @@ def _propagate_loss(context: Context, task: Pass, distance: int, parent: int) ->
 
 @inlined
 def _lose(context: Context, task: Pass, distance: int, parent: int, before: int) -> None:
-    """Mark a parent as a loss when the last of its quiet moves leads to a win in ``distance`` plies."""
+    """Mark a parent as a loss if its last remaining quiet move leads to a win in ``distance`` plies."""
     worst = distance + 1
     if before & CAPTURES != 0:
         worst = max(worst, _longest_capture(context, task, parent))
@@ -169,7 +169,7 @@ def _is_known(context: Context, parent: int) -> bool:
 
 @inlined
 def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
-    """Write a message for another slice, with a parent (as an entry of the whole tier) and the number of its moves."""
+    """Write a message for another slice: a parent (as an entry in the whole tier) and the number of its moves."""
     _, row, column = split_entry(index, task.tier, parent)
     messages, count = task.messages, task.messages.place[1]
     messages.entries[count] = messages.starts[row] + column
@@ -179,7 +179,7 @@ def _write(index: TierTables, task: Pass, parent: int, moves: int) -> None:
 
 @inlined
 def _parent_has_symmetry(context: Context, task: Pass, parent: int, man: int, start: int) -> bool:
-    """Return whether a parent has a symmetry. In the parent, a man stands on ``start`` instead of its current cell."""
+    """Return whether a parent has a symmetry. In the parent, a man is on ``start`` instead of its current cell."""
     index = context.tiers
     if index.tier.column_men[task.tier] == 0:
         return _is_symmetric(index, task.tier, parent)
@@ -213,14 +213,13 @@ def _is_decided_by_last_ply(context: Context, task: Pass) -> bool:
 def _propagate(context: Context, task: Pass, item: int, successor: int) -> None:
     """Propagate the current position's item to all its parents, or write messages about the parents.
 
-    In the parents, the side of the pass is to move. The parents are found by taking back slides of each man of this
-    side.
+    In the parents, the pass's side is to move. The parents are found by taking back slides of this side's men.
     """
     rules, index, here = context.rules, context.tiers, context.here
     if _is_decided_by_last_ply(context, task):
         return
     king, men, sends = context.cursor.head[KING], count_men(index, task.tier, task.side), task.messages.room > 0
-    # Without column soldiers, a row is a single position, and its residual group is the group of that position.
+    # Without column soldiers, a row is a single position, and its residual group is that position's group.
     symmetric = context.cursor.head[RESIDUAL] != 1 and (
         index.tier.column_men[task.tier] == 0 or symmetry_order(index, task.tier, king, here.black, here.white) > 1
     )
@@ -263,7 +262,7 @@ def _occurs(items: NDArray[np.uint16], start: int, stop: int, wanted: np.uint16)
 
 @kernel
 def backward_pass(directory: NDArray[np.int64], arguments: Pass, item: int, first: int, last: int) -> int:
-    """Propagate every position with a given value, in the given rows of a tier, to the position's parents.
+    """Propagate every position with a given value, in the given rows of a tier, to its parents.
 
     If messages are written, the pass stops when the buffer is nearly full, and the next call continues from there. The
     pass takes O(entries + positions * moves) time.
@@ -309,7 +308,7 @@ def receive(
     shift: int,
     item: int,
 ) -> int:
-    """Apply messages about positions that have moves to positions with a given value, in O(messages) time."""
+    """Apply messages for positions with a move to a position with a given value. Takes O(messages) time."""
     context, task = record_at(directory, Context), flat(arguments)
     context.cursor.head[ERRORS] = 0
     for number in range(len(entries)):

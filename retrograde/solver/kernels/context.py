@@ -1,10 +1,9 @@
-"""The inputs of the compiled passes: the task of a pass, and the working arrays of one thread.
+"""The inputs to the compiled passes: the task of a pass, and one thread's working arrays.
 
 The kernels do not check bounds. `row_array_sizes` computes array lengths that suffice to evaluate any whole row of a
-tier. `new_context` allocates these arrays and all others. The docstring of that function explains why the types are
-wide enough.
+tier. `new_context` allocates these arrays and all others, and its docstring explains why the types are wide enough.
 
-Rows of a wide board (`tablut.engine.layout`) are not evaluated as a whole, so masks of places have at most 11 bits.
+On a wide board (`tablut.engine.layout`), rows are not evaluated as a whole, so masks of places have at most 11 bits.
 Wide boards are arrays of uint64, and their cells are stored as uint16.
 """
 
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 _MOST_MEN: Final = 5
-"""Maximum number of attackers in a tier whose rows are evaluated as a whole.
+"""Maximum number of attackers in a tier for which rows are evaluated as a whole.
 
 The cost of this method grows with the number of ways to place all attackers but one.
 """
@@ -83,12 +82,12 @@ def row_array_sizes(variant: Variant, material: tuple[int, int]) -> RowArraySize
 
 
 class LineSources(NamedTuple):
-    """The places on each line from which an attacker can reach a target. N is the board's size.
+    """For each line, the places from which an attacker can reach a target. N is the board size.
 
     Attributes
     ----------
     places : ndarray of uint16, flat
-        Blocks of ``3**N`` masks. Within a block, the index is the content of the line in base 3, with the digit 1 for a
+        Blocks of ``3**N`` masks. Within a block, the index is the line's content in base 3, with the digit 1 for a
         piece and 2 for a target. A mask contains only empty places on which an attacker may stand.
     at : ndarray of uint32, shape (2N,)
         Start of each line's block: first for all ranks, then for all files.
@@ -100,7 +99,7 @@ class LineSources(NamedTuple):
 
 @lru_cache(maxsize=8)
 def line_sources(variant: Variant) -> LineSources:
-    """Return the places from which an attacker can reach a target, for all lines of a variant's board."""
+    """Return the places from which an attacker can reach a target, for all lines on a variant's board."""
     tables, standing = build_tables(variant), build_origins(variant).attacker_cells
     size = variant.size
     content = np.arange(3**size)
@@ -121,7 +120,7 @@ def line_sources(variant: Variant) -> LineSources:
     return LineSources(blocks.joined(), np.array([offsets[kind] for kind in kinds], dtype=np.uint32))
 
 
-# -- the task of a pass -----------------------------------------------------------------------
+# -- a pass's task ----------------------------------------------------------------------------
 
 
 LOSSES: Final = 0
@@ -133,16 +132,16 @@ FULL: Final = 2
 
 
 class Messages(NamedTuple):
-    """Buffer for messages to other slices about positions with a move to a position that has a new value.
+    """Buffer for messages to other slices about positions with a move to a newly valued position.
 
     Attributes
     ----------
     room : int
         Capacity of the buffer in messages; 0 if a pass changes the items itself.
     entries : ndarray of int64, shape (room,)
-        Output: the positions that the messages concern, as entries of the whole tier.
+        Output: the positions that the messages concern, as entries in the whole tier.
     moves : ndarray of uint8, shape (room,)
-        Output: the number of moves of each position that lead to positions with the new value.
+        Output: for each position, the number of moves to positions with the new value.
     place : ndarray of int64, shape (2,)
         The entry at which to continue (-1 if all messages have been written), and the number of messages written so
         far.
@@ -163,14 +162,14 @@ def new_messages(room: int, starts: NDArray[np.int64]) -> Messages:
 
 
 class Pass(NamedTuple):
-    """Parameters of one pass over a tier. The pass writes the items of one side and reads those of the other side.
+    """Parameters of one pass over a tier. The pass writes one side's items and reads the other side's.
 
     Attributes
     ----------
     tier : int
         Number of the tier.
     side : int
-        The side to move in the positions whose items are written: 0 for white, 1 for black.
+        The side to move in the positions that receive items: 0 for white, 1 for black.
     mode : int
         Mode of a forward pass: `LOSSES`, `WINS` or `FULL`.
     limit : int
@@ -185,9 +184,9 @@ class Pass(NamedTuple):
     theirs : ndarray of uint16, shape (entries,)
         The tier's items with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
-        Address of the items of each tier, at index ``2 * tier + side to move``.
+        Address of each tier's items, at index ``2 * tier + side to move``.
     report : ndarray of int64, shape (CODES,)
-        Output, to which the pass adds the number of items that were given each code, and the number of aliases.
+        Output: the pass adds the number of items that were given each code, and the number of aliases.
     messages : Messages
         In a backward pass, the buffer for messages. If its capacity is not 0, the pass writes messages instead of
         changing items.
@@ -206,18 +205,18 @@ class Pass(NamedTuple):
 
 
 class Marking(NamedTuple):
-    """Parameters of a pass that marks the successors of the newly marked entries of a tier.
+    """Parameters of a pass that marks the successors of a tier's newly marked entries.
 
     Attributes
     ----------
     tier : int
         Number of the tier.
     side : int
-        The side to move in the positions whose successors are marked: 0 for white, 1 for black.
+        The side to move before the marked successors: 0 for white, 1 for black.
     mine, theirs : ndarray of uint8, shape (entries,)
         The tier's marks with this side to move, and with the other side to move.
     lower : ndarray of int64, shape (2 * tiers,)
-        Address of the marks of each tier, at index ``2 * tier + side to move``.
+        Address of each tier's marks, at index ``2 * tier + side to move``.
     """
 
     tier: int
@@ -233,12 +232,12 @@ class Marking(NamedTuple):
 ORBIT, BASE, RESIDUAL, KING, STAMP, ERRORS, CELLS, STRIDE = 0, 1, 2, 3, 4, 5, 6, 7
 """Indices into the head of a cursor. The values are the king's orbit; the first entry of the row; the row's residual
 group; the king's cell; the number of rows set so far; the number of contradictions, such as moves to entries that do
-not exist; the number of cells that the row leaves for column soldiers; and the distance between the marks of two
-consecutive cells."""
+not exist; the number of cells that the row leaves for column soldiers; and the distance between two consecutive cells'
+marks."""
 
 
 class Cursor(NamedTuple):
-    """The place of a thread in a tier: the current row and column. C is the number of cells.
+    """A thread's place in a tier: the current row and column. C is the number of cells.
 
     Attributes
     ----------
@@ -263,14 +262,14 @@ class Cursor(NamedTuple):
 
 
 class Men(NamedTuple):
-    """A position, stored as the engine's board and as lists of cells. C is the number of cells.
+    """A position, stored both as the engine's board and as lists of cells. C is the number of cells.
 
     Attributes
     ----------
     board : ndarray of uint32, shape (2N + 4,)
         The board.
     black, white : ndarray of uint8, shape (C,)
-        The cells of the attackers and of the defenders, in any order.
+        The cells of the attackers and the defenders, in any order.
     """
 
     board: NDArray[np.uint32]
@@ -279,15 +278,16 @@ class Men(NamedTuple):
 
 
 class RowMoves(NamedTuple):
-    """Cache of the rows to which moves by white's men lead from the current row. C is the number of cells.
+    """Cache of the rows after moves by white's men from the current row. C is the number of cells.
 
     Attributes
     ----------
     stamp, base : ndarray of int64, shape ((defenders + 1) * C,)
         At index ``man * C + target``, the stamp of the row for which the values are valid, and the first entry of the
-        row to which the move leads.
+        row after the move.
     number : ndarray of uint8, shape ((defenders + 1) * C * C,)
-        At index ``(man * C + target) * C + number``, the number that this cell of the current row has in the new row.
+        At index ``(man * C + target) * C + number``, the new row's number for the cell with this number in the current
+        row.
     """
 
     stamp: NDArray[np.int64]
@@ -296,12 +296,12 @@ class RowMoves(NamedTuple):
 
 
 class RowArrays(NamedTuple):
-    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`). `RowArraySizes` gives their lengths.
+    """Arrays for evaluating a row as a whole (`retrograde.solver.kernels.rows`). `RowArraySizes` has their lengths.
 
     Attributes
     ----------
     men : int
-        Maximum number of attackers for which the arrays are large enough; 0 if no row will be evaluated as a whole.
+        Maximum number of attackers that fit into the arrays; 0 if no row will be evaluated as a whole.
     sources : LineSources
         The places from which moves to a target begin.
     lines : ndarray of uint16, shape (6 * N,)
@@ -311,7 +311,7 @@ class RowArrays(NamedTuple):
     marks : ndarray of uint8, flat
         At index ``number * choices + choice``, the marks for moves from a cell.
     found : ndarray of uint8, shape (C,)
-        For each column of a run, the marks for all moves of the position.
+        For each column in a run, the marks for all of the position's moves.
     mine, theirs : ndarray of uint16, flat
         In a tier without defenders, the items of all positions with the king on one cell, for both sides to move.
     """
@@ -329,13 +329,13 @@ class RowArrays(NamedTuple):
 class Context(NamedTuple):
     """All tables and memory that the passes of one thread use. C is the number of cells.
 
-    Kernels receive the directory of a context (`tablut.engine.records.directory`), which is a single array, instead of
-    a hundred arrays. Passing a single array reduces the compile time of the kernels by a quarter.
+    Kernels receive a context's directory (`tablut.engine.records.directory`), which is a single array, instead of a
+    hundred arrays. Passing a single array reduces the kernels' compile time by a quarter.
 
     Attributes
     ----------
     rules, origins, tiers
-        The rules, the tables of the cells from which pieces may have come, and the index of the tiers.
+        The rules, the tables of the cells from which pieces may have come, and the tier index.
     cursor : Cursor
         The current row and column.
     here : Men
@@ -343,9 +343,9 @@ class Context(NamedTuple):
     spare : Men
         Another position, which is a parent of the current position.
     below : Men
-        The position to which a move leads. Only its lists are used, not its board.
+        The position after a move. Only its lists are used, not its board.
     row_moves : RowMoves
-        The rows to which moves lead from the current row.
+        The rows after moves from the current row.
     row_arrays : RowArrays
         Arrays for evaluating the current row as a whole.
     tactical, quiet : ndarray of int64, shape (2 * C,)
@@ -388,11 +388,11 @@ def new_context(
 ) -> Context:
     """Return the tables and working arrays for one thread, for tiers with up to ``defenders`` defenders.
 
-    The types are wide enough for the following reasons. Let C be the number of cells of the board. Cell indices and the
+    The types are wide enough for the following reasons. Let C be the number of cells on the board. Cell indices and the
     number of men are at most C. The value of C is at most 121, or 361 on a wide board, and fits into `cells_dtype`. A
     position has at most 4C moves, and at most 4C moves lead to it, because at most four slides can end on an empty
     cell. `Context.seen` has space for 4C positions, and the counter in an item can count 4C moves. Moves to the same
-    class lead to different positions of the same orbit. There are at most eight such positions, so a message can store
+    class lead to different positions in the same orbit. There are at most eight such positions, so a message can store
     the number of moves in one byte. `tablut.indexing.tier_tables` ensures that rows, choices and entries fit into their
     types.
     """

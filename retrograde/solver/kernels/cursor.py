@@ -1,12 +1,12 @@
-"""The current position of a thread, and the entries to which its moves lead.
+"""A thread's current position, and the entries after its moves.
 
-`set_row` puts the king and the row soldiers of a row on the board, and numbers the cells that the row leaves for column
+`set_row` puts a row's king and row soldiers on the board, and numbers the cells that the row leaves for column
 soldiers. `put_column` then places the column soldiers. In a tier without defenders, the attackers are the row soldiers,
 and a row has only one column.
 
 `entry_after` finds the entry after a move without ranking the new list of cells. A move by an attacker changes only one
-term of the column's rank. A move by a defender or the king leads to another row, in which all cells are numbered
-differently. These numbers depend only on the row, so they are computed once for each row.
+term of the column's rank. A move by a defender or the king leads to another row, where all cells are numbered
+differently. These numbers depend only on the row, and are computed once for each row.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 _STRIDE = 8
-"""Maximum distance, in columns, for which stepping from column to column is faster than unranking."""
+"""Maximum distance, in columns, at which stepping from column to column is faster than unranking."""
 
 
 @inlined
 def rows_of_king(index: TierTables, tier: int, orbit: int, first: int, last: int) -> tuple[int, int, int, int]:
-    """Return the rows of a range in which the king is in a given orbit.
+    """Return the rows in a range with the king in a given orbit.
 
     The results are the first of these rows, the row after the last of them, the first entry of the first row, and the
-    number of columns of each row.
+    number of columns in each row.
     """
     by_king = tier * index.square.kings + orbit
     start, width = index.tier.first_row[by_king], index.tier.width[by_king]
@@ -129,7 +129,7 @@ def number_cells(context: Context, row_men: int) -> None:
 def set_later_row(context: Context, tier: int, row: int, before: int, side: int) -> None:
     """Make a row the current row. ``before`` is the previous current row, or -1 if there is none with the same king.
 
-    Without column soldiers, a row is a single position. The next row differs little from it, so only a few soldiers
+    Without column soldiers, a row is a single position. The next row differs little from it, and only a few soldiers
     have to be moved.
     """
     index = context.tiers
@@ -159,7 +159,7 @@ def columns_of_row(context: Context, column_men: int) -> int:
 
 @inlined
 def put_column(context: Context, column_men: int, column: int) -> None:
-    """Put the column soldiers of the current row on the cells of a column, in O(cells) time."""
+    """Put the current row's column soldiers on the cells of a column, in O(cells) time."""
     here = context.here
     if column_men > 0:
         cursor, square = context.cursor, context.tiers.square
@@ -197,7 +197,7 @@ def next_column(context: Context, column_men: int) -> None:
 
 @inlined
 def step_to(context: Context, column_men: int, at: int, column: int) -> None:
-    """Move the column soldiers of the current row from column ``at`` (-1 if no column is set) to a later column."""
+    """Move the current row's column soldiers from column ``at`` (-1 if no column is set) to a later column."""
     if at >= 0 and column - at <= _STRIDE:
         for _ in range(column - at):
             next_column(context, column_men)
@@ -209,7 +209,7 @@ def step_to(context: Context, column_men: int, at: int, column: int) -> None:
 
 @inlined
 def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the numbers of the first column's cells, and return the length of its run.
+    """Write the cell numbers for the first column, and return the length of its run.
 
     A run consists of the columns that differ only in their lowest soldier. These columns are consecutive.
     """
@@ -220,7 +220,7 @@ def first_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
 
 @inlined
 def next_run(numbers: NDArray[np.int64], column_men: int, width: int) -> int:
-    """Write the numbers of the next run's cells, for all column soldiers but the lowest. Return the run's length."""
+    """Write the next run's cell numbers for all column soldiers except the lowest. Return the run's length."""
     next_places(numbers, 1, column_men)
     return numbers[1] if column_men > 1 else width
 
@@ -263,17 +263,17 @@ def symmetry_order(index: TierTables, tier: int, king: int, black: NDArray[np.ui
     return count
 
 
-# -- the entries to which moves lead -------------------------------------------------------
+# -- the entries after moves ---------------------------------------------------------------
 
 
 _MISSING, _GENERIC = -1, -2
-"""Values that replace the first entry of a row. The first means that there is no such row. The second means that the
-row can have aliases, so the position must be ranked from its cells."""
+"""Values that replace a row's first entry. The first means that there is no such row. The second means that the row can
+have aliases, so the position must be ranked from its cells."""
 
 
 @inlined
 def _prepare_attacker(context: Context, man: int, men: int) -> None:
-    """Prepare `entry_after` for the moves of one attacker by writing the other attackers' terms of the rank.
+    """Prepare `entry_after` for one attacker's moves by writing the other attackers' terms of the rank.
 
     If j of the other attackers have lower numbers than the moved attacker, they contribute ``others[ROOM + j]`` to the
     rank, and those with higher numbers contribute ``others[2 * ROOM + j]``. The preparation takes O(men) time.
@@ -295,7 +295,7 @@ def _prepare_attacker(context: Context, man: int, men: int) -> None:
 
 @inlined
 def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry of the position after a quiet move by an attacker, or -1 if it has none, in O(men) time."""
+    """Return the position's entry after a quiet move by an attacker, or -1 if it has none, in O(men) time."""
     index = context.tiers
     head, square = context.cursor.head, index.square
     column_men, men = index.tier.column_men[tier], index.tier.attackers[tier]
@@ -318,7 +318,7 @@ def _attacker_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
-    """Return the entry of the position after a quiet move by a defender or the king, or -1 if it has none.
+    """Return the position's entry after a quiet move by a defender or the king, or -1 if it has none.
 
     The function takes O(men²) time.
     """
@@ -340,14 +340,14 @@ def _white_entry(context: Context, tier: int, man: int, target: int) -> int:
 
 @inlined
 def prepare_moves(context: Context, side: int, man: int, men: int) -> None:
-    """Prepare `entry_after` for the moves of one man, in O(men) time."""
+    """Prepare `entry_after` for one man's moves, in O(men) time."""
     if side == 1:
         _prepare_attacker(context, man, men)
 
 
 @inlined
 def entry_after(context: Context, tier: int, side: int, man: int, target: int) -> int:
-    """Return the entry of the position after a man of a side moves to a cell, or -1 if that position has no entry."""
+    """Return the position's entry after a side's man moves to a cell, or -1 if that position has no entry."""
     if side == 1:
         return _attacker_entry(context, tier, man, target)
     return _white_entry(context, tier, man, target)
@@ -368,7 +368,7 @@ def _moved_entry(context: Context, tier: int, side: int, man: int, target: int) 
 
 @called
 def _find_row_move(context: Context, tier: int, man: int, target: int) -> None:
-    """Find the row reached from the current row by a move of a defender or the king, and store it in `RowMoves`."""
+    """Find the row after a move by a defender or the king from the current row, and store it in `RowMoves`."""
     key, cursor = man * context.tiers.square.cells + target, context.cursor
     context.row_moves.stamp[key] = cursor.head[STAMP]
     if man == context.tiers.tier.row_men[tier]:
@@ -410,7 +410,7 @@ def _write_row_move(context: Context, tier: int, key: int, king: int) -> None:
 
 @inlined
 def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDArray[np.uint32]]:
-    """Return the cell of a man of the current position, and the offsets of its slides."""
+    """Return a man's cell in the current position, and the offsets of its slides."""
     rules = context.rules
     if side == 1:
         return I64(context.here.black[man]), rules.attacker_slides
@@ -421,7 +421,7 @@ def piece_of(context: Context, side: int, man: int, men: int) -> tuple[int, NDAr
 
 @inlined
 def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]:
-    """Return the cell of a man of the current position, and the targets of its moves as a cross."""
+    """Return a man's cell in the current position, and the targets of its moves as a cross."""
     start, slides = piece_of(context, side, man, men)
     along_rank, along_file = slides_from(context.rules, context.here.board, slides, start)
     return start, cross_of(along_rank, along_file)
@@ -429,13 +429,13 @@ def moves_of(context: Context, side: int, man: int, men: int) -> tuple[int, int]
 
 @inlined
 def count_men(index: TierTables, tier: int, side: int) -> int:
-    """Return the number of men of a side in a tier, including the king."""
+    """Return the number of men that a side has in a tier, including the king."""
     return index.tier.attackers[tier] if side == 1 else index.tier.defenders[tier] + 1
 
 
 @called
 def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
-    """Return the tier and the entry of the position on a board. A tier or entry that does not exist is -1."""
+    """Return the tier and entry of the position on a board. A tier or entry that does not exist is -1."""
     rules = context.rules
     tier = tier_at(context.tiers, count_of(rules, board, 1), count_of(rules, board, 0))
     if tier < 0:
@@ -448,7 +448,7 @@ def entry_on(context: Context, board: BoardArray) -> tuple[int, int]:
 
 @inlined
 def capture_item(context: Context, board: BoardArray, lower: NDArray[np.int64]) -> int:
-    """Return the item of the position after a capture, or -1 if it has no entry. The position is in a lower tier."""
+    """Return the position's item after a capture, or -1 if it has no entry. The position is in a lower tier."""
     tier, entry = entry_on(context, board)
     return I64(items_at(lower[2 * tier + side_of(context.rules, board)], np.uint16)[entry]) if entry >= 0 else I64(-1)
 

@@ -1,12 +1,12 @@
-"""The passes that examine the moves of a position: the first pass, and the forward passes.
+"""The passes that examine a position's moves: the first pass, and the forward passes.
 
 The first pass finds positions without a legal move, and white's immediate wins, usually for many columns together.
-Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, the cell of a column
-soldier alone determines whether the soldier blocks the king's way to an escape, and whether the other column soldiers
-can shut the soldier in.
+Columns that differ only in their lowest soldier are consecutive, and form a *run*. Within a row, a column soldier's
+cell alone determines whether the soldier blocks the king's way to an escape, and whether the other column soldiers can
+shut the soldier in.
 
-A forward pass examines every move of a position. Captures lead to lower tiers, whose values are known.
-Quiet moves stay in the tier, where the values with the other side to move may be known only in part.
+A forward pass examines every move from a position. Captures lead to lower tiers, whose values are known. Quiet moves
+stay in the tier, where the values with the other side to move may be only partly known.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def _has_move(context: Context, task: Pass) -> bool:
 
 @called
 def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as won the columns of the current row in which the king can escape, and return their number."""
+    """Mark as won the columns in the current row that let the king escape, and return their number."""
     rules = context.rules
     king = context.cursor.head[KING]
     rank, file = coordinates(rules, king)
@@ -123,9 +123,9 @@ def _mark_escapes(context: Context, items: NDArray[np.uint16], men: int, width: 
 
 @called
 def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: int) -> int:
-    """Mark as lost the columns of the current row in which no column soldier can move, and return their number."""
-    # Each of the other column soldiers blocks at most one direction. Therefore a soldier with `men` or more free
-    # directions can always move.
+    """Mark as lost the columns in the current row where no column soldier can move, and return their number."""
+    # Each of the other column soldiers blocks at most one direction, so a soldier with `men` or more free directions
+    # can always move.
     rules, here = context.rules, context.here
     free = context.traits
     for cell in range(context.tiers.square.cells):
@@ -162,7 +162,7 @@ def _mark_stuck(context: Context, items: NDArray[np.uint16], men: int, width: in
 
 @called
 def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
-    """Treat all rows of a king in a tier without defenders as the columns of one row, and mark these columns.
+    """Treat all of a king's rows in a tier without defenders as the columns of one row, and mark these columns.
 
     Return whether this completes the first pass for these rows.
     """
@@ -187,12 +187,12 @@ def _mark_king(context: Context, task: Pass, orbit: int) -> bool:
 
 
 _QUIET, _ENDED_LOST = -2, -3
-"""Values returned instead of the item of a move's successor if the move is quiet or loses the game immediately."""
+"""Values returned instead of a successor's item if the move is quiet or loses the game immediately."""
 
 
 @inlined
 def _tactical_places(rules: Tables, board: BoardArray, side: int, cell: int, royal: bool) -> int:
-    """Return the places on a piece's lines to which a move is tactical, as a cross (`tablut.engine.layout.cross_of`).
+    """Return the places on a piece's lines where its arrival is tactical, as a cross (`tablut.engine.layout.cross_of`).
 
     A move is tactical if it leads to a place next to an enemy or, if the piece is the king (``royal``), to an escape.
     """
@@ -212,7 +212,7 @@ def _may_end_or_capture(rules: Tables, board: BoardArray, side: int, target: int
 
 @inlined
 def _item_after(context: Context, task: Pass, move: int) -> int:
-    """Make a move, take it back, and return the item of the resulting position in a lower tier.
+    """Make a move, take it back, and return the resulting position's item in a lower tier.
 
     The result can also be `_QUIET` or `_ENDED_LOST`. It is -1 if the resulting position has no entry. If the move wins
     the game, the result is the item for a loss in 0 plies, as for a position without a legal move.
@@ -307,15 +307,15 @@ def immediate_pass(directory: NDArray[np.int64], arguments: Pass, first: int, la
 
 
 _FIRST, _TACTICAL, _REST = range(3)
-"""Steps in which the moves of a position are examined.
+"""Steps in which a position's moves are examined.
 
-The moves that are clearly quiet come first, followed by the moves that may capture or end the game. Some of these turn
-out to be quiet, and are examined last.
+Moves that are clearly quiet come first, followed by moves that may capture or end the game. Some of the latter turn out
+to be quiet, and are examined last.
 """
 
 
 class MoveSummary(NamedTuple):
-    """Results of the moves of the current position that have been examined so far.
+    """Results of the current position's moves that have been examined so far.
 
     Attributes
     ----------
@@ -338,7 +338,7 @@ class MoveSummary(NamedTuple):
 
 @inlined
 def _blocking_places(rules: Tables, king: int, cell: int, rank_way: int, file_way: int) -> int:
-    """Return, as a cross, the places in line with a cell at which a soldier would block the king's only way to escape.
+    """Return, as a cross, the cells in line with a given cell where a soldier would block the king's only escape route.
 
     ``rank_way`` and ``file_way`` are the masks that `blocking_places` returns.
     """
@@ -352,7 +352,7 @@ def _sort_targets(context: Context, task: Pass, men: int) -> bool:
     """Write the targets of each man's tactical and quiet moves as crosses.
 
     While the king threatens to escape, any quiet move by black that does not block the king's way lets the king escape.
-    Such moves are left out, because their value is known. Return whether any moves have been left out.
+    These moves are left out, because their value is known. Return whether any moves have been left out.
     """
     rules = context.rules
     board, side, king = context.here.board, task.side, context.cursor.head[KING]
@@ -396,7 +396,7 @@ def _tactical_item(context: Context, task: Pass, man: int, men: int, target: int
 
 @inlined
 def _enough(rules: Tables, task: Pass) -> int:
-    """Return the greatest distance of a win after which no further move has to be examined.
+    """Return the greatest distance at which a win makes it unnecessary to examine further moves.
 
     A search for wins usually stops at the first win in at most ``limit + 2`` plies. Other searches stop only at a win
     in one ply.
@@ -406,7 +406,7 @@ def _enough(rules: Tables, task: Pass) -> int:
 
 @inlined
 def _try_tactical(context: Context, task: Pass, man: int, men: int, summary: MoveSummary) -> MoveSummary:
-    """Examine the tactical moves of a man, and add the results to a summary.
+    """Examine a man's tactical moves, and add the results to a summary.
 
     Moves that turn out to be quiet are left for `_try_quiet`.
     """
@@ -440,7 +440,7 @@ def _try_tactical(context: Context, task: Pass, man: int, men: int, summary: Mov
 
 @inlined
 def _try_quiet(context: Context, task: Pass, man: int, men: int, summary: MoveSummary) -> MoveSummary:
-    """Examine the quiet moves of a man, and add the results to a summary."""
+    """Examine a man's quiet moves, and add the results to a summary."""
     rules = context.rules
     best, worst, left, settled = summary.best, summary.worst, summary.left, False
     start, _ = piece_of(context, task.side, man, men)
@@ -476,7 +476,7 @@ def _quicker(best: int, plies: int) -> int:
 
 @inlined
 def _item_of(task: Pass, summary: MoveSummary) -> int:
-    """Return the item that follows from the results of the moves, or 0 if the pass does not search for such an item."""
+    """Return the item that follows from the moves' results, or 0 if the pass does not search for this kind of item."""
     best = summary.best
     if best != 0:
         wanted = best == 1 or task.mode == FULL or (task.mode == WINS and best <= task.limit + 2)
@@ -490,7 +490,7 @@ def _item_of(task: Pass, summary: MoveSummary) -> int:
 
 @inlined
 def _evaluate(context: Context, task: Pass) -> int:
-    """Compute the item of the current position from its moves.
+    """Compute the current position's item from its moves.
 
     In the modes `LOSSES` and `WINS`, the result is 0 if the position is not known to be lost or won, respectively.
     """
@@ -514,7 +514,7 @@ def _evaluate(context: Context, task: Pass) -> int:
 
 @kernel
 def forward_pass(directory: NDArray[np.int64], arguments: Pass, first: int, last: int) -> int:
-    """Examine the moves of all positions in the given rows whose items are not final.
+    """Examine the moves from all positions in the given rows whose items are not final.
 
     The pass takes O(examined entries * moves) time.
     """

@@ -43,7 +43,7 @@ DONE: Final = 2
 
 @called
 def _mark_one(context: Context, marking: Marking) -> int:
-    """Mark the successors of the current position. Return the number of new marks in this tier."""
+    """Mark the current position's successors. Return the number of new marks in this tier."""
     rules, board, side = context.rules, context.here.board, marking.side
     men, fresh = count_men(context.tiers, marking.tier, side), I64(0)
     for man in range(men):
@@ -108,7 +108,7 @@ def count_values(
     classes: NDArray[np.int64],
     positions: NDArray[np.int64],
 ) -> None:
-    """Count the marked entries of a tier by their codes, in O(entries) time."""
+    """Count a tier's marked entries by code, in O(entries) time."""
     context = record_at(directory, Context)
     index = context.tiers
     own, marked, column_men = pointer(items), pointer(marks), index.tier.column_men[tier]
@@ -134,7 +134,7 @@ def count_values(
                 positions[code] += weight
 
 
-# -- for slices: the rows to which moves lead, and copying parts of arrays ----------------------
+# -- for slices: the rows after moves, and copying parts of arrays ------------------------------
 
 
 @kernel
@@ -146,7 +146,7 @@ def copy_runs(
     targets: NDArray[np.int64],
     out: NDArray[np.uint16],
 ) -> None:
-    """Copy the entries of the given runs that lie in one part of an array, in O(copied + runs) time.
+    """Copy the given runs' entries that lie in one part of an array, in O(copied + runs) time.
 
     The part ``source`` begins at entry ``at`` of the array. Each run is copied to ``out``, beginning at its target.
     """
@@ -170,7 +170,7 @@ def _row_of(context: Context, tier: int, king: int, cells: NDArray[np.int64]) ->
 
 @called
 def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8]) -> None:
-    """Mark all rows that can be reached from the current row by a move of the given man.
+    """Mark all rows that can be reached from the current row by moving the given man.
 
     Obstacles on the man's rank and file are ignored.
     """
@@ -199,8 +199,8 @@ def _mark_moved(context: Context, tier: int, man: int, marks: NDArray[np.uint8])
 def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
     """Mark the given rows of a tier with defenders, and all rows that white's quiet moves can reach from them.
 
-    Obstacles are ignored, so more rows than needed may be marked. For the same reason, the rows from which a quiet move
-    can come are marked too. The kernel takes O(rows * moves) time.
+    Obstacles are ignored, and so more rows than needed may be marked. For the same reason, the rows that a quiet move
+    can come from are marked too. The kernel takes O(rows * moves) time.
     """
     context, near = record_at(directory, Context), pointer(marks)
     for row in range(first, last):
@@ -214,7 +214,7 @@ def mark_near(directory: NDArray[np.int64], tier: int, first: int, last: int, ma
 def mark_captured(
     directory: NDArray[np.int64], tier: int, below: int, first: int, last: int, marks: NDArray[np.uint8]
 ) -> None:
-    """Mark the rows of a lower tier to which captures of row soldiers lead, in O(rows * choices) time."""
+    """Mark the rows in a lower tier that captures of row soldiers lead to, in O(rows * choices) time."""
     context, met = record_at(directory, Context), pointer(marks)
     men, left = context.tiers.tier.row_men[tier], context.tiers.tier.row_men[below]
     for row in range(first, last):

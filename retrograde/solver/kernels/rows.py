@@ -1,19 +1,19 @@
 """Evaluating whole rows with black to move, using bit masks of cells instead of single moves.
 
 Suppose that one column soldier is taken off the board. The cells of the remaining column soldiers are called a
-*choice*. For each choice, masks of the board's lines contain the cells on which the missing soldier would make an open
-position (in which white is to move but is not known to win), and the cells on which it would capture. `LineSources`
-gives the cells from which a soldier can move to any of these cells, for a whole line at a time. The result is a few
-bits, the *marks*, for each choice and cell. The marks of all column soldiers together decide the value of a position.
-Most positions are lost, and never have to be put on a board.
+*choice*. For each choice, masks of the board's lines contain the cells where the missing soldier would make an open
+position (one where white is to move but is not known to win), and the cells where it would capture. `LineSources`
+contains the cells from which a soldier can move to any of these cells, for a whole line at a time. The result is a few
+bits, the *marks*, for each choice and cell. Together, all column soldiers' marks decide the value of a position. Most
+positions are lost, and never have to be put on a board.
 
 Columns that differ only in their lowest soldier are consecutive, and form a *run*. If one of the other soldiers is
-removed, the remaining choices are consecutive as well. Marks are stored in that order, so the marks of a run can be
-combined many at a time.
+removed, the remaining choices are consecutive as well. Marks are stored in that order, which allows the marks of a run
+to be combined many at a time.
 
-In a tier without defenders, the attackers are the row soldiers, and a row is one position. All rows of a king then
+In a tier without defenders, the attackers are the row soldiers, and a row is one position. All of a king's rows then
 correspond to the columns of a row without row soldiers: both are all choices of cells, in the same order. The code that
-evaluates a row can therefore also evaluate all rows of a king together. If symmetries preserve the king's cell, only
+evaluates a row can therefore also evaluate all of a king's rows together. If symmetries preserve the king's cell, only
 one choice of each class has a row. In this case, the items are copied to an array with an item for every choice
 (`expand_classes`), and copied back afterwards (`collect_classes`).
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from tablut.indexing.tier_tables import TierTables
 
 PENDING = 1
-"""Value that replaces an item if the moves of the position must be examined one by one."""
+"""Value that replaces an item if the position's moves must be examined one by one."""
 
 _OPEN, _SOLDIER, _ROYAL = 0, 1, 2
 """Kinds of target cells. In this order: a move to the cell leaves white without a win within the limit, captures a
@@ -51,7 +51,7 @@ _TO_OPEN, _TO_SOLDIER, _TO_KING = 1, 2, 4
 
 @inlined
 def _add_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
-    """Add a cell to the masks of its lines."""
+    """Add a cell to its lines' masks."""
     rank, file = coordinates(rules, cell)
     masks[rank] |= np.uint16(1 << file)
     masks[rules.size + file] |= np.uint16(1 << rank)
@@ -59,7 +59,7 @@ def _add_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
-    """Remove a cell from the masks of its lines."""
+    """Remove a cell from its lines' masks."""
     rank, file = coordinates(rules, cell)
     masks[rank] &= np.uint16(~(1 << file))
     masks[rules.size + file] &= np.uint16(~(1 << rank))
@@ -67,20 +67,20 @@ def _remove_cell(rules: Tables, masks: NDArray[np.uint16], cell: int) -> None:
 
 @inlined
 def _choices(context: Context, men: int) -> int:
-    """Return the number of choices of the current row, that is, of ways to place all column soldiers but one."""
+    """Return the number of choices in the current row, that is, of ways to place all column soldiers except one."""
     return context.tiers.square.binomial[context.cursor.head[CELLS] * context.tiers.square.most + men - 1]
 
 
 @inlined
 def _exchanged(index: TierTables, rank: int, numbers: NDArray[np.int64], soldier: int) -> int:
-    """Return the rank of all column soldiers but one, given the rank of all but the soldier before that one."""
+    """Return the rank of all column soldiers except one, given the rank of all except the soldier before that one."""
     binomial, most = index.square.binomial, index.square.most
     return rank + binomial[numbers[soldier - 1] * most + soldier] - binomial[numbers[soldier] * most + soldier]
 
 
 @inlined
 def _without_lowest(index: TierTables, numbers: NDArray[np.int64], men: int) -> int:
-    """Return the rank of the cells of all column soldiers except the lowest."""
+    """Return the rank of all column soldiers' cells except the lowest."""
     rank = I64(0)
     for k in range(1, men):
         rank += index.square.binomial[numbers[k] * index.square.most + k]
@@ -117,8 +117,8 @@ def _find_open_cells(context: Context, theirs: NDArray[np.uint16], men: int, lim
 def _add_marks(context: Context, targets: NDArray[np.uint16], marks: NDArray[np.uint8], mark: int) -> None:
     """Mark the cells from which a soldier can slide to one of the target cells.
 
-    ``marks`` begins with the mark of a choice for cell number 0. The marks for the other cells follow at intervals of
-    the cursor's stride.
+    ``marks`` begins with a choice's mark for cell number 0. The marks for the other cells follow at intervals of the
+    cursor's stride.
     """
     rules = context.rules
     arrays, board, stride = context.row_arrays, context.here.board, context.cursor.head[STRIDE]
@@ -187,7 +187,7 @@ def _next_choice(context: Context, staying: int) -> None:
 
 @called
 def _find_marks(context: Context, men: int) -> None:
-    """Write the marks of the current row, for each choice and each cell of the moving soldier."""
+    """Write the current row's marks for each choice and each cell of the moving soldier."""
     rules, cursor = context.rules, context.cursor
     size, lines, board = rules.size, 2 * rules.size, context.here.board
     cells, spot, here = cursor.head[CELLS], cursor.spot, context.row_arrays.lines
@@ -218,7 +218,7 @@ def _find_marks(context: Context, men: int) -> None:
 
 @inlined
 def _gather_marks(context: Context, men: int, run: int) -> None:
-    """Combine the marks of all soldiers for each column of a run, and write them to `RowArrays.found`."""
+    """Combine all soldiers' marks for each column of a run, and write them to `RowArrays.found`."""
     index = context.tiers
     numbers, found, choices = context.run, context.row_arrays.found, context.cursor.head[STRIDE]
     binomial, most = index.square.binomial, index.square.most
@@ -226,7 +226,7 @@ def _gather_marks(context: Context, men: int, run: int) -> None:
     for low in range(run):
         found[low] = context.row_arrays.marks[low * choices + rank]
     for k in range(1, men):
-        # Now `rank` is the rank of the other soldiers without the lowest. The number of the lowest is an offset.
+        # Now `rank` is the rank of the other soldiers without the lowest, whose number is an offset.
         rank -= binomial[numbers[k] * most + k]
         if k > 1:
             rank += binomial[numbers[k - 1] * most + k]
@@ -244,9 +244,9 @@ def evaluate_row(
     men: int,
     limit: int,
 ) -> None:
-    """Write the black-to-move items of the current row that the marks of the row decide.
+    """Write the current row's black-to-move items that the marks decide.
 
-    The marks decide captures of the king, and losses in ``limit + 1`` plies. A position in which black may capture a
+    The marks decide captures of the king, and losses in ``limit + 1`` plies. A position where black may capture a
     soldier, but has no move to an open position, becomes `PENDING`. If ``limit`` is more than 1, a position with a move
     to an open position also becomes `PENDING`. All of white's wins in up to ``limit`` plies must be known, and black's
     quicker losses must have been written.
@@ -303,9 +303,9 @@ def has_merged_choices(context: Context, task: Pass) -> bool:
 
 @inlined
 def _place_of_number(context: Context, number: int) -> int:
-    """Return the index of a cell among all cells on which attackers may stand.
+    """Return a cell's index among all cells that are open to attackers.
 
-    ``number`` is the index of the cell when the king's cell is left out.
+    ``number`` is the cell's index when the king's cell is left out.
     """
     king = I64(context.tiers.square.king_place[context.cursor.head[ORBIT]])
     return number + I64(king >= 0 and number >= king)
@@ -313,7 +313,7 @@ def _place_of_number(context: Context, number: int) -> int:
 
 @inlined
 def _combination_of_run(context: Context, men: int) -> int:
-    """Return the part of a combination's rank that all soldiers of a run except the lowest contribute."""
+    """Return the part of a combination's rank contributed by all soldiers of a run except the lowest."""
     rank = I64(0)
     for k in range(1, men):
         rank += context.tiers.square.binomial[
@@ -341,7 +341,7 @@ def expand_classes(context: Context, task: Pass, items: NDArray[np.uint16], ever
 
 @called
 def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], every: NDArray[np.uint16]) -> None:
-    """Write the items of a king's rows, given the items of all choices of cells, and count the new items.
+    """Write the items of a king's rows, given the items for all choices of cells, and count the new items.
 
     The function takes O(choices) time.
     """
@@ -355,7 +355,7 @@ def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], eve
         combination = _combination_of_run(context, men)
         for low in range(run):
             place = combination + _place_of_number(context, low)
-            # Element 0 is the identity, so this choice represents its class. All other choices are skipped.
+            # Element 0 is the identity, and so this choice represents its class. All other choices are skipped.
             if elements[place] != 0:
                 continue
             row, item = I64(rows[place]), I64(every[column + low])
@@ -369,7 +369,7 @@ def collect_classes(context: Context, task: Pass, items: NDArray[np.uint16], eve
 
 @called
 def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
-    """Write the items of all rows of a king, with black to move, as far as `evaluate_row` can decide them."""
+    """Write the black-to-move items of all of a king's rows, as far as `evaluate_row` can decide them."""
     index = context.tiers
     set_king(context, task, orbit)
     men, base = index.tier.row_men[task.tier], index.tier.base[task.tier * index.square.kings + orbit]
@@ -379,6 +379,6 @@ def evaluate_king(context: Context, task: Pass, orbit: int) -> None:
         return
     expand_classes(context, task, mine, context.row_arrays.mine)
     expand_classes(context, task, theirs, context.row_arrays.theirs)
-    # The report counts classes, so write the counts of choices to scratch memory.
+    # The report counts classes. Write the counts of choices to scratch memory.
     evaluate_row(context, context.row_arrays.mine, context.row_arrays.theirs, context.quiet, men, task.limit)
     collect_classes(context, task, mine, context.row_arrays.mine)

@@ -4,7 +4,7 @@ A build that was killed resumes from the last checkpoint. The intact files of th
 or lost files are written again. If nothing can be recovered, the tier is solved again from the first step. The values
 are the same in every case.
 
-The files of the last two checkpoints are kept. If a file of the newest checkpoint is damaged or lost, the missing part
+The last two checkpoints' files are kept. If one of the newest checkpoint's files is damaged or lost, the missing part
 of its step is run again from the previous checkpoint. The program computes all file names, and never reads them from a
 file.
 """
@@ -44,7 +44,7 @@ _SLICE: Final = re.compile(r"\d{5}-\d{6}\.slice")
 
 
 class SliceState(Part):
-    """The state of a slice at a checkpoint: the step that wrote its file, and the digest and counts of the file."""
+    """A slice's state at a checkpoint: the step that wrote its file, and the file's digest and counts."""
 
     step: Number
     digest: Digest
@@ -52,9 +52,9 @@ class SliceState(Part):
 
 
 class Checkpoint(Record):
-    """The state of all slices after a step, and the cost of the build so far.
+    """The state of all slices after a step, and the build's cost so far.
 
-    ``read`` and ``written`` are numbers of bytes.
+    ``read`` and ``written`` are byte counts.
     """
 
     FORMAT = "tablut-checkpoint-of-slices"
@@ -69,7 +69,7 @@ class Checkpoint(Record):
 
 
 class SliceFolder:
-    """The scratch folder of a tier that is built in slices."""
+    """The scratch folder for a tier that is built in slices."""
 
     def __init__(self, folder: Path, plan: str, count: int, mending: Mending) -> None:
         self.folder, self.plan, self.count, self.mending = folder, plan, count, mending
@@ -79,7 +79,7 @@ class SliceFolder:
         return self.folder / f"{step:05}-{number:06}.slice"
 
     def source(self, checkpoint: Checkpoint, number: int) -> PartSource:
-        """Return the path of a slice's file at a checkpoint, with its digest."""
+        """Return the path and digest of a slice's file at a checkpoint."""
         state = checkpoint.slices[number]
         return PartSource(self.path(state.step, number), state.digest)
 
@@ -152,12 +152,12 @@ class SliceFolder:
 
 
 def scratch_folder(root: Path | str, material: tuple[int, int]) -> Path:
-    """Return the scratch folder for the slices of a tier during its build."""
+    """Return the scratch folder for a tier's slices during the build."""
     return Path(root) / f".{tier_name(material)}.slices"
 
 
 class SliceBuild:
-    """The build of one tier in slices. All tiers to which captures lead must be in the store."""
+    """The build of one tier in slices. All tiers that captures lead to must be in the store."""
 
     def __init__(
         self,
@@ -178,7 +178,7 @@ class SliceBuild:
         self.cuts = tuple(cuts) if cuts is not None else self._cut(memory)
         self.count = len(self.cuts) - 1
         below = {tier_name(lower): store.tier(*lower).record.digest for lower in self.tier.lower}
-        # The plan covers everything on which the values in a slice's file depend, apart from the input files.
+        # The plan covers everything that affects the values in a slice's file, apart from the input files.
         self.plan = digest_of([self.game, self.name, list(self.cuts), below])
         self.mending = Mending(lambda what: tell(f"{self.name}: {what}"))
         self.folder = SliceFolder(scratch_folder(root, material), self.plan, self.count, self.mending)
@@ -241,7 +241,7 @@ class SliceBuild:
         return not sent and is_last(done.step, self.stride, longest)
 
     def _do(self, step: int, before: Checkpoint | None) -> Checkpoint:
-        """Run one step, with a task for each slice concerned, and return the new checkpoint."""
+        """Run one step, using a task for each slice concerned, and return the new checkpoint."""
         tasks = [task for number in range(self.count) if (task := self._task(step, number, before)) is not None]
         what = describe_step(step, self.stride)
         self.tell(f"{self.name}: {what}, {len(tasks)} of {self.count} slices")
@@ -269,7 +269,7 @@ class SliceBuild:
         return checkpoint
 
     def _task(self, step: int, number: int, before: Checkpoint | None) -> SliceTask | None:
-        """Return the task of a slice in a step, or None if the step does not concern the slice."""
+        """Return a slice's task in a step, or None if the step does not concern the slice."""
         own, near, received = None, [], []
         if before is not None:
             own = self.folder.source(before, number)
@@ -297,7 +297,7 @@ class SliceBuild:
         return any(code_of(item) in found[side] for side, item in values)
 
     def remove(self) -> None:
-        """Remove the scratch files, and the tables that the tasks of this process share.
+        """Remove the scratch files, and the tables that this process's tasks share.
 
         The tier must already be stored.
         """
@@ -305,7 +305,7 @@ class SliceBuild:
         self.folder.remove()
 
 
-# -- the codes of a tier -----------------------------------------------------------------------
+# -- a tier's codes ----------------------------------------------------------------------------
 
 
 _PART = 1 << 16
@@ -326,7 +326,7 @@ def to_codes(items: NDArray[np.uint16]) -> NDArray[np.uint16]:
 
 
 class PackedItems:
-    """The compressed codes of a sliced tier with one side to move. Indexing with a range unpacks its codes."""
+    """A sliced tier's compressed codes with one side to move. Indexing with a range unpacks its codes."""
 
     def __init__(self, files: Sequence[PartFile[Any]], side: str, starts: NDArray[np.int64]) -> None:
         self.files, self.side, self.starts = list(files), side, starts

@@ -1,18 +1,18 @@
-"""The division of a tier into slices, and the data that each slice needs.
+"""How a tier is divided into slices, and the data that each slice needs.
 
 A slice is a contiguous range of rows. Black's moves stay within a row, so the black-to-move positions of a slice can be
-solved without other slices. White's moves lead to *near* rows, in which the king or one defender stands on another
-cell. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
+solved without other slices. White's moves lead to *near* rows, where the king or one defender is on another cell.
+`retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 
-A task keeps in memory the items of its slice, the black-to-move items of the rows near it, and the parts of lower tiers
-to which captures lead.
+A task keeps in memory its slice's items, the black-to-move items of the rows near it, and the parts of lower tiers that
+captures lead to.
 
 A tier without defenders is not divided. Each of its rows is a single position, and every slice would need most of the
-table that numbers the rows. This table takes three times as much memory as all items.
+table that numbers the rows. This table takes three times as much memory as all the items together.
 
-The part of the tiers to which a task has access is its *window*. A window has the same tables as whole tiers
+The part of the tiers that a task can access is its *window*. A window has the same tables as whole tiers
 (`tablut.indexing.tier_tables`), but with fewer rows: a row outside the window is treated as if it did not exist.
-Therefore every pass works on a window exactly as it works on a tier.
+Every pass therefore works on a window exactly as it works on a tier.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ _GROWTH: Final = 1.3
 
 
 class Window(NamedTuple):
-    """The rows to which the task of a slice has access.
+    """The rows that a slice's task can access.
 
     Attributes
     ----------
     near : ndarray of bool, shape (rows,)
-        Rows of the tier itself: the rows of the slice, and the rows to which white's moves lead.
+        Rows of the tier itself: the slice's rows, and the rows that white's moves lead to.
     below : dict of (int, int) to ndarray of bool
-        For each lower tier to which captures lead, the rows that the task needs.
+        For each lower tier that captures lead to, the rows that the task needs.
     """
 
     near: NDArray[np.bool_]
@@ -62,7 +62,7 @@ class Window(NamedTuple):
 
 
 class SlicedTier:
-    """A tier to be divided into slices, with the tiers below it and the windows of its slices."""
+    """A tier to be divided into slices, the tiers below it, and its slices' windows."""
 
     def __init__(self, variant: Variant, material: tuple[int, int]) -> None:
         self.variant, self.material = variant, material
@@ -78,7 +78,7 @@ class SlicedTier:
         return len(self.starts) - 1
 
     def window(self, first: int, last: int) -> Window:
-        """Return the window of the slice that begins at row ``first`` and ends before row ``last``.
+        """Return the window for the slice that begins at row ``first`` and ends before row ``last``.
 
         Windows are cached, since every pass uses them.
         """
@@ -115,7 +115,7 @@ class SlicedTier:
         for count, other in enumerate(self.lower):
             rows = np.zeros(self._rows_of(other), dtype=np.uint8)
             if other[1] == defenders:
-                # Only attackers were captured, so the rows are the same as in the tier itself.
+                # Only attackers were captured, and so the rows are the same as in the tier itself.
                 rows[:] = near
             elif other[1]:
                 mark_captured(table, self.number, count, first, last, rows)
@@ -125,7 +125,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark the rows of a lower tier in which the king stands on the same cell as in one of the rows of a slice."""
+        """Mark the rows in a lower tier with the king on the same cell as in one of a slice's rows."""
         index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(index.tier.first_row[self.number * kings + king])
@@ -154,7 +154,7 @@ class SlicedTier:
 
     @property
     def table_bytes(self) -> int:
-        """Size in bytes of the tables of the whole tiers. The tasks of a process share these tables."""
+        """Size in bytes of the tables for the whole tiers. A process's tasks share these tables."""
         row = self.solver.index.row
         return sum(array.nbytes for array in (row.number, row.element, row.combination, row.residual))
 
@@ -162,7 +162,7 @@ class SlicedTier:
 def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]:
     """Divide a tier into slices that are small enough for ``workers`` of them to fit into memory at the same time.
 
-    Return the boundaries of the slices, as row numbers. The number of slices is increased until the slices fit.
+    Return the slice boundaries, as row numbers. The number of slices is increased until the slices fit.
     """
     most = (memory - tier.table_bytes) // workers
     count = min(tier.rows, max(1, -(-3 * _ITEM * int(tier.starts[-1]) // max(most, 1))))
@@ -183,7 +183,7 @@ def cut_tier(tier: SlicedTier, memory: int, workers: int = 1) -> tuple[int, ...]
 
 
 def even_cuts(tier: SlicedTier, count: int) -> tuple[int, ...]:
-    """Return the rows at which to divide a tier into ``count`` slices with about the same number of entries."""
+    """Return the rows where a tier is divided into ``count`` slices with about the same number of entries."""
     wanted = [int(tier.starts[-1]) * part // count for part in range(1, count)]
     inner: Sequence[int] = np.searchsorted(tier.starts, wanted).tolist()
     return tuple(sorted({0, *inner, tier.rows}))
@@ -196,7 +196,7 @@ _held = threading.local()
 
 
 class Runs(NamedTuple):
-    """The entries of a tier that a window contains, as runs of consecutive entries.
+    """A tier's entries that a window contains, as runs of consecutive entries.
 
     Attributes
     ----------
@@ -217,7 +217,7 @@ class Runs(NamedTuple):
 
 
 def row_entries(index: TierTables, tier: int) -> NDArray[np.int64]:
-    """Return the first entry of each row of a tier, followed by the size of the tier."""
+    """Return the first entry of each row in a tier, followed by the tier's size."""
     kings = slice(tier * index.square.kings, (tier + 1) * index.square.kings)
     widths = np.repeat(index.tier.width[kings], index.tier.row_count[kings])
     return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(widths, dtype=np.int64)])
@@ -232,7 +232,7 @@ def runs_of(index: TierTables, tier: int, rows: NDArray[np.bool_]) -> Runs:
 
 
 def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> TierTables:
-    """Return the tables of a window, that is, the given tables reduced to the given rows of each tier."""
+    """Return a window's tables, that is, the given tables reduced to the given rows in each tier."""
     kings, tiers = index.square.kings, len(index.tier.size)
     number = np.full_like(index.row.number, -1)
     counts = np.zeros_like(index.tier.row_count)
@@ -249,7 +249,7 @@ def window_tables(index: TierTables, rows: Mapping[int, NDArray[np.bool_]]) -> T
             counts[by_king] = np.count_nonzero(own)
             if not counts[by_king]:
                 continue
-            # The number -1 stands for a row that does not exist, and selects the last element, which is also -1.
+            # The number -1 represents a row that does not exist, and selects the last element, which is also -1.
             moved = np.append(np.where(own, np.cumsum(own) - 1, -1), -1).astype(np.int32)
             at = int(index.tier.rows_at[tier] + king * index.tier.row_space[tier])
             part = slice(at, at + int(index.tier.row_space[tier]))
@@ -318,9 +318,9 @@ def room(name: str, count: int) -> NDArray[np.uint16]:
 
 
 def before(items: NDArray[np.uint16], shift: int, total: int) -> NDArray[np.uint16]:
-    """Return a view of a longer array in which ``items`` begins at index ``shift``.
+    """Return a view of a longer array that contains ``items`` from index ``shift``.
 
-    Only this part of the longer array exists, so no other element may be accessed.
+    Only this part of the longer array exists. No other element may be accessed.
     """
     kind = ctypes.c_uint16 * max(total, 1)
     longer: NDArray[np.uint16] = np.ctypeslib.as_array(kind.from_address(items.ctypes.data - 2 * shift))

@@ -2,8 +2,8 @@
 
 The steps are those of `retrograde.solver.passes`. White's moves may lead to other slices. At the end of a step, a slice
 therefore writes *messages*, which the other slices receive in the next step. A message names a white-to-move position
-of the receiving slice from which a move leads to a black-to-move position with a new value. Black's moves stay within
-the rows of the slice. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
+in the receiving slice that has a move to a black-to-move position with a new value. Black's moves stay within the
+slice's rows. `retrograde.solver.kernels` defines the terms *row*, *entry* and *item*.
 """
 
 from __future__ import annotations
@@ -56,14 +56,14 @@ def shared_tier(root: str, material: tuple[int, int], plan: str) -> tuple[Store,
 
 
 def share_tier(root: str, plan: str, store: Store, tier: SlicedTier) -> None:
-    """Let the tasks of this process use a tier whose tables have already been built."""
+    """Let this process's tasks use a tier whose tables have already been built."""
     with _lock:
         _tiers.clear()
         _tiers[root, tier.material, plan] = (store, tier)
 
 
 def forget_tier() -> None:
-    """Drop the tier that the tasks of this process share."""
+    """Drop the tier that this process's tasks share."""
     with _lock:
         _tiers.clear()
 
@@ -106,7 +106,7 @@ class SliceStats(Part):
 
 @dataclass(frozen=True)
 class SliceTask(PartTask):
-    """A task that runs one step of one slice, with the division of the tier, the input files and the file to write."""
+    """A task that runs one step of one slice: the division of the tier, the input files and the file to write."""
 
     root: str
     material: tuple[int, int]
@@ -135,7 +135,7 @@ class SliceTask(PartTask):
 
 
 def open_slice(path: Path, digest: str = "") -> PartFile[Any]:
-    """Open the file of a slice. Its sections contain the items with either side to move, and the messages."""
+    """Open a slice's file. Its sections contain the items with either side to move, and the messages."""
     return open_part(path, SliceStats, digest)
 
 
@@ -178,7 +178,7 @@ class _Slice(TierPasses):
     # -- reading -----------------------------------------------------------------------
 
     def _lower(self, window: Window) -> NDArray[np.int64]:
-        """Read the parts of lower tiers to which captures lead, and return the addresses of their items.
+        """Read the parts of lower tiers that captures lead to, and return their items' addresses.
 
         After a capture by black, white is to move. After a capture by white, black is to move.
         """
@@ -199,7 +199,7 @@ class _Slice(TierPasses):
         return lower
 
     def _load(self) -> None:
-        """Read the current items of the slice, and the black-to-move items of the rows near it."""
+        """Read the slice's current items, and the black-to-move items of the rows near it."""
         if self.task.own is None:
             self._white.fill(0)
             self._black[self.own].fill(0)
@@ -272,7 +272,7 @@ class _Slice(TierPasses):
     # -- writing -----------------------------------------------------------------------
 
     def write(self, began: float) -> PartFile[Any]:
-        """Write the items of the slice and finish its file, which already contains the messages."""
+        """Write the slice's items and finish its file, which already contains the messages."""
         counts = [{int(code): int(side[code]) for code in np.flatnonzero(side)} for side in self.found]
         about = {"entries": self.size, "window": self.total, "read": self.read}
         stats = SliceStats(white=counts[WHITE], black=counts[BLACK], **self.sent, **about)  # type: ignore[arg-type]

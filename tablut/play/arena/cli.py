@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tablut.cli.command import Decorator, argument, bundle, command, option, real, whole
+from tablut.cli.command import Decorator, NumberType, argument, bundle, command, option, real, whole
 from tablut.cli.options import (
     check_folder,
     position_option,
@@ -22,8 +22,9 @@ from tablut.cli.options import (
 from tablut.cli.people import PeopleConsole, Table, label, number, prose
 from tablut.cli.runtime import Interrupted, Reply, progress
 from tablut.errors import InputError
+from tablut.play.arena.game import Adjudicator
 from tablut.play.arena.match import MatchReport, MatchSummary, play_match
-from tablut.play.arena.plan import Contestant, MatchPlan, Openings, check_contestants, contestant
+from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan, Openings, check_contestants, contestant
 from tablut.play.arena.statistics import Sprt
 from tablut.play.arena.tournament import (
     Estimated,
@@ -35,8 +36,9 @@ from tablut.play.arena.tournament import (
     play_tournament,
     write_games,
 )
-from tablut.play.options import Budget, budget, hash_option
+from tablut.play.options import Budget, budget, control_option, hash_option
 from tablut.play.players import PlayerOptions
+from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.results import Result
 from tablut.variants import Variant, load_variant
@@ -46,6 +48,8 @@ from tablut.work.progress import plural
 Played = TypeVar("Played")
 
 _ERRORS: Final = (0.05, 0.05)
+_SHIPPED: Final = "shipped"
+"""Value of ``--adjudicate-tables`` for the tables shipped with the packages."""
 
 
 # -- options shared by ``tablut match``, ``tournament`` and ``measure`` --------------------
@@ -53,7 +57,7 @@ _ERRORS: Final = (0.05, 0.05)
 
 PLAYER_HELP = (
     "Player, such as alphabeta, optionally with settings: alphabeta@movetime=0.1,hash=16 (movetime, nodes, depth, "
-    "playouts, hash, threads, table-memory, tablebase). An external program is given as program:COMMAND if it uses "
+    "playouts, tc, hash, threads, table-memory, tablebase). An external program is given as program:COMMAND if it uses "
     "the protocol of tablut engine, or as otep:, taflzero: or htp:COMMAND if it uses another protocol."
 )
 
@@ -76,10 +80,14 @@ class GameOptions(Budget):
     most_plies: int
     store: str | None
 
-    def contestants(self, players: Sequence[str], start: Position | None = None) -> tuple[Variant, list[Contestant]]:
+    def contestants(
+        self, players: Sequence[str], start: Position | None = None, control: TimeControl | None = None
+    ) -> tuple[Variant, list[Contestant]]:
         """Return the rules and the players, after checking that the players support these rules and this start."""
         rules, limits = load_variant(self.variant), self.limits(movetime=0.1)
-        everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib)) for text in players]
+        if control is not None:
+            limits = self.given or SearchLimits()
+        everyone = [contestant(text, limits, PlayerOptions(hash_mib=self.hash_mib), control) for text in players]
         for line in check_contestants(everyone, rules, start):
             warn(line)
         if self.store is not None:
@@ -87,7 +95,7 @@ class GameOptions(Budget):
         return rules, everyone
 
     def play(self, name: str, games: int, play: Callable[..., Played], reply: Callable[[Played], Reply]) -> Reply:
-        """Play games with a progress display, and return the reply of the command.
+        """Play games with a progress display, and return the command's reply.
 
         If the user interrupts the command, the games played so far are reported.
         """
@@ -128,17 +136,22 @@ class PairedOptions(GameOptions):
     candidates: int
     grace: float | None
     parquet: str | None
+    control: TimeControl | None
+    adjudicate_tables: str | None
+    adjudicate_scores: tuple[int, int] | None
 
     def plan(self, players: Sequence[str], games: int) -> tuple[list[Contestant], MatchPlan]:
-        """Return all players, and the plan of a match between the first two."""
+        """Return all players, and the plan for a match between the first two."""
+        if self.control is not None and self.movetime is not None:
+            raise InputError("cannot be combined with --movetime", subject="--tc", remedy="leave one out")
         start = read_position(self.position, load_variant(self.variant))
-        rules, everyone = self.contestants(players, start)
+        rules, everyone = self.contestants(players, start, self.control)
         if self.parquet is not None:
             check_output(Path(self.parquet))
         if self.opening and self.candidates > 1:
             from tablut.engine import engine_for
 
-            engine_for(rules)  # reject a board on which openings cannot be scored now, not in the match
+            engine_for(rules)  # reject a board where openings cannot be scored now, not in the match
         return everyone, MatchPlan(
             rules,
             everyone[0],
@@ -149,7 +162,14 @@ class PairedOptions(GameOptions):
             start,
             self.most_plies,
             self.grace,
+            adjudication=self._adjudication(rules),
         )
+
+    def _adjudication(self, rules: Variant) -> Adjudication:
+        tables = "" if self.adjudicate_tables == _SHIPPED else self.adjudicate_tables
+        found = Adjudication(tables, *self.adjudicate_scores or ())
+        Adjudicator(found, rules)  # reject missing tables now, not in the match
+        return found
 
     def save(self, reports: Sequence[MatchReport]) -> None:
         """Write the table of games, if requested, and warn about games lost through a player's fault."""
@@ -176,8 +196,20 @@ paired_options = bundle(
         "--grace",
         metavar="SECONDS",
         least=0,
-        help="Time by which a player may exceed its move time without losing the game. "
+        help="Time by which a player may exceed its move time or its clock without losing the game. "
         "[default: 0.1, and 3 for external programs]",
+    ),
+    control_option,
+    option(
+        "--adjudicate-tables",
+        metavar="STORE",
+        help="Tablebase that decides games as soon as a capture leads to one of its positions: a folder, or shipped.",
+    ),
+    option(
+        "--adjudicate-scores",
+        type=(NumberType(int, 2, 1000), NumberType(int, 1, 30000)),
+        metavar="PLIES SCORE",
+        help="Decide a game if the scores of both players agree for PLIES plies that one side leads by SCORE or more.",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
 )
@@ -206,7 +238,7 @@ def match_command(
     """Play a match between two players, and estimate which one is better and by how much.
 
     Each opening is played twice, with colours reversed. The 95 % intervals are based on the spread of these pairs of
-    games. With --nodes, the same seed gives the same games for any number of threads.
+    games. With --nodes, the same seed produces the same games for any number of threads.
     """
     if sprt is None and errors != _ERRORS:
         raise InputError("applies only to --sprt", subject="--errors", remedy="leave it out, or add --sprt ELO0 ELO1")
@@ -250,7 +282,7 @@ def tournament_command(players: tuple[str, ...], games: int, options: PairedOpti
 def measure_command(player: str, games: int, options: GameOptions) -> Reply:
     """Let a player play itself, and measure the branching factor, length, tree size and balance of the game.
 
-    The 95 % intervals are based on the spread of the games. The first plies are random, so that the games differ.
+    The 95 % intervals are based on the variation between games. The first plies are random, so that the games differ.
     """
     if games < 2:
         raise InputError("expected at least 2", subject=f"--games {games}")
@@ -308,6 +340,13 @@ def show_match(console: PeopleConsole, summary: MatchSummary) -> None:
     lost = [f"{name} {games:,}" for name, games in zip((summary.a, summary.b), summary.lost_by_fault, strict=True)]
     faulty = f"; games lost through faults, not on the board: {', '.join(lost)}" if any(summary.lost_by_fault) else ""
     console.print(f"Elo          {_elo_text(summary)}, of 95 %{faulty}", soft_wrap=True)
+    if any(summary.time_controls):
+        used = " and ".join(f"{seconds:.2f} s" for seconds in summary.seconds_a_game)
+        console.print(
+            f"clocks       {' and '.join(one or 'none' for one in summary.time_controls)}; {used} used a game"
+        )
+    if summary.adjudicated:
+        console.print(f"adjudicated  {plural(summary.adjudicated, 'game')} decided before the end")
     sure = "over 99.9 %" if summary.superiority > 0.999 else _percent(summary.superiority)
     better = f"{sure} probability that {summary.a} is the stronger player"
     console.print(

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.plan import Contestant, MatchPlan
+from tablut.play.arena.game import ADJUDICATED, BY_TABLES, FAULTS, Adjudicator, EndedGame, Seat, play_game
+from tablut.play.arena.plan import Adjudication, Contestant, MatchPlan
 from tablut.play.arena.statistics import Sprt, Tally, elo_of, interval_of_share, superiority, wilson
 from tablut.play.bridges import close_player
-from tablut.play.bridges.programs import IdlePrograms, UnreadableMoveError
-from tablut.play.players import Player
-from tablut.position import Move, MoveText, Position
+from tablut.play.bridges.programs import IdlePrograms
+from tablut.play.search.limits import SearchLimits
+from tablut.position import Move, MoveText
 from tablut.records import GameRecord, read_record, write_record
 from tablut.replay import replay
 from tablut.results import Result
-from tablut.variants import Variant
 from tablut.work.files import brief, child, excerpt, lock_folder, read_text, remove_temporaries, write_text
 from tablut.work.ledger import Kind, refuse_foreign
 from tablut.work.records import digest_of
@@ -31,7 +30,7 @@ Number = TypeVar("Number", int, float)
 
 @brief
 class ScoredGame(NamedTuple):
-    """Game of a match, with the points of the first player.
+    """Game of a match together with the first player's points.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class MatchSummary(Result):
     a, b : str
         First and second player.
     games, a_wins, b_wins, draws : int
-        Number of games, number of wins of each player, and number of draws.
+        Number of games, number of wins for each player, and number of draws.
     score, score_interval, score_wilson : float, list of float
         Mean points of the first player per game, the 95 % interval computed from the pairs, and the 95 % interval
         computed by Wilson's method.
@@ -100,8 +99,14 @@ class MatchSummary(Result):
         Descriptions of the first 20 crashes, illegal moves and losses on time.
     lost_by_fault : tuple of int
         Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
+    adjudicated : int
+        Number of games that were decided before their end; `termination` shows by which rule.
+    time_controls : tuple of str or None
+        Time control of each player, or None for a player without a clock.
+    seconds_a_game : tuple of float
+        Mean time in seconds that each player used in a game.
     slowest : list of float
-        Time in seconds of the slowest move of each player.
+        Time in seconds of each player's slowest move.
     nodes_a_second : list of float or None
         Nodes per second of each player, or None for a player that does not count nodes.
     sprt : SprtSummary or None
@@ -128,6 +133,9 @@ class MatchSummary(Result):
     plies: float
     faults: list[str]
     lost_by_fault: tuple[int, int] = (0, 0)
+    adjudicated: int = 0
+    time_controls: tuple[str | None, str | None] = (None, None)
+    seconds_a_game: tuple[float, float] = (0.0, 0.0)
     slowest: list[float]
     nodes_a_second: list[float | None]
     sprt: SprtSummary | None
@@ -170,9 +178,9 @@ def play_match(
     threads : int
         Number of games played simultaneously. If the players have node limits, the games do not depend on this number.
     folder : Path, optional
-        Folder in which each game is stored when it ends. Games that are already there are not played again.
+        Folder where each game is stored when it ends. Games that are already there are not played again.
     sprt : Sprt, optional
-        Sequential test that can end the match early. It takes the pairs in order, so the point at which it ends does
+        Sequential test that can end the match early. Because it takes the pairs in order, the point where it ends does
         not depend on the number of threads.
     watch : callable, optional
         Function called with each game when it has ended.
@@ -215,13 +223,14 @@ def play_match(
             refuse_foreign(folder, _KIND)
         idle = stack.enter_context(IdlePrograms())
         _warm_up(plan, idle)
+        judge = None if plan.adjudication == Adjudication() else Adjudicator(plan.adjudication, plan.variant)
         if folder is not None:
             folder.mkdir(parents=True, exist_ok=True)
             stack.enter_context(lock_folder(folder, "match"))
             remove_temporaries(folder)
 
         def play(number: int) -> dict[str, Any]:
-            return {"played": _one_game(plan, number, folder, idle)}
+            return {"played": _one_game(plan, number, folder, idle, judge)}
 
         def done(answer: dict[str, Any]) -> None:
             one: ScoredGame = answer["played"]
@@ -245,6 +254,10 @@ def play_match(
     return _so_far()
 
 
+_WARM_UP: Final = SearchLimits(movetime=0.1)
+"""Limits of the first move of a player that plays on a clock, before its games."""
+
+
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
     """Let each player with a time limit choose one move, so that its kernels are compiled or loaded before a game."""
     board = Board(plan.variant, plan.start)
@@ -256,15 +269,17 @@ def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:
                 # Errors are ignored here. They will occur again in the games, where they are reported.
                 player = one.make(plan.variant, seed, idle)
                 stack.callback(close_player, player)
-                player.choose(board.copy(), one.limits)
+                player.choose(board.copy(), one.limits if one.control is None else _WARM_UP)
 
 
-def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms) -> ScoredGame:
-    """Return a game of a match. If it is not in the folder yet, play it and store it."""
+def _one_game(
+    plan: MatchPlan, number: int, folder: Path | None, idle: IdlePrograms, judge: Adjudicator | None
+) -> ScoredGame:
+    """Return a game from a match. If it is not in the folder yet, play it and store it."""
     pairing = plan.pairing(number)
     opening = plan.openings.of_pair(plan.variant, pairing.pair, plan.start)
     path = None if folder is None else child(folder, f"game-{number:06d}.txt", "match")
-    game = None if path is None else read_game(path, plan, number, opening)
+    game = None if path is None else read_game(path, plan, number, opening, judge)
     if game is None:
         with ExitStack() as stack:
             seats = []
@@ -273,7 +288,14 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
                 stack.callback(close_player, seats[-1].player)
             white, black = seats if pairing.first_is_white else seats[::-1]
             game = play_game(
-                plan.variant, white, black, opening, start=plan.start, most_plies=plan.most_plies, grace=plan.grace
+                plan.variant,
+                white,
+                black,
+                opening,
+                start=plan.start,
+                most_plies=plan.most_plies,
+                grace=plan.grace,
+                judge=judge,
             )
             for seat in seats:
                 # Only external programs have this method. Some of their protocols announce the result.
@@ -285,7 +307,7 @@ def _one_game(plan: MatchPlan, number: int, folder: Path | None, idle: IdleProgr
 
 
 def _complete_pairs(played: dict[int, ScoredGame]) -> list[tuple[float, float]]:
-    """Return the points of the pairs in order, up to the first incomplete pair."""
+    """Return the pairs' points in order, up to the first incomplete pair."""
     pairs, number = [], 0
     while number in played and number + 1 in played:
         pairs.append((played[number].points, played[number + 1].points))
@@ -324,7 +346,7 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         decided = [len(one.game.moves) for one in own if one.game.winner != "draw"]
         decisive[name] = round(sum(decided) / len(decided), 2) if decided else None
         by_colour[name] = {"wins": found.wins, "draws": found.draws, "losses": found.losses}
-    # The points of the first player show which player lost the game through a fault.
+    # The first player's points show which player lost the game through a fault.
     faulty = Counter(one.points for one in games if one.game.termination in FAULTS)
     elos = [elo_of(share) for share in (tally.share, low, high)]
     return MatchSummary(
@@ -348,6 +370,9 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
         plies=round(sum(len(one.game.moves) for one in games) / len(games), 2),
         faults=[one.game.fault for one in games if one.game.fault is not None][:20],
         lost_by_fault=(faulty[0], faulty[1]),
+        adjudicated=sum(one.game.termination in ADJUDICATED for one in games),
+        time_controls=(_control(plan.first), _control(plan.second)),
+        seconds_a_game=(_mean_seconds(games, 0), _mean_seconds(games, 1)),
         slowest=[round(max(one.game.longest[_colour(one, place)] for one in games), 3) for place in (0, 1)],
         nodes_a_second=[_speed(games, place) for place in (0, 1)],
         sprt=None if sprt is None else _sprt_summary(sprt, tally),
@@ -357,6 +382,14 @@ def _summary(plan: MatchPlan, games: Sequence[ScoredGame], tally: Tally, sprt: S
 def _colour(one: ScoredGame, place: int) -> int:
     """Return the colour in a game (0 for white, 1 for black) of the first player (place 0) or the second (place 1)."""
     return place if one.first_is_white else 1 - place
+
+
+def _control(one: Contestant) -> str | None:
+    return None if one.control is None else str(one.control)
+
+
+def _mean_seconds(games: Sequence[ScoredGame], place: int) -> float:
+    return round(sum(one.game.seconds[_colour(one, place)] for one in games) / len(games), 3)
 
 
 def _speed(games: Sequence[ScoredGame], place: int) -> float | None:
@@ -383,19 +416,21 @@ def _sprt_summary(sprt: Sprt, tally: Tally) -> SprtSummary:
 # -- records of the games on disk, written when a game ends and checked when they are read ---
 
 
-# A record is an ordinary game record that any reader of `tablut.formats` accepts. The tags of the record identify the
+# A record is an ordinary game record that any reader of `tablut.formats` accepts. The record's tags identify the
 # match and the game, and contain a digest of the record's content. A record is accepted only if it equals, character
 # for character, the record that this match would write, and if its game follows the rules. Edited records and records
-# of other matches are rejected.
+# from other matches are rejected.
 
 
 _KIND: Final = Kind("match", "game-*.txt")
+ENDS: Final = (*FAULTS, "ply_cap")
+"""Terminations that neither the rules of the game nor adjudication define."""
 _BYTES: Final = 1 << 20
-"""Maximum size in bytes of the record of a game."""
+"""Maximum size of a game's record in bytes."""
 
 
 def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
-    """Return the record of a game as text."""
+    """Return a game's record as text."""
     first, second = plan.first.text, plan.second.text
     white_first = plan.pairing(number).first_is_white
     tags = {
@@ -408,6 +443,9 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
         "Slowest": " ".join(f"{value:.6f}" for value in game.longest),
         "Nodes": " ".join(str(value) for value in game.nodes),
     }
+    if plan.first.control is not None or plan.second.control is not None:
+        controls = [_control(one) or "-" for one in (plan.first, plan.second)]
+        tags["TimeControls"] = " ".join(controls if white_first else controls[::-1])
     if game.fault is not None:
         tags["Fault"] = game.fault
     tags["Digest"] = digest_of([tags, [str(move) for move in game.moves], game.winner])
@@ -415,12 +453,14 @@ def record_text(plan: MatchPlan, number: int, game: EndedGame) -> str:
     return write_record(GameRecord(tags, plan.variant, plan.start, moves, game.winner))
 
 
-def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame | None:
+def read_game(
+    path: Path, plan: MatchPlan, number: int, opening: Sequence[Move], judge: Adjudicator | None = None
+) -> EndedGame | None:
     """Return a stored game, or None if it has not been played yet."""
     if not path.exists():
         return None
     try:
-        return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening)
+        return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening, judge)
     except InputError as error:
         raise InputError(
             str(error), subject=f"game record '{path}'", remedy="remove the file to play the game again"
@@ -428,7 +468,7 @@ def read_game(path: Path, plan: MatchPlan, number: int, opening: Sequence[Move])
 
 
 def match_faults(folder: Path) -> list[str]:
-    """Return a list of the faults in the game records of a match folder or a tournament folder.
+    """Return a list of the faults in the game records in a match or tournament folder.
 
     The function does not check whether the records belong to a given plan. That check takes place when the match is
     continued.
@@ -449,7 +489,9 @@ def match_faults(folder: Path) -> list[str]:
     return faults
 
 
-def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Move]) -> EndedGame:
+def _held_to_plan(
+    text: str, plan: MatchPlan, number: int, opening: Sequence[Move], judge: Adjudicator | None
+) -> EndedGame:
     record = read_record(text, plan.variant)
     tags = record.tags
     if tags.get("Match") != plan.digest:
@@ -472,7 +514,9 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
     if moves[: len(opening)] != tuple(opening):
         raise InputError("does not begin with the opening of its pair")
     outcome = replayed.board.outcome()
-    if end not in (ENDS if outcome is None else (outcome.termination,)):
+    known = ENDS if judge is None else (*ENDS, *ADJUDICATED)
+    wrong = end not in (known if outcome is None else (outcome.termination,))
+    if wrong or (judge is not None and end == BY_TABLES and judge.by_tables(replayed.board) != game.winner):
         raise InputError(f"gives the termination {excerpt(end)}, which is wrong")
     return game
 
@@ -480,108 +524,3 @@ def _held_to_plan(text: str, plan: MatchPlan, number: int, opening: Sequence[Mov
 def _pair(text: str, read: Callable[[str], Number]) -> tuple[Number, Number]:
     first, second = text.split()
     return read(first), read(second)
-
-
-# -- one game between two players --------------------------------------------------------
-
-
-FAULTS: Final = ("crash", "illegal", "time")
-"""Terminations caused by a fault of the loser."""
-ENDS: Final = (*FAULTS, "ply_cap")
-"""Terminations that the rules of the game do not define."""
-
-Winner = Literal["white", "black", "draw"]
-
-
-class Seat(NamedTuple):
-    """Contestant in a game, with its player."""
-
-    contestant: Contestant
-    player: Player
-
-
-@brief
-class EndedGame(NamedTuple):
-    """Game that has ended, with its moves, its result and statistics about both players."""
-
-    moves: tuple[Move, ...]
-    winner: Winner
-    termination: str
-    fault: str | None
-    seconds: tuple[float, float]
-    nodes: tuple[int, int]
-    longest: tuple[float, float]
-
-
-_FAULTS: Final = ((TimeoutError, "time"), (UnreadableMoveError, "illegal"))
-"""Terminations for exceptions raised by a player. All other exceptions count as crashes."""
-
-
-def play_game(
-    variant: Variant,
-    white: Seat,
-    black: Seat,
-    opening: Sequence[Move] = (),
-    *,
-    start: Position | None = None,
-    most_plies: int | None = None,
-    grace: float | None = None,
-) -> EndedGame:
-    """Play a game between two players and return it.
-
-    The game is drawn after ``most_plies`` plies. A player loses if it exceeds its time for a move by more than
-    ``grace`` seconds (by default `Contestant.grace`), makes an illegal move or raises an exception.
-    """
-    board = Board(variant, start)
-    for move in opening:
-        board.push(move)
-    seats = {"white": white, "black": black}
-    seconds, nodes, longest = {"white": 0.0, "black": 0.0}, {"white": 0, "black": 0}, {"white": 0.0, "black": 0.0}
-    winner: Winner
-    termination, fault, blamed = "", None, ""
-    while True:
-        outcome = board.outcome()
-        if outcome is not None:
-            winner, termination = outcome.winner or "draw", outcome.termination
-            break
-        if most_plies is not None and board.ply >= most_plies:
-            winner, termination = "draw", "ply_cap"
-            break
-        side = board.turn
-        seat = seats[side]
-        began = time.perf_counter()
-        try:
-            choice = seat.player.choose(board.copy(), seat.contestant.limits)
-        except Exception as error:
-            # An error in a player ends its game, but not the match.
-            choice, fault = None, f"{seat.contestant.text}: {type(error).__name__}: {error}"
-            blamed = next((name for kind, name in _FAULTS if isinstance(error, kind)), "crash")
-        taken = round(time.perf_counter() - began, 6)
-        seconds[side] += taken
-        longest[side] = max(longest[side], taken)
-        lost_to: Winner = "black" if side == "white" else "white"
-        if choice is None:
-            winner, termination = lost_to, blamed
-            break
-        nodes[side] += choice.nodes
-        movetime = seat.contestant.limits.movetime
-        allowed = seat.contestant.grace if grace is None else grace
-        if movetime is not None and taken > movetime + allowed:
-            fault = f"{seat.contestant.text}: {taken:.3f} s for a move of {movetime:g} s"
-            winner, termination = lost_to, "time"
-            break
-        try:
-            board.push(choice.move)
-        except InputError as error:
-            fault = f"{seat.contestant.text}: {error}"
-            winner, termination = lost_to, "illegal"
-            break
-    return EndedGame(
-        tuple(board.move_stack),
-        winner,
-        termination,
-        None if fault is None else " ".join(fault.split()),
-        (round(seconds["white"], 6), round(seconds["black"], 6)),
-        (nodes["white"], nodes["black"]),
-        (longest["white"], longest["black"]),
-    )

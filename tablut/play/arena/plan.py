@@ -1,4 +1,4 @@
-"""Plan of a match: the contestants, the openings, and the pairing of the games.
+"""Plan of a match: the contestants, the openings, and the pairing of games.
 
 A contestant is a player with limits and options, written as one word. For example, ``alphabeta@nodes=5000`` is a player
 of `tablut.play.players` with a node limit. Settings that are omitted are inherited from the match.
@@ -16,7 +16,7 @@ from tablut.errors import InputError
 from tablut.play.bridges import close_player, make_any, program_of
 from tablut.play.players import Player, PlayerOptions
 from tablut.play.players.registry import check_limits, number, once
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, read_time_control
 from tablut.work.files import brief, excerpt
 
 if TYPE_CHECKING:
@@ -29,33 +29,37 @@ if TYPE_CHECKING:
 
 _LIMITS = {"movetime": float, "nodes": int, "depth": int, "playouts": int}
 _OPTIONS = {"hash": "hash_mib", "table-memory": "table_mib", "tablebase": "tablebase", "threads": "threads"}
+_CONTROL = "tc"
 _SETTING = "option."
 """Prefix of a setting that is specific to the player, as in ``mcts@playouts=1000,option.depth=12``."""
 
 
 class Contestant(NamedTuple):
-    """Player in a match, with its limits and options.
+    """Player in a match, together with its limits and options.
 
     Attributes
     ----------
     text : str
-        Text from which the contestant was parsed. Results use it as the contestant's name.
+        Text that the contestant was parsed from. Results use it as the contestant's name.
     player : str
         Name in the registry of players, or an external program, such as ``program:COMMAND``.
     limits : SearchLimits
         Limits for each move.
     options : PlayerOptions
         Options of the player. The seed is replaced in each game.
+    control : TimeControl or None
+        Time control of a game, or None if only the limits apply. In a game, the clock replaces ``limits.movetime``.
     """
 
     text: str
     player: str
     limits: SearchLimits
     options: PlayerOptions
+    control: TimeControl | None = None
 
     @property
     def grace(self) -> float:
-        """Seconds by which the contestant may exceed its time for a move, unless the match sets another value.
+        """Seconds allowed beyond the contestant's time, unless the match sets another value.
 
         An external program also needs time for sending its move, and takes longest when it has just started.
         """
@@ -71,7 +75,7 @@ class Contestant(NamedTuple):
         seed : int
             Seed of the player's random numbers.
         idle : IdlePrograms, optional
-            Pool from which an external program is taken. By default, a program is started for this player only.
+            Pool that an external program is taken from. By default, a program is started for this player only.
 
         Returns
         -------
@@ -84,7 +88,7 @@ class Contestant(NamedTuple):
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
     """Check before the first game that all players exist, support the rules, and have a limit on each move.
 
-    Return one line for each program whose protocol cannot express some of the rules.
+    Return one line for each program whose protocol cannot express some of the rules, or its time control.
     """
     unsupported = []
     for one in contestants:
@@ -96,6 +100,8 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
         except InputError as error:
             raise InputError(str(error), subject=f"player {excerpt(one.text)}") from error
         close_player(player := one.make(variant, 1))
+        if one.control is not None and found is not None and (gap := found[0].clock_gap(one.control)):
+            unsupported.append(f"player {excerpt(one.text)}: its protocol does not support {gap}")
         if rules := getattr(player, "unsupported", ()):
             unsupported.append(
                 f"player {excerpt(one.text)}: does not support {', '.join(rules)}; only the match enforces them"
@@ -103,20 +109,24 @@ def check_contestants(contestants: Iterable[Contestant], variant: Variant, start
     return unsupported
 
 
-def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = None) -> Contestant:
+def contestant(
+    text: str, limits: SearchLimits, options: PlayerOptions | None = None, control: TimeControl | None = None
+) -> Contestant:
     """Parse the text that describes a contestant.
 
     Parameters
     ----------
     text : str
         ``NAME``, or ``program:COMMAND`` with any of the `PROTOCOLS`, optionally followed by settings in the form
-        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, hash, table-memory, tablebase,
-        threads, and ``option.NAME`` for a setting specific to the player. The settings of a program follow the last
-        ``@``, so a command that contains an ``@`` must end with another ``@``.
+        ``@key=value,key=value…``. The keys are movetime, nodes, depth, playouts, tc (a time control), hash,
+        table-memory, tablebase, threads, and ``option.NAME`` for a setting specific to the player. The settings of a
+        program follow the last ``@``, so a command that contains an ``@`` must end with another ``@``.
     limits : SearchLimits
         Limits of the match. They apply if the text contains no limits.
     options : PlayerOptions, optional
         Options of the match. An option applies unless the text sets it.
+    control : TimeControl, optional
+        Time control of the match. It applies if the text contains neither limits nor a time control.
 
     Returns
     -------
@@ -141,6 +151,7 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
     own: dict[str, Any] = {}
     other: dict[str, Any] = {}
     own_settings: list[tuple[str, str]] = []
+    clocked: TimeControl | None = None
     texts = list(filter(None, settings.split(",")))
     once(f"player {excerpt(text)}: setting", (setting.partition("=")[0] for setting in texts))
     for setting in texts:
@@ -148,12 +159,15 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
         if equals and key.startswith(_SETTING):
             own_settings.append((key.removeprefix(_SETTING), value))
             continue
-        if not equals or key not in {*_LIMITS, *_OPTIONS}:
+        if not equals or key not in {*_LIMITS, *_OPTIONS, _CONTROL}:
             raise InputError(
                 f"{excerpt(setting)}: expected key=value with one of "
-                f"{', '.join([*_LIMITS, *_OPTIONS, _SETTING + 'NAME'])}",
+                f"{', '.join([*_LIMITS, _CONTROL, *_OPTIONS, _SETTING + 'NAME'])}",
                 subject=f"player {excerpt(text)}",
             )
+        if key == _CONTROL:
+            clocked = read_time_control(value)
+            continue
         try:
             if key in _LIMITS:
                 own[key] = number(_LIMITS[key], value)
@@ -161,11 +175,18 @@ def contestant(text: str, limits: SearchLimits, options: PlayerOptions | None = 
                 other[_OPTIONS[key]] = value if key == "tablebase" else number(int, value)
         except ValueError as error:
             raise InputError(f"{key}={excerpt(value)}: expected a number", subject=f"player {excerpt(text)}") from error
-    chosen = SearchLimits(**own) if own else limits
+    chosen = SearchLimits(**own) if own or clocked else limits
+    control = clocked if own or clocked else control
+    if control is not None:
+        if chosen.movetime is not None:
+            raise InputError(
+                "has a time for a move and a time control", subject=f"player {excerpt(text)}", remedy="leave one out"
+            )
+        chosen = chosen.on_clock(RunningClock(control).reading())
     settled = (options or PlayerOptions())._replace(**other)
     # The player's own settings replace those of the match.
     settled = settled._replace(settings=tuple((dict(settled.settings) | dict(own_settings)).items()))
-    return Contestant(text, name, chosen.checked(), settled)
+    return Contestant(text, name, chosen.checked(), settled, control)
 
 
 def same_names(contestants: list[Contestant]) -> list[str]:
@@ -211,7 +232,7 @@ class Openings(NamedTuple):
     seed: int = 1
 
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
-        """Return the opening of a pair of games.
+        """Return the opening for a pair of games.
 
         Parameters
         ----------
@@ -220,12 +241,12 @@ class Openings(NamedTuple):
         number : int
             Number of the pair, counted from 0.
         start : Position, optional
-            Position from which games begin. By default, the start position of the variant.
+            First position of each game. By default, the variant's start position.
 
         Returns
         -------
         tuple of Move
-            Legal moves after which the game is not over. The same seed and number always give the same moves.
+            Legal moves that do not end the game. The same seed and number always produce the same moves.
 
         Raises
         ------
@@ -278,7 +299,27 @@ def _searcher(variant: Variant) -> Searcher:
 
 
 # A plan contains everything that the games depend on. With node limits, a match can therefore be reproduced at any time
-# and with any number of threads. Every record contains the digest of the plan.
+# and with any number of threads. Every record contains the plan's digest.
+
+
+class Adjudication(NamedTuple):
+    """Rules by which a match decides games before their end.
+
+    Attributes
+    ----------
+    tables : str or None
+        Tablebase store whose values decide games, or an empty string for the shipped tables. By default, tables do not
+        decide games.
+    plies : int
+        Number of plies for which the scores of both players have to agree on the winner, or 0 if scores do not decide
+        games.
+    score : int
+        Least score, in the players' own units, that counts as a win.
+    """
+
+    tables: str | None = None
+    plies: int = 0
+    score: int = 0
 
 
 class Pairing(NamedTuple):
@@ -307,15 +348,17 @@ class MatchPlan(NamedTuple):
     openings : Openings
         Random openings.
     start : Position or None
-        Position from which games begin, or None for the start position of the variant.
+        First position of each game, or None for the variant's start position.
     most_plies : int or None
         Number of plies after which a game is drawn, or None for no limit.
     grace : float or None
-        Time in seconds by which a player may exceed the time limit for a move without losing the game. By default, this
+        Time in seconds that a player may use beyond its limit for a move without losing the game. By default, this
         is 0.1 seconds for a built-in player and 3 seconds for an external program.
     paired : bool
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
         independent, which is necessary for measuring the game itself.
+    adjudication : Adjudication
+        Rules by which games are decided before their end. By default, there are none.
     """
 
     variant: Variant
@@ -328,9 +371,10 @@ class MatchPlan(NamedTuple):
     most_plies: int | None = None
     grace: float | None = None
     paired: bool = True
+    adjudication: Adjudication = Adjudication()
 
     def pairing(self, number: int) -> Pairing:
-        """Return the pair, the colours and the seeds of a game.
+        """Return a game's pair, colours and seeds.
 
         Parameters
         ----------
@@ -340,7 +384,7 @@ class MatchPlan(NamedTuple):
         Returns
         -------
         Pairing
-            Pair, colours and seeds. They depend only on the plan and the number of the game.
+            Pair, colours and seeds. They depend only on the plan and the game number.
         """
         random = Random(f"game {self.seed} {number}")
         return Pairing(
@@ -358,7 +402,7 @@ class MatchPlan(NamedTuple):
         """
         parts = [
             self.variant.digest,
-            *(f"{one.player} {one.limits} {one.options}" for one in (self.first, self.second)),
+            *(f"{one.player} {_limits_text(one)} {one.options}" for one in (self.first, self.second)),
             str(self.seed),
             str(self.openings),
             str(self.start),
@@ -366,5 +410,16 @@ class MatchPlan(NamedTuple):
             str(self.first.grace if self.grace is None else self.grace),
             *([] if self.grace is not None or self.first.grace == self.second.grace else [str(self.second.grace)]),
             str(self.paired),
+            *([] if self.adjudication == Adjudication() else [str(self.adjudication)]),
         ]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+def _limits_text(one: Contestant) -> str:
+    """Return the limits and the time control of a contestant as text for a digest.
+
+    Without a time control, the text is the one that all stored matches contain.
+    """
+    if one.control is not None:
+        return f"{one.control} {one.limits._replace(movetime=None, clock=None)}"
+    return f"SearchLimits({', '.join(f'{name}={getattr(one.limits, name)}' for name in _LIMITS)})"

@@ -1,8 +1,8 @@
 """Statistics of a match: score, Elo with its interval, likelihood of superiority, and sequential test.
 
-The two games of a pair begin from the same opening, so they are not independent. Different pairs are independent. The
-statistics are therefore based on the five possible results of a pair for the first player (0, ½,
-1, 1½ and 2 points), as is usual in the testing of chess programs.
+The two games of a pair are not independent, because they begin from the same opening. Different pairs are independent.
+The statistics are therefore based on the five possible results of a pair for the first player (0, ½, 1, 1½ and 2
+points), as is usual in testing chess programs.
 
 References
 ----------
@@ -35,14 +35,14 @@ _PER_ELO: Final = math.log(10) / 400
 
 
 class Tally(NamedTuple):
-    """Counts of the results of a match, from the first player's point of view.
+    """Result counts of a match, from the first player's point of view.
 
     Attributes
     ----------
     wins, draws, losses : int
         Numbers of games won, drawn and lost.
     pairs : tuple of five int
-        Numbers of pairs in which the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
+        Numbers of pairs where the first player scored 0, ½, 1, 1½ and 2 points. Games without a partner are not
         counted here.
     """
 
@@ -58,9 +58,9 @@ class Tally(NamedTuple):
         Parameters
         ----------
         points : sequence of float
-            Points of the first player in each game: 1, ½ or 0.
+            The first player's points in each game: 1, ½ or 0.
         partners : sequence of (float, float)
-            Points of the first player in the two games of each complete pair.
+            The first player's points in the two games of each complete pair.
 
         Returns
         -------
@@ -148,7 +148,7 @@ def interval_of_share(tally: Tally, confidence: float = 0.95) -> tuple[float, fl
 
 
 def _error(tally: Tally) -> float | None:
-    """Return the standard error of the share, based on the spread of the pairs, or None if it cannot be computed."""
+    """Return the share's standard error, based on the spread of the pairs, or None if it cannot be computed."""
     pairs = sum(tally.pairs)
     if 2 * pairs != tally.games or pairs < 2:
         return None
@@ -206,7 +206,7 @@ class Sprt(NamedTuple):
 
     @property
     def bounds(self) -> tuple[float, float]:
-        """Lower and upper bound: the log-likelihood ratios at which the test ends."""
+        """Lower and upper bound: the log-likelihood ratios that end the test."""
         return math.log(self.beta / (1 - self.alpha)), math.log((1 - self.beta) / self.alpha)
 
     def ratio(self, pairs: Sequence[int]) -> float:
@@ -236,7 +236,7 @@ class Sprt(NamedTuple):
         return sum(count * math.log(b / a) for count, a, b in zip(counts, near, far, strict=True))
 
     def state(self, pairs: Sequence[int]) -> SPRT_STATES:
-        """Return the state of the test.
+        """Return the test state.
 
         Parameters
         ----------

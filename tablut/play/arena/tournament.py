@@ -1,4 +1,4 @@
-"""Tournaments (a match between every pair of players), ratings of the players, and measures of a game."""
+"""Tournaments (a match between every pair of players), ratings for the players, and measures of a game."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from scipy.stats import norm
 
 from tablut.board import Board
 from tablut.errors import InputError
-from tablut.play.arena.match import EndedGame, MatchReport, MatchSummary, ScoredGame, play_match
+from tablut.play.arena.game import EndedGame
+from tablut.play.arena.match import MatchReport, MatchSummary, ScoredGame, play_match
 from tablut.play.arena.plan import Contestant, MatchPlan, same_names
 from tablut.play.arena.statistics import elo_of, wilson
 from tablut.results import Result
@@ -26,7 +27,7 @@ from tablut.work.ledger import Kind, refuse_foreign
 
 
 class TournamentRow(Result):
-    """Row of a tournament table, with the results and the rating of one player."""
+    """Row of a tournament table: one player's results and rating."""
 
     player: str
     games: int
@@ -77,11 +78,11 @@ def play_tournament(
     contestants : list of Contestant
         At least two players.
     plan : MatchPlan
-        Plan of each match. Its two players are replaced by the players of the match.
+        Plan of each match. Its two players are replaced in each match.
     threads : int
         Number of games played simultaneously.
     folder : Path, optional
-        Folder in which the games are stored, with a sub-folder for each match.
+        Folder where the games are stored. Each match gets a sub-folder.
     watch : callable, optional
         Function called with each game when it has ended.
     on_interrupt : callable, optional
@@ -205,7 +206,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
         information = np.diag(weight.sum(axis=1) + _VIRTUAL * own * (1 - own)) - weight
         step = np.linalg.solve(information, slope)
         strength += step / max(1.0, abs(step).max())
-    # Elo ratings are relative to the mean of the players, so the uncertainty of the mean is removed.
+    # Elo ratings are relative to the players' mean, so the uncertainty of the mean is removed.
     centre = np.eye(players) - 1 / players
     spread = np.sqrt(np.diag(centre @ np.linalg.inv(information) @ centre.T))
     z = float(norm.ppf(0.975))
@@ -229,7 +230,7 @@ def ratings(players: int, points: Mapping[tuple[int, int], tuple[float, int]]) -
 
 
 class Estimated(Result):
-    """Estimate of a mean, with its 95 % interval."""
+    """Estimate of a mean with its 95 % interval."""
 
     mean: float
     low: float
@@ -257,7 +258,7 @@ class GameMeasures(Result):
     repeated : Estimated
         Number of plies that lead back to an earlier position of the game with the same side to move.
     white, black, draws : int
-        Number of wins of each side, and number of draws.
+        Number of wins for each side, and number of draws.
     white_score, white_score_interval : float, list of float
         White's mean points per game, with Wilson's 95 % interval.
     white_elo : float or None
@@ -293,14 +294,14 @@ def _measured(variant: Variant, game: EndedGame) -> tuple[list[int], int]:
 
 
 def measure(variant: Variant, report: MatchReport) -> GameMeasures:
-    """Return the measures of a rule set, given a match of a player against itself.
+    """Return the measures of a rule set, given a player's match against itself.
 
     Parameters
     ----------
     variant : Variant
         Rule set.
     report : MatchReport
-        Match of at least two games from the start position of the variant.
+        Match of at least two games from the variant's start position.
 
     Returns
     -------

@@ -81,7 +81,7 @@ def name_of(player: Player, requested: str) -> str:
 
 
 def close_player(player: Player) -> None:
-    """Release the resources of a player, such as a process. Most players have no such resources."""
+    """Release a player's resources, such as a process. Most players have no such resources."""
     close = getattr(player, "close", None)
     if close is not None:
         close()

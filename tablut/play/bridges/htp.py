@@ -19,7 +19,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Words,
 from tablut.play.bridges.uci import Front
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl
 from tablut.position import SIDES, Move, Position, SideName, parse_square, square_name
 from tablut.variants import Variant
 from tablut.work.files import excerpt
@@ -61,26 +61,33 @@ class HtpWords(Words):
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Raise InputError if the rules or the size of the board differ from those of the program."""
+        """Raise InputError if the rules or the board size differ from the program's."""
         if variant.size not in _BOARDS:
             raise InputError(
                 f"its protocol does not support a board of side {variant.size}", remedy="use side 11 or 13"
             )
         return built_in(variant, own)
 
+    @classmethod
+    def clock_gap(cls, control: TimeControl) -> str:
+        """Return the part of a time control that the protocol cannot express."""
+        if control.moves is None and control.increment.is_integer():
+            return "a clock of less than a minute, so the program receives whole minutes, at least one"
+        return f"the time control {control}, so the program receives whole minutes and whole seconds as the increment"
+
     def receive(self, text: str) -> tuple[str, str]:
         """Process a line from the program, and return its kind (answer, refusal or neither) and an empty reply."""
         return ({"=": "=", "?": REFUSAL}.get(text[:1], ""), "")
 
     def greet(self, process: Process, seconds: float) -> None:
-        """Request the name of the program."""
+        """Request the program's name."""
         self.name = process.request("name\n", "=", seconds).text[1:].strip()
 
     def request_move(self, process: Process, board: Board, limits: SearchLimits, seconds: float) -> ProgramAnswer:
         """Send the whole game and request a move."""
         # The clock is set again for each move. It counts whole minutes, so only the match enforces a shorter limit.
-        minutes = None if limits.movetime is None else max(1, int(limits.movetime / 60))
-        clock = "un-timed" if minutes is None else f"fischer {minutes} 0"
+        left, more = (limits.movetime, 0.0) if limits.clock is None else limits.clock[:2]
+        clock = "un-timed" if left is None else f"fischer {max(1, int(left / 60))} {int(more)}"
         sides = cycle(SIDES if self.game.variant.rules.first == "white" else reversed(SIDES))
         plays = [_write_play(side, move) for side, move in zip(sides, board.move_stack, strict=False)]
         lines = [f"board_size {board.size}", f"time_settings {clock}", *plays, "generate_move"]
@@ -116,8 +123,7 @@ class HtpFront(Front):
 
     def _greet(self) -> None:
         self._start = self._board.copy()
-        self._left: dict[SideName, float] = {}
-        self._more = 0.0
+        self._clocks: dict[SideName, RunningClock] = {}
         self._best = self._trouble = ""
         self._resigned: SideName | None = None
         self._session.handle("isready")  # load or compile the kernels now, so that no move loses time
@@ -181,11 +187,12 @@ class HtpFront(Front):
                 return f"/{re.sub('[.]+', lambda empty: str(len(empty[0])), rows)}/"
             case ["time_settings", "un-timed", *_]:
                 self._restart(self._start.turn)
-                self._left = {}
+                self._clocks = {}
                 return ""
             case ["time_settings", "fischer", *times] if re.fullmatch(r"\d{1,9} \d{1,9}", " ".join(times), re.ASCII):
                 self._restart(self._start.turn)
-                self._left, self._more = dict.fromkeys(SIDES, 60.0 * int(times[0])), int(times[1])
+                control = TimeControl(60.0 * int(times[0]), int(times[1]))
+                self._clocks = {side: RunningClock(control) for side in SIDES}
                 return ""
             case ["version"]:
                 return __version__
@@ -209,7 +216,7 @@ class HtpFront(Front):
             raise InputError(f"the game is over: the {_ROLES[self._resigned]} has resigned")
 
     def _played(self, side: SideName, move: Move) -> str:
-        """Make a move of the client, and return the names of the captured squares."""
+        """Make a client's move, and return the names of the captured squares."""
         if side != self._board.turn and "position" in self._missing:
             # The client assumes that the refused move has been made.
             self._missing["game"] = self._missing["position"]
@@ -222,10 +229,11 @@ class HtpFront(Front):
         self._check_undecided()
         side, began = self._board.turn, time.monotonic()
         self._best = ""
-        self._search(self._left.get(side), self._more)
+        clock = self._clocks.get(side)
+        self._search(None if clock is None else clock.reading())
         self._session.finish()
-        if side in self._left:
-            self._left[side] += self._more - (time.monotonic() - began)
+        if clock is not None:
+            clock.press(time.monotonic() - began)
         if not self._best:
             raise InputError(self._trouble)
         self._board.push_text(self._best)

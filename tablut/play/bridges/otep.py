@@ -27,7 +27,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Progra
 from tablut.play.bridges.uci import Front, in_points, plain
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import Clock, SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
 from tablut.variants import Variant
 from tablut.variants.model import Repetition
@@ -35,14 +35,14 @@ from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _EXPECTED_MOVES: Final = {7: 6, 9: 10}
-"""Number of moves of each side among which OpenTafl divides its clock, by the size of the board; otherwise 20."""
+"""Number of moves per side that OpenTafl divides its clock among, by board size; 20 for all other sizes."""
 _PAD: Final = 500
-"""Milliseconds that OpenTafl leaves of the time that it has planned for a move."""
+"""Milliseconds that OpenTafl leaves unused of the time that it has planned for a move."""
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
 
 
 class OtepWords(Words):
-    """OpenTafl's protocol, in which the engine keeps track of the game.
+    """OpenTafl's protocol. The engine keeps track of the game.
 
     Rules, positions and moves are written in OpenTafl's notation.
     """
@@ -51,18 +51,21 @@ class OtepWords(Words):
 
     def __init__(self) -> None:
         super().__init__()
-        self._full = self._clocked = False
+        self._full = False
+        self._first = 0
+        """Milliseconds of the first clock of the game, or 0."""
         self._sent: tuple[ProgramGame, Position, list[Move]] | None = None
         self._replies: dict[str, str] = {}
         """Replies to the requests that the engine may send at any time, keyed by the first word of the request."""
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:  # noqa: ARG003
-        """Return the rules string, and the rules about the history of the game that the string cannot express."""
+        """Return the rules string, and the rules about the game history that the string cannot express."""
         with suppress(InputError):
             return write_rules(variant), []
-        loses = variant.rules.repetition.result == "mover_loses"
-        history = {"repetition": Repetition(times=3, result="mover_loses" if loses else "draw"), "move_limit": None}
+        result = variant.rules.repetition.result
+        kept = result if result in ("mover_loses", "mover_wins") else "draw"
+        history = {"repetition": Repetition(times=3, result=kept), "move_limit": None}
         plain = replace(variant, rules=variant.rules.model_copy(update=history))
         return write_rules(plain), unlike(variant, plain)[1]
 
@@ -104,16 +107,18 @@ class OtepWords(Words):
         return process.request(f"{lines}play {side}\n{clock}", "move", seconds)
 
     def _clock(self, size: int, seconds: float) -> str:
-        """Return the clock from which OpenTafl derives a limit for one move.
+        """Return a clock that makes OpenTafl use the given limit for one move.
 
-        It has no overtime, of which OpenTafl would save a second. Of its first clock, OpenTafl plans 5 % for the first
-        half of an expected number of moves. When at most a fifth of the first clock is left, it divides the current
-        clock by the expected number of moves. It stops half a second before the planned time, or, if it has planned
-        less, not always at all.
+        The clock has no overtime, because OpenTafl would save a second of it. Of its first clock, OpenTafl plans 5 %
+        for the first half of an expected number of moves. When at most a fifth of the first clock is left, it divides
+        the current clock by the expected number of moves. It stops half a second before the planned time. If it has
+        planned less than half a second, it does not always stop at all.
         """
-        moves = _EXPECTED_MOVES.get(size, 20) * (1 if self._clocked else 10)
-        self._clocked = True
-        left = moves * (_PAD + int(1000 * seconds))
+        left = _EXPECTED_MOVES.get(size, 20) * (_PAD + int(1000 * seconds))
+        if self._first:
+            left = min(left, self._first // 5)
+        else:
+            left = self._first = 10 * left
         return f"clock {left} {left} 0 0 0\n"
 
     def read(self, answer: ProgramAnswer) -> Choice:
@@ -121,8 +126,8 @@ class OtepWords(Words):
         return bare_choice(read_move(answer.text.split()[1], self.game.variant.size).move)
 
     def end(self, process: Process, winner: str | None) -> None:
-        """Send the result of the game, with which OpenTafl forgets the clock."""
-        self._clocked = False
+        """Send the game result, which makes OpenTafl forget the clock."""
+        self._first = 0
         process.send(f"finish {_FINISH[winner]}\n")
 
 
@@ -143,7 +148,7 @@ class OtepFront(Front):
     }
 
     def _greet(self) -> None:
-        self._clocks: dict[SideName, tuple[float | None, bool]] = {}
+        self._clocks: dict[SideName, Clock | None] = {}
         self._side: SideName = self._board.turn
         self._own = self._score = ""
         self._analysing = self._silent = False
@@ -169,20 +174,21 @@ class OtepFront(Front):
                 self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
                 if command == "play":
                     self._missing.pop("side", None)
-                    left, one_move = self._clocks.get(self._side, (None, False))
-                    self._choose(left, one_move=one_move, analysing=False)
+                    self._choose(self._clocks.get(self._side), analysing=False)
             case "position":
                 self._set_up(rest)
             case "clock":
-                clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)( .*)?", rest)
-                for side, place in zip(_SIDES, (1, 3), strict=True):
-                    left = int(clock[place]) / 1000
-                    self._clocks[side] = (None if left < 0 else left, bool(clock[place + 1]))
+                clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)(?: (\d{1,9}) (\d{1,9}) (\d{1,9}))?( .*)?", rest)
+                for number, side in enumerate(_SIDES):
+                    left, overtime = int(clock[1 + 2 * number]) / 1000, bool(clock[2 + 2 * number])
+                    # An overtime period is for one move. During main time, it is like an increment that follows.
+                    more = float(clock[5] or 0) if not overtime and int(clock[6 + number] or 0) else 0.0
+                    self._clocks[side] = None if left < 0 else Clock(left, more, 1 if overtime else None)
             case "move" | "opponent-move":
                 *moves, record = rest.split(" ")
                 self._go_on(" ".join(moves).replace("|", " ").split(), record)
             case "analyze":
-                self._choose(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), one_move=True, analysing=True)
+                self._choose(Clock(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), moves=1), analysing=True)
             case "error":
                 self._own = ""
             case _:
@@ -219,11 +225,11 @@ class OtepFront(Front):
                     return
         self._set_up(record)
 
-    def _choose(self, left: float | None, *, one_move: bool, analysing: bool) -> None:
+    def _choose(self, clock: Clock | None, *, analysing: bool) -> None:
         if self._board.turn != self._side:
             self._set_up(write_position(self._board.position))
         self._analysing, self._silent, self._score = analysing, False, "0"
-        self._search(left, one_move=one_move)
+        self._search(clock)
 
     def _translate(self, line: str) -> None:
         word, _, rest = line.partition(" ")

@@ -1,8 +1,8 @@
 """External programs as players. They are processes that exchange lines over pipes and are kept between games.
 
-The protocol of a program is a subclass of `Words`. The output of a process is not trusted, so the length of lines is
-limited, and only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits
-longer than the time limit passed to it.
+A program's protocol is a subclass of `Words`. The output of a process is not trusted: lines are limited in length, and
+only the answers and data that the protocol needs are stored. Whatever the process does, a call never waits longer than
+the time limit passed to it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import InputError, MachineError
 from tablut.play.players import Choice, PlayerOptions
 from tablut.play.players.registry import Setting, read_settings
-from tablut.play.search.limits import SearchLimits
+from tablut.play.search.limits import SearchLimits, TimeControl
 from tablut.position import Position
 from tablut.variants import Variant
 from tablut.variants.library import load_variant
@@ -36,13 +36,14 @@ from tablut.work.one_caller import OneCaller, alone
 _LONGEST_LINE: Final = 1 << 20
 _MOST_ANSWERS: Final = 1000
 """Maximum number of unrequested answers. A program that sends more is treated as faulty."""
-_LAST_WORDS: Final = 400
+_LAST_WORDS: Final = 4000
+"""Number of bytes kept from the end of a program's error stream."""
 _LONGEST_NAME: Final = 80
 _LEAVE: Final = 1.0
 """Time in seconds within which a program must exit after being asked to exit."""
 _OWN_GROUP: Final[dict[str, Any]] = {"process_group": 0} if hasattr(os, "killpg") else {}
 REFUSAL: Final = "refusal"
-"""Kind of answer with which a program refuses a request. It can be sent instead of any other answer."""
+"""Kind of answer that a program uses to refuse a request. It can be sent instead of any other answer."""
 
 
 class ProgramError(MachineError):
@@ -58,7 +59,7 @@ class UnreadableMoveError(InputError):
 
 
 class ProgramAnswer(NamedTuple):
-    """Answer of a program, with its kind, its text and the last line of information about the search."""
+    """Answer from a program: its kind, its text and the last line of information about the search."""
 
     kind: str
     text: str
@@ -77,7 +78,7 @@ class ProgramGame(NamedTuple):
 
 
 class Words(ABC):
-    """Protocol of a program, with the state of one session."""
+    """A program's protocol, together with the state of one session."""
 
     game: ProgramGame
     """Game that the program is playing."""
@@ -127,7 +128,12 @@ class Words(ABC):
         """Return the move in an answer, with the score and statistics that the program reported."""
 
     def end(self, process: Process, winner: str | None) -> None:  # noqa: B027 (most protocols have no line for it)
-        """Send the result of the game. ``winner`` is None if the result is not known."""
+        """Send the game result. ``winner`` is None if the result is not known."""
+
+    @classmethod
+    def clock_gap(cls, control: TimeControl) -> str:  # noqa: ARG003 (some protocols support some time controls)
+        """Return the part of a time control that the protocol cannot express, or an empty string."""
+        return "clocks, so the program receives the time planned for each move"
 
     @classmethod
     def check(cls, limits: SearchLimits, *, elsewhere: bool) -> None:
@@ -136,7 +142,9 @@ class Words(ABC):
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"
             )
-        if unsupported := [name for name, value in limits._asdict().items() if value and name not in cls.limits]:
+        # On a clock, a program whose protocol has no clocks receives the planned time of each move (`clock_gap`).
+        given = limits._replace(clock=None)._asdict()
+        if unsupported := [name for name, value in given.items() if value and name not in cls.limits]:
             raise InputError(
                 f"its protocol does not support {' or '.join(unsupported)}",
                 remedy=f"use {' or '.join(cls.limits)} instead",
@@ -144,10 +152,10 @@ class Words(ABC):
 
 
 def unlike(variant: Variant, plays: Variant) -> tuple[list[str], list[str]]:
-    """Return the rules in which two variants differ, with the values of the first variant.
+    """Return the rules that differ between two variants, with their values in the first variant.
 
     The first list contains the rules that apply to a position. The second list contains the rules that depend on the
-    history of a game.
+    game history.
     """
     ours, theirs = ({field.name: field.value for field in rule_fields(one.rules)} for one in (variant, plays))
     found: tuple[list[str], list[str]] = ([], [])
@@ -171,7 +179,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
     """Return the rules for a program that plays only one variant.
 
     This variant is Copenhagen unless the settings ``own`` name another one. Raise InputError if the two variants differ
-    in any rules except those about the history of the game, which the match itself enforces.
+    in any rules except those about the game history, which the match itself enforces.
     """
     plays = load_variant(own.pop("variant", "copenhagen"))
     other, unsupported = unlike(variant, plays)
@@ -184,7 +192,7 @@ def built_in(variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
 
 
 class Process:
-    """Process of an external program, with the answers that have not been read yet."""
+    """Process of an external program, together with its answers that have not been read yet."""
 
     def __init__(self, command: str, words: Words) -> None:
         self.words = words
@@ -211,7 +219,7 @@ class Process:
             why = f"{error.strerror or error}{way}"
             raise InputError(f"cannot be started: {why}", subject=f"program {excerpt(command)}") from error
         self._answers: queue.Queue[ProgramAnswer | None] = queue.Queue()
-        """Unread answers, with None after the last one."""
+        """Unread answers, followed by None."""
         self._unrequested = 0
         self._writing = threading.Lock()
         self._fault = ""
@@ -230,7 +238,7 @@ class Process:
     # -- output of the program ---------------------------------------------------------
 
     def _listen(self, stream: IO[bytes]) -> None:
-        """Process the output of the program until it ends or exceeds the limits."""
+        """Process the program's output until it ends or exceeds the limits."""
         with stream:
             while line := stream.readline(_LONGEST_LINE):
                 if not line.endswith(b"\n") and len(line) >= _LONGEST_LINE:
@@ -252,7 +260,7 @@ class Process:
         self._answers.put(None)
 
     def _drain_errors(self, stream: IO[bytes]) -> None:
-        """Read the error stream of the program, and keep the end of its text."""
+        """Read the program's error stream, and keep the end of its text."""
         with stream:
             while piece := stream.readline(1 << 12):
                 self._last_words = (self._last_words + piece)[-_LAST_WORDS:]
@@ -293,7 +301,9 @@ class Process:
             if time.monotonic() < deadline:
                 raise ProgramError(self._why(), subject=f"program {excerpt(self._command)}")
         self.kill()
-        raise LateError(f"no {answer} within {seconds:g} s", subject=f"program {excerpt(self._command)}")
+        raise LateError(
+            f"no {answer} within {seconds:g} s{self._last_lines()}", subject=f"program {excerpt(self._command)}"
+        )
 
     def _why(self) -> str:
         """Return the reason why the program ended, as one line of text."""
@@ -301,12 +311,20 @@ class Process:
             return self._fault
         with suppress(subprocess.TimeoutExpired):
             self._popen.wait(_LEAVE)
-        self._threads[1].join(_LEAVE)
         code = self._popen.returncode
         how = "closed its output" if code is None else f"exited with code {code}"
-        error = one_line(self._last_words.decode("utf-8", "replace").strip().rpartition("\n")[2])
+        return f"the program {how}{self._last_lines()}"
+
+    def _last_lines(self) -> str:
+        """Return the last lines of the program's standard error and standard output.
+
+        Indented lines are left out if possible, because they are mostly the frames of a stack trace.
+        """
+        self._threads[1].join(_LEAVE)
+        lines = [line for line in self._last_words.decode("utf-8", "replace").splitlines() if line.strip()]
+        error = one_line(([line for line in lines if not line[0].isspace()] or lines or [""])[-1], 400)
         output = f"; its last output: {excerpt(self._last_line)}" if self._last_line else ""
-        return f"the program {how}" + (f": {error}" if error else "") + output
+        return (f": {error}" if error else "") + output
 
     @property
     def usable(self) -> bool:
@@ -413,7 +431,7 @@ _SETTINGS: Final = {_PATIENCE: Setting(600.0, least=0.01, most=1e6)}
 
 @contextmanager
 def _naming(command: str) -> Iterator[None]:
-    """Prefix the messages of input errors with the name of the program."""
+    """Prefix the messages of input errors with the program's name."""
     try:
         yield
     except InputError as error:
@@ -467,7 +485,8 @@ class ProgramPlayer(OneCaller):
         words = self._process.words
         with _naming(self._command):
             words.check(limits, elsewhere=str(opening_of(board)) != words.game.variant.start_position)
-        seconds = self._patience if limits.movetime is None else limits.movetime + _LATE
+        time = limits.movetime if limits.clock is None else limits.clock.left
+        seconds = self._patience if time is None else time + _LATE
         self._good = False
         answer = words.request_move(self._process, board, limits, seconds)
         try:
@@ -478,7 +497,7 @@ class ProgramPlayer(OneCaller):
         return choice
 
     def over(self, winner: str) -> None:
-        """Store the result of the game. `close` sends it to the program."""
+        """Store the game result. `close` sends it to the program."""
         self._winner = winner
 
     def close(self) -> None:

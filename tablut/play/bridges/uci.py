@@ -22,31 +22,45 @@ from tablut.play.bridges.programs import Process, ProgramAnswer, Words, built_in
 from tablut.play.players import Choice
 from tablut.play.players.registry import once
 from tablut.play.protocol import EngineOptions, EngineSession, LineProtocol
-from tablut.play.search.limits import MATE, SearchLimits
-from tablut.position import Move, Position
+from tablut.play.search.limits import MATE, Clock, SearchLimits, TimeControl
+from tablut.position import Move, Position, SideName
 from tablut.variants import Variant
 from tablut.variants.library import shipped_name
 from tablut.work.files import excerpt
 
 _MOST_OPTIONS: Final = 1000
 _NUMBER: Final = re.compile(r"-?[0-9]{1,15}", re.ASCII)
+_OTHER_LINE: Final = re.compile(r"\bmultipv (?!1\b)", re.ASCII)
 _ANSWERS: Final = ("bestmove", "readyok", "uciok")
 
 
-def go(limits: SearchLimits) -> str:
-    """Return the ``go`` line that requests a move within the given limits."""
-    words = [f"{name} {value}" for name, value in limits._asdict().items() if value is not None and name != "movetime"]
-    if limits.movetime is not None:
-        # Send at least 1 ms, because a time of 0 is refused.
-        words.insert(0, f"movetime {max(1, int(limits.movetime * 1000))}")
+def go(limits: SearchLimits, turn: SideName = "white") -> str:
+    """Return the ``go`` line that requests a move within the given limits, for the side to move."""
+    given = limits._replace(movetime=None, clock=None)._asdict()
+    words = [f"{name} {value}" for name, value in given.items() if value is not None]
+    if (clock := limits.clock) is not None:
+        times = {turn[0]: (clock.left, clock.increment), "bw"[turn == "black"]: clock.opponent}
+        for side, found in sorted(times.items(), reverse=True):
+            if found is not None:
+                words += [f"{side}time {_milliseconds(found[0])}", f"{side}inc {int(found[1] * 1000)}"]
+        words += [f"movestogo {clock.moves}"] * (clock.moves is not None)
+    elif limits.movetime is not None:
+        words.insert(0, f"movetime {_milliseconds(limits.movetime)}")
     return f"go {' '.join(words)}"
 
 
+def _milliseconds(seconds: float) -> int:
+    """Return a time in milliseconds. It is at least 1, because a time of 0 is refused."""
+    return max(1, int(seconds * 1000))
+
+
 class UciWords(Words):
-    """Protocol similar to UCI, in which the rule set is an option."""
+    """Protocol similar to UCI. The rule set is an option."""
 
     limits: ClassVar[tuple[str, ...]] = SearchLimits._fields
     options_known: ClassVar[bool] = True
+    clocks: ClassVar[bool] = True
+    """Whether ``go`` can contain the clocks of both sides."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -63,10 +77,15 @@ class UciWords(Words):
             remedy="give the program's name for these rules with option.variant=NAME",
         )
 
+    @classmethod
+    def clock_gap(cls, control: TimeControl) -> str:
+        """Return the part of a time control that the protocol cannot express."""
+        return "" if cls.clocks else super().clock_gap(control)
+
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. Return the keyword of an answer."""
+        """Process a line from the program. Store names, options and scores. Return an answer's keyword."""
         words = text.split()
-        if words[:1] == ["info"] and "score" in words:
+        if words[:1] == ["info"] and "score" in words and not _OTHER_LINE.search(text):
             self.info = text
         elif words[:2] == ["id", "name"]:
             self.name = " ".join(words[2:])
@@ -114,10 +133,12 @@ class UciWords(Words):
         words = ["position", "startpos" if known else self.text_of(start)]
         if board.ply:
             words += ["moves", *map(self.text_of, board.move_stack)]
-        return process.request(f"{' '.join(words)}\n{go(limits)}\n", "bestmove", seconds)
+        if not self.clocks:
+            limits = limits._replace(clock=None)
+        return process.request(f"{' '.join(words)}\n{go(limits, board.turn)}\n", "bestmove", seconds)
 
     def text_of(self, one: Position | Move) -> str:
-        """Return a position or a move in the notation of the protocol."""
+        """Return a position or a move in the protocol's notation."""
         return str(one)
 
     def read(self, answer: ProgramAnswer) -> Choice:
@@ -143,13 +164,14 @@ def option_line(option: tuple[str, str]) -> str:
 
 
 class TaflZeroWords(UciWords):
-    """Variant of UCI that has no rule sets and no ``ucinewgame``, and allows only one limit for a move."""
+    """Variant of UCI that has no rule sets, no clocks and no ``ucinewgame``, and allows only one limit for a move."""
 
     limits: ClassVar[tuple[str, ...]] = ("nodes", "movetime")
+    clocks: ClassVar[bool] = False
 
     @classmethod
     def rules(cls, variant: Variant, own: dict[str, str]) -> tuple[str, list[str]]:
-        """Raise InputError if the rules differ from those of the program."""
+        """Raise InputError if the rules differ from the program's."""
         return built_in(variant, own)
 
     @classmethod
@@ -174,11 +196,6 @@ class TaflZeroWords(UciWords):
 
 UNTIMED: Final = 2.0
 """Time in seconds for a move if the client sets no clock."""
-_MOVES_LEFT: Final = 20
-"""Number of moves among which the time left on a clock is divided."""
-_LEAST: Final = 0.01
-_OF_PERIOD: Final = 0.9
-"""Largest share of the remaining time that is used for one move."""
 
 
 def in_points(line: str) -> str:
@@ -215,29 +232,27 @@ class Front(LineProtocol):
     def _translate(self, line: str) -> None:
         """Translate a line from the engine and write it. The search thread may call this method."""
 
-    def _search(self, left: float | None, more: float = 0.0, *, one_move: bool = False) -> None:
-        """Start a search of the current board.
+    def _search(self, clock: Clock | None) -> None:
+        """Start a search from the current board.
 
-        If the front end was created with limits, the search uses them. Otherwise the limits are derived from the
-        seconds left on the clock (``left``) and the increment per move (``more``).
+        If the front end was created with limits, the search uses them. Otherwise it uses the clock of the side to move.
         """
         self._need()
         limits = self._limits
         if limits is None:
-            share = 1.0 if left is None or one_move else 1 / _MOVES_LEFT + more / 2 / max(left, _LEAST)
-            limits = SearchLimits(max(_LEAST, UNTIMED if left is None else left * min(share, _OF_PERIOD)))
+            limits = SearchLimits(UNTIMED) if clock is None else SearchLimits().on_clock(clock)
         self._session.place(self._board)
-        self._session.handle(go(limits))
+        self._session.handle(go(limits, self._board.turn))
 
 
 class TaflZeroFront(Front):
-    """Front end for the engine's usual protocol, with positions and moves in TaflZero's notation."""
+    """Front end for the engine's usual protocol that uses TaflZero's notation for positions and moves."""
 
     refusal: ClassVar[str] = "info string {}"
     sets: ClassVar[dict[str, tuple[str, ...]]] = {}
 
     def handle(self, line: str) -> bool:
-        """Execute a line. The engine session checks the length of the line, and records the line if it is refused."""
+        """Execute a line. The engine session checks its length, and records the line if it is refused."""
         return self._obey(*(*line.split(None, 1), "", "")[:2])
 
     def _obey(self, command: str, rest: str) -> bool:

@@ -20,7 +20,7 @@ from tablut.formats.bologna import PORTS
 from tablut.play.bridges import name_of, player_for
 from tablut.play.competition.client import ClientSettings, play_on_server
 from tablut.play.competition.referee import NoPlayersError, Referee, RefereedGame, RefereeSettings
-from tablut.play.options import complete_player, hash_option, nodes_option, settings_option
+from tablut.play.options import complete_player, control_option, hash_option, nodes_option, settings_option
 from tablut.play.players import Player, PlayerOptions, parse_settings
 from tablut.play.search.limits import SearchLimits
 from tablut.results import Result
@@ -30,7 +30,7 @@ from tablut.work.progress import plural
 
 _LOG_SIZES = (7, 9)
 _PATIENCE = 2.0
-"""Time in seconds allowed for the players of this command to receive the result of the last game."""
+"""Time in seconds allowed for the players of this command to receive the last game's result."""
 
 
 class _RefereedGame(Result):
@@ -45,7 +45,7 @@ class _RefereedGame(Result):
 
 
 class _Refereed(Result):
-    """Result of the command: the result of the last game, and a list of all games."""
+    """Result of the command: the last game's result, and a list of all games."""
 
     variant: str
     result: str | None
@@ -65,7 +65,7 @@ def _own_player(side: str) -> Decorator:
 @bundle(
     "settings",
     RefereeSettings,
-    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time limit for a move."),
+    real("--timeout", "-t", default=60.0, metavar="SECONDS", help="Time limit for a move, unless --tc is given."),
     whole("--repeats", default=0, least=0, help="Number of extra repetitions of a position allowed before a draw."),
     whole("--errors", default=0, least=0, help="Number of illegal moves that each player may make in a game."),
     file_option("--logs", metavar="DIR", help="Folder for the logs of the games, which `tablut replay` can read."),
@@ -78,6 +78,7 @@ def _own_player(side: str) -> Decorator:
     ),
     whole("--port-white", default=PORTS["w"], help="Port for white; 0 for any free port."),
     whole("--port-black", default=PORTS["b"], help="Port for black; 0 for any free port."),
+    control_option,
 )
 @_own_player("white")
 @_own_player("black")
@@ -96,7 +97,7 @@ def referee_command(
     hash_mib: int,
     seed: int,
 ) -> Reply:
-    """Run a server that referees games, using the protocol of the Bologna competition.
+    """Run a server that referees games, using the Bologna competition's protocol.
 
     It is meant for tests, local tournaments and third-party clients. White connects to one port
     and black to the other. Both always receive the result of the game, even after a timeout.
@@ -128,7 +129,9 @@ def referee_command(
             # A command may be longer than the maximum length of a name. If the server refused the name, the other side
             # would wait in vain.
             called = name_of(player, name)[:100]
-            client = ClientSettings(there[0], side, settings.timeout, there[1], called, limits=limits).checked()
+            client = ClientSettings(
+                there[0], side, settings.timeout, there[1], called, limits=limits, control=settings.control
+            ).checked()
             seated.append(threading.Thread(target=_sit_down, args=(player, rules, client, games, live), daemon=True))
             seated[-1].start()
         try:
@@ -164,7 +167,8 @@ def _say_where(live: Live, referee: Referee, settings: RefereeSettings, rules: V
     for side, name in (("w", "white"), ("b", "black")):
         host, port = referee.address("w" if side == "w" else "b")
         live.print(f"{name}: {host} port {port}")
-    live.print(f"{rules.name}, {settings.timeout:g} s a move; waiting for the players", style="dim")
+    times = f"{settings.timeout:g} s a move" if settings.control is None else f"clocks of {settings.control}"
+    live.print(f"{rules.name}, {times}; waiting for the players", style="dim")
     host, _ = referee.address("w")
     if not ip_address(host).is_loopback:
         warn(f"--host {settings.host}: any machine that can reach this one can join without authentication")

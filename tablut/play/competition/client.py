@@ -1,7 +1,7 @@
 """Client that plays one game on a competition server.
 
 The server decides all questions about the rules, and the client plays in any position that it receives. Because
-repetition counts, the client keeps the history of the game as long as each state follows from the previous state by a
+repetition counts, the client keeps the game history as long as each state follows from the previous state by a
 legal move. If no legal move leads to a new state from the previous one, a new history starts with the new state. The
 same happens if the game is over under the client's rules, but the server continues it.
 
@@ -24,7 +24,7 @@ from tablut.errors import InputError, MachineError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, BolognaState, FrameReader, encode_frame
 from tablut.play.players import Choice, Player
-from tablut.play.search.limits import SearchLimits, said_score
+from tablut.play.search.limits import RunningClock, SearchLimits, TimeControl, said_score
 from tablut.position import OTHER_SIDE, Move, Side
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant
@@ -49,13 +49,16 @@ class ClientSettings(NamedTuple):
     timeout : float
         Server's time limit for a move, in seconds.
     port : int or None
-        Port of the server. By default, the port that the competition uses for the role.
+        Server port. By default, the port that the competition uses for the role.
     name : str
         Name of the player on the server.
     wait : float
         Time in seconds during which refused connections are retried.
     limits : SearchLimits
         Further limits on each move of the player.
+    control : TimeControl or None
+        Server's time control, which replaces its time limit for a move. The server does not send the clocks, so the
+        client measures its own time.
     """
 
     host: str
@@ -65,6 +68,7 @@ class ClientSettings(NamedTuple):
     name: str = "tablut"
     wait: float = 0.0
     limits: SearchLimits = SearchLimits()
+    control: TimeControl | None = None
 
     def checked(self) -> ClientSettings:
         """Check the settings and return them.
@@ -261,7 +265,7 @@ def _connected(settings: ClientSettings, where: str) -> socket.socket:
 
 
 class _ClientGame:
-    """State of a game in the client."""
+    """A game's state in the client."""
 
     def __init__(
         self,
@@ -283,12 +287,14 @@ class _ClientGame:
         # The last move sent, and the moves that the server refused in this position.
         self._answered: Move | None = None
         self._refused: set[Move] = set()
+        self._clock = None if settings.control is None else RunningClock(settings.control)
+        self._used = 0.0
+        """Time in seconds used for the move to be made, including moves that the server refused."""
 
     def play(self, line: _Line) -> None:
         """Play until the server sends the result or closes the connection."""
         while self.result is None:
-            patience = _FIRST_STATE if self.record is None else 2 * self._settings.timeout + _SILENCE
-            message = line.receive(patience)
+            message = line.receive(self._patience())
             if message is None:
                 return
             text, began = message
@@ -297,8 +303,19 @@ class _ClientGame:
             if side == self._settings.role and not line.waiting():
                 self._answer(line, began)
 
+    def _patience(self) -> float:
+        """Return the time in seconds to wait for the next state."""
+        control, record = self._settings.control, self.record
+        if record is None:
+            return _FIRST_STATE
+        most = self._settings.timeout
+        if control is not None:  # the opponent may have saved all its time
+            times = 1 if control.moves is None else 1 + record.ply // control.moves
+            most = control.base * times + control.increment * record.ply
+        return 2 * most + _SILENCE
+
     def _take(self, text: str) -> Side | None:
-        """Process a state, and return the side to move, or None at the end of the game."""
+        """Process a state, and return the side to move, or None when the game has ended."""
         try:
             state = bologna.read_state(text)
             if state.size != self._variant.size:
@@ -325,6 +342,9 @@ class _ClientGame:
             return
         self._answered = None
         self._refused = set()
+        if self._clock is not None and now.side == self._settings.role:
+            self._clock.press(self._used)
+            self._used = 0.0
         move = _move_to(view, state)
         if move is None:
             self._complain("no legal move leads from the previous state to this one; continuing from here")
@@ -351,16 +371,20 @@ class _ClientGame:
             # out.
             self._complain(f"no legal move is left ({over.how}); the server has to end the game")
             return
-        timeout = self._settings.timeout
+        clock = self._clock
+        timeout = self._settings.timeout if clock is None else max(clock.left - self._used, 0.0)
         spent = time.monotonic() - began
         margin = move_margin(timeout)
         seconds = max(timeout - margin - spent, timeout / 100)
         # Half of the margin is reserved in case the player exceeds its time.
         patience = max(timeout - margin / 2 - spent, seconds)
         limits = self._settings.limits._replace(movetime=seconds)
+        if clock is not None:
+            limits = limits.on_clock(clock.reading()._replace(left=seconds))
         sent = self._thinker.choose(self.view, limits, patience, self._refused)
         line.send(bologna.write_move(sent.move, self._settings.role))
         self._answered = sent.move
+        self._used += time.monotonic() - began
         (self._tell if sent.trouble is None else self._complain)(_summary(sent, time.monotonic() - began))
 
 
@@ -394,7 +418,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 # -- moves within the server's time, whatever the player does ------------------------------
 
 
-# The player runs in a separate thread, with a time limit that leaves a margin. If it exceeds the limit, fails, or
+# The player runs in a separate thread, and its time limit leaves a margin. If the player exceeds the limit, fails, or
 # returns an illegal move, a fallback move is sent instead, and this is reported. If possible, the fallback move wins
 # immediately by an escape or a capture of the king. Otherwise, it is the first legal move. If the player is still
 # working on an earlier position when the next move is due, it is not called again until it has finished, because a
@@ -402,7 +426,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 def move_margin(timeout: float) -> float:
-    """Return the margin in seconds: the part of the server's time for a move that the client does not use.
+    """Return the margin in seconds: how much of the server's time for a move the client does not use.
 
     The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
     the network and for other programs running on the machine.

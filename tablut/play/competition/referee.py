@@ -26,6 +26,7 @@ from tablut.cli.streams import one_line
 from tablut.errors import IllegalMoveError, InputError, TablutError
 from tablut.formats import bologna
 from tablut.formats.bologna import PORTS, FrameError, LogWriter, Turn
+from tablut.play.search.limits import RunningClock, TimeControl
 from tablut.position import OTHER_SIDE, SIDE_NAMES, Move, Position, Side, square_name
 from tablut.rules.outcome import GameResult
 from tablut.variants import Variant, shipped_name
@@ -56,7 +57,7 @@ class RefereeSettings(NamedTuple):
     Attributes
     ----------
     timeout : float
-        Time limit in seconds for a move, and for sending the name.
+        Time limit in seconds for sending the name, and for a move unless there is a time control.
     host : str
         Address to listen on.
     port_white, port_black : int
@@ -68,7 +69,9 @@ class RefereeSettings(NamedTuple):
     errors : int
         Number of illegal moves that each player may make in a game without losing it.
     logs : Path or None
-        Folder for the logs of the games.
+        Folder for the game logs.
+    control : TimeControl or None
+        Time control of a game. The protocol cannot transmit it, so the players have to know it.
     """
 
     timeout: float = 60.0
@@ -79,6 +82,7 @@ class RefereeSettings(NamedTuple):
     repeats: int = 0
     errors: int = 0
     logs: Path | None = None
+    control: TimeControl | None = None
 
     def checked(self) -> RefereeSettings:
         """Check the settings and return them.
@@ -181,7 +185,7 @@ class Referee(OneCaller):
             listener.close()
 
     def address(self, side: Side) -> tuple[str, int]:
-        """Return the address to which a side connects.
+        """Return the address that a side connects to.
 
         Parameters
         ----------
@@ -307,14 +311,17 @@ class Referee(OneCaller):
     # -- the game ----------------------------------------------------------------------
 
     async def _run(self, match: Match, seats: Seats, last: bool) -> None:
-        # The queue holds a single message, so that a player that sends more has to wait.
+        # The queue has space for a single message, so that a player that sends more has to wait.
         inbox: asyncio.Queue[tuple[Side, str | FrameError | None]] = asyncio.Queue(1)
         tasks = [_listen_to(connection, side, inbox) for side, connection in seats.items()]
         async with _beside(*tasks, *(self._refuse(side) for side in _SIDES if last)):
             self._send(match, seats)
-            deadline = time.monotonic() + self._settings.timeout
+            control = self._settings.control
+            clocks = {} if control is None else {side: RunningClock(control) for side in _SIDES}
+            began = time.monotonic()
             while match.verdict is None:
-                ply, left = match.board.ply, deadline - time.monotonic()
+                ply, clock = match.board.ply, clocks.get(match.to_move)
+                left = began + (self._settings.timeout if clock is None else clock.left) - time.monotonic()
                 try:
                     # Read messages before checking the clock, because a move that has arrived is in time.
                     async with asyncio.timeout(min(max(left, _LAST_LOOK), _LONGEST_WAIT)):
@@ -324,14 +331,17 @@ class Referee(OneCaller):
                 else:
                     self._take(match, seats, side, message)
                 if match.board.ply != ply:
-                    deadline = time.monotonic() + self._settings.timeout
+                    now = time.monotonic()
+                    if clock is not None:
+                        clock.press(now - began)
+                    began = now
                 elif left <= 0:
                     match.lose(match.to_move, "timeout")
             self._send(match, seats)
             self._tell_end(match)
 
     def _take(self, match: Match, seats: Seats, side: Side, message: str | FrameError | None) -> None:
-        """Process a message or the disconnection of a player, and send the resulting state."""
+        """Process a message or a player's disconnection, and send the resulting state."""
         to_move, ply = match.to_move, match.board.ply
         if message is None:
             match.lose(side, "disconnected")
@@ -379,7 +389,7 @@ _MOST_UNSENT: Final = 1 << 16
 
 
 class Connection:
-    """Connection to a player. ``since`` is the time on the referee's clock at which the player connected."""
+    """Connection to a player. ``since`` is the time on the referee's clock when the player connected."""
 
     def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, since: float) -> None:
         self.name: str | None = None
@@ -467,7 +477,7 @@ async def _listen_to(
 
 
 # ------------------------------------------------------------------------------------------
-# The referee's state of a game, without sockets: the effect of each message, and the end of the game
+# The referee's state of a game, without sockets: the effect of each message, and how the game ends
 
 
 # An illegal move is an error, and so is a message from the player that is not to move. A player that makes more errors
@@ -482,7 +492,7 @@ ENDS: Final = {
     "malformed": "sent an invalid message",
     "disconnected": "left the game",
 }
-"""Terminations that are caused by a player and not defined by the rules, with descriptions for users."""
+"""Terminations that are caused by a player and not defined by the rules, described for users."""
 
 
 class Ruling(NamedTuple):
@@ -528,7 +538,7 @@ class Match:
 
     @property
     def turn(self) -> Turn:
-        """Turn field of the state, which contains the side to move or the result of the game."""
+        """Turn field of the state: the side to move or the game result."""
         if self.verdict is not None:
             return bologna.final_turn(self.verdict.result)
         return "WHITE" if self.to_move == "w" else "BLACK"
@@ -578,7 +588,7 @@ class Match:
             self._note(f"{SIDE_NAMES[side]} {reason} (error {self._errors[side]} of {self._allowed} allowed)")
 
     def lose(self, side: Side, termination: str, reason: str = "") -> None:
-        """End the game as a loss for a side, with a termination from `ENDS`."""
+        """End the game as a loss for a side. The termination is one of `ENDS`."""
         if self.verdict is not None:
             return
         self.verdict = Ruling(termination, SIDE_NAMES[OTHER_SIDE[side]])

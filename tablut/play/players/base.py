@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from random import Random
 from typing import ClassVar, Final
@@ -24,7 +24,7 @@ from tablut.work.one_caller import OneCaller, alone
 
 
 class ReproducedPlayer(OneCaller):
-    """Base class of the players from the literature, with their settings, random numbers and limits."""
+    """Base class of the players from the literature. It handles their settings, random numbers and limits."""
 
     name: ClassVar[str]
     """Name of the player in the registry, which also lists the limits that can end its search."""
@@ -40,11 +40,11 @@ class ReproducedPlayer(OneCaller):
         self._random = Random(options.seed)
 
     @alone
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move in an undecided position, chosen within the given limits."""
+    def choose(self, board: Board, limits: SearchLimits, *, moves: Sequence[Move] | None = None) -> Choice:
+        """Return a move in an undecided position, chosen within the given limits from all or from the given moves."""
         began = time.perf_counter()
         check_limits(self.name, limits)
-        return self._choice(board, moves_asked_about(board, self.variant), limits, began)
+        return self._choice(board, moves_asked_about(board, self.variant, moves), limits, began)
 
     @abstractmethod
     def _choice(self, board: Board, moves: list[Move], limits: SearchLimits, began: float) -> Choice:
@@ -63,9 +63,9 @@ _NEXT_LOOK: Final = 3
 _CLOCK_ADDRESS: Final = 4
 _CLOCK_NUMBER: Final = 5
 _DEADLINE: Final = 6
-"""Index of the time at which the budget ends, in nanoseconds of the clock."""
+"""Index of the budget's end time, in nanoseconds of the clock."""
 _SECONDS: Final = 7
-"""Index of the first of the two items that receive the reading of the clock: seconds, then nanoseconds."""
+"""Index of the first of the two items that receive the clock reading: seconds, then nanoseconds."""
 _ITEMS: Final = 9
 
 UNLIMITED: Final = 1 << 62

@@ -1,4 +1,4 @@
-"""Two minimax players from the literature, with a compiled alpha-beta search and their two evaluations.
+"""Two minimax players from the literature, a compiled alpha-beta search, and their two evaluations.
 
 The players in the two source texts use no move ordering, transposition table or quiescence search, so this search does
 not use them either. Moves are tried in the engine's order, and the first of equally good moves is kept. In contrast,
@@ -68,7 +68,7 @@ _INFINITE: Final = 1 << 50
 
 
 class Evaluation(NamedTuple):
-    """Evaluation of a minimax player. C is the number of cells.
+    """Evaluation for a minimax player. C is the number of cells.
 
     Attributes
     ----------
@@ -116,7 +116,7 @@ class MinimaxState(NamedTuple):
 
 
 def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evaluation:
-    """Return the evaluation of the given kind for a variant."""
+    """Return an evaluation of the given kind for a variant."""
     size = variant.size
     rank, file = np.divmod(np.arange(size * size), size)
     escapes = np.array(sorted(variant.regions.escapes), dtype=np.int64)
@@ -129,7 +129,7 @@ def new_evaluation(variant: Variant, kind: int, weights: Sequence[int]) -> Evalu
 
 
 def new_minimax(size: int, past: int) -> MinimaxState:
-    """Return new working memory for a search, with space for ``past`` earlier positions of the game."""
+    """Return new working memory for a search, including space for ``past`` earlier game positions."""
     cells = size * size
     return MinimaxState(
         board=new_board(size),
@@ -192,9 +192,13 @@ def _negamax(
     if not can_move(t, board, side):
         return sign * ended(t, evaluation, board, chooser, side ^ 1)
     rule = I64(state.counters[REPETITION_RULE])
-    if rule != 0 and _recurs(state, key, ply):
+    # Black may repeat a position if only white may not (code 6).
+    if rule != 0 and (rule != 6 or side == 1) and _recurs(state, key, ply):
         # The opponent's move has repeated the position.
-        return I64(0) if rule == 1 else sign * ended(t, evaluation, board, chooser, side if rule == 2 else 4 - rule)
+        if rule == 1:
+            return I64(0)
+        winner = side ^ 1 if rule == 5 else side if rule in (2, 6) else 4 - rule
+        return sign * ended(t, evaluation, board, chooser, winner)
     if ply >= state.counters[LIMIT_PLY]:
         return I64(0)
     if depth == 0:
@@ -255,7 +259,7 @@ def search_to_depth(tables: Tables, evaluation: Evaluation, state: MinimaxState,
             counters[ROOT_MOVE], counters[ROOT_SCORE] = move, value
 
 
-# -- the two players, which use only the techniques of the sources
+# -- the two players, which use only the sources' techniques
 
 
 _INFINITY: Final = 1 << 40
@@ -302,14 +306,14 @@ class _AlphaBeta(ReproducedPlayer):
             for depth in range(1 if self.deepens else last, last + 1):
                 search_to_depth(self._engine.tables, self._evaluation, state, depth)
                 stopped = state.budget[STOPPED] != 0
-                # Ignore the result of an interrupted iteration, unless it is the only one.
+                # Ignore an interrupted iteration's result, unless it is the only one.
                 if counters[ROOT_MOVE] >= 0 and not (stopped and completed):
                     best = Move.from_code(int(counters[ROOT_MOVE]), self.variant.size)
                 if stopped:
                     break
                 completed, score = depth, int(counters[ROOT_SCORE])
                 if self._proven is not None and abs(score) > self._proven:
-                    # With iterative deepening, the first depth at which the end is found is the number of plies to it.
+                    # With iterative deepening, the first depth that finds the end is the number of plies to it.
                     mate = (depth if score > 0 else -depth) if self.deepens else None
                     break
         return bare_choice(best)._replace(mate=mate, depth=completed, nodes=int(state.budget[NODES]))

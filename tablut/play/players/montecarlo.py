@@ -41,7 +41,7 @@ from tablut.variants import Variant
 #
 # There is no tree of nodes. States are stored in a hash table and found by their Zobrist keys, as in section VII of the
 # paper. As a result, transpositions share their statistics, and the statistics can be kept for the next move. When
-# seven eighths of the slots of the table are occupied, no further states are stored.
+# seven eighths of the table's slots are occupied, no further states are stored.
 #
 # Playouts ignore repetition. A playout that reaches the move limit ends without a winner.
 
@@ -52,7 +52,7 @@ ROOT_MOVES: Final = 0
 DEPTH: Final = 1
 """Length of a playout in plies."""
 FROM_LEAF: Final = 2
-"""1 if the length of a playout is counted from the first new state, 0 if it is counted from the root."""
+"""1 if a playout's length is counted from the first new state, 0 if it is counted from the root."""
 LOSSES_COUNT: Final = 3
 """Objective to maximise: 1 for (wins − losses)/total, 0 for wins/total."""
 NEXT_STATES: Final = 4
@@ -63,17 +63,17 @@ LIMIT_PLY: Final = 6
 """Number of plies, counted from the root, after which the game is drawn."""
 PLAYOUTS: Final = 7
 FILLED: Final = 8
-"""Number of occupied slots in the table of states."""
+"""Number of occupied slots in the state table."""
 DEEPEST: Final = 9
 """Distance in plies from the root to the deepest stored state that a playout has reached."""
 COUNTERS: Final = 10
 
 NONE: Final = 0
-"""Value of `DEFINITIONS` with which playouts end only under the rules of the game."""
+"""Value of `DEFINITIONS` that ends playouts only under the rules of the game."""
 AWARE: Final = 1
-"""Value with which playouts also end if the side to move has a victory path (white) or can capture the king (black)."""
+"""Value that also ends playouts if the side to move has a victory path (white) or can capture the king (black)."""
 BLIND: Final = 2
-"""Value with which playouts also end if white has a victory path or black can capture the king.
+"""Value that also ends playouts if white has a victory path or black can capture the king.
 
 It does not matter which side is to move. If both are true, the king counts as captured.
 """
@@ -83,7 +83,7 @@ _BYTES_A_PLACE: Final = 28
 
 
 class Tree(NamedTuple):
-    """Working memory of a Monte Carlo player.
+    """Working memory for a Monte Carlo player.
 
     N is the size of the board, C is its number of cells, and M is a power of two.
 
@@ -94,14 +94,14 @@ class Tree(NamedTuple):
     root_moves, moves : ndarray of int32, shape (4C,)
         Root moves to choose from, and a buffer for the moves of other states.
     places : ndarray of int64, shape (4C,)
-        Slots, in the table of states, of the states to which these moves lead.
+        Slots, in the state table, of the states that these moves lead to.
     keys : ndarray of uint64, shape (M,)
         Zobrist keys of the stored states, or 0 in empty slots.
     visits, wins, losses : ndarray of int32, shape (M,)
         Numbers of visits to each state, and of the wins and losses among them. Wins and losses are counted for the side
         that moved into the state.
     taken : ndarray of int64, shape (M,)
-        Occupied slots, in the order in which they were filled.
+        Occupied slots, in the order they were filled.
     path : ndarray of int64, shape (2 * MOST_DEPTH + 2,)
         Slots of the stored states on the path of a playout.
     counters : ndarray of int64, shape (COUNTERS,)
@@ -165,7 +165,7 @@ def new_tree(size: int, mebibytes: int, seed: int) -> Tree:
 
 @inlined
 def _place_of(tree: Tree, key: np.uint64) -> int:
-    """Return the slot of a state in the table, or the empty slot in which the state would be stored."""
+    """Return a state's slot in the table, or the empty slot where the state would be stored."""
     place = I64(key >> U64(1)) & tree.mask
     while tree.keys[place] != U64(0) and tree.keys[place] != key:
         place = (place + 1) & tree.mask
@@ -174,7 +174,7 @@ def _place_of(tree: Tree, key: np.uint64) -> int:
 
 @inlined
 def _key_after(t: Tables, board: NDArray[np.uint32], key: np.uint64, move: int) -> np.uint64:
-    """Return the key of the state after a move. The key is never 0, because 0 marks an empty slot."""
+    """Return the state's key after a move. The key is never 0, because 0 marks an empty slot."""
     side = side_of(t, board)
     is_king = side == 0 and start_of(t, move) == king_of(t, board)
     undo, _ = make(t, board, move)
@@ -201,7 +201,7 @@ def _remember(tree: Tree, place: int, key: np.uint64) -> bool:
 
 @called
 def _by_uct(t: Tables, tree: Tree, key: np.uint64, place: int, moves: NDArray[np.int32], count: int) -> int:
-    """Return the index of the move chosen by UCT in a stored state, in O(moves).
+    """Return the index of the move that UCT chooses in a stored state, in O(moves).
 
     Moves that lead to states never seen before come first, in random order.
     """
@@ -316,7 +316,7 @@ def run_playouts(tables: Tables, paths: PathTables, tree: Tree, most: int) -> No
 
 @kernel
 def root_statistics(tables: Tables, tree: Tree, statistics: NDArray[np.int64]) -> None:
-    """Write the numbers of visits, wins and losses of each root move into ``statistics``."""
+    """Write the numbers of visits, wins and losses for each root move into ``statistics``."""
     t, s = flat(tables), flat(tree)
     key = position_key(t, s.root)
     if key == U64(0):
@@ -348,7 +348,7 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 class MoveStatistics(NamedTuple):
-    """Statistics of a move, collected from playouts, from the point of view of the side that makes the move."""
+    """Statistics of a move, collected from playouts, for the side that makes the move."""
 
     move: Move
     visits: int
@@ -418,7 +418,7 @@ class MonteCarloPlayer(ReproducedPlayer):
     def statistics(
         self, board: Board, moves: Sequence[Move], limits: SearchLimits, began: float | None = None
     ) -> list[MoveStatistics]:
-        """Run playouts within the limits and return the statistics of the given legal moves."""
+        """Run playouts within the limits and return statistics for the given legal moves."""
         tree = self._tree
         limit = self.variant.rules.move_limit
         array = self._engine.board(board.position.cells, board.position.side)
@@ -468,10 +468,10 @@ class ExpandedPlayer(MonteCarloPlayer):
 
     According to the paper, when playing black, this player treats the ability to kill the king as a win "before
     actually killing the king", and loses every game to the greedy player. This happens only if the definitions ignore
-    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), the player
-    does lose these games, so this interpretation is the default here. With ``turn=aware``, a victory path counts only
-    if white is to move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the
-    definitions only when the player is white, as in table V.
+    whose turn it is and the danger to the king is checked first. With this interpretation (``turn=blind``), which is
+    the default here, the player does lose these games. With ``turn=aware``, a victory path counts only if white is to
+    move, and a possible capture of the king only if black is to move. ``expanded=white`` uses the definitions only when
+    the player is white, as in table V.
     """
 
     name = "mcts-expanded"
@@ -493,9 +493,9 @@ class ImprovedPlayer(MonteCarloPlayer):
 class FilteredPlayer(MonteCarloPlayer):
     """``mcts-heuristic``: improved Monte Carlo limited to the heuristic player's best moves (IV-B, figure 9, VII).
 
-    A filter keeps only the moves with the best score, from which the heuristic player would choose. With ``margin``, it
-    also keeps moves whose score is lower by no more than this margin. Stored states are kept from move to move (section
-    VII) and are removed when they fill half of the memory.
+    A filter keeps only the moves with the best score: those that the heuristic player would choose from. With
+    ``margin``, it also keeps moves whose score is lower by no more than this margin. Stored states are kept from move
+    to move (section VII) and are removed when they fill half of the memory.
     """
 
     name = "mcts-heuristic"

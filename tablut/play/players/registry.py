@@ -15,8 +15,26 @@ from tablut.variants import Variant, VariantLike, as_variant
 from tablut.work.files import excerpt
 
 
+class BestLine(Result):
+    """One of the best lines of a position."""
+
+    move: str
+    score: int | None
+    mate: int | None
+    depth: int
+    pv: list[str]
+
+
+def best_lines(choice: Choice) -> tuple[BestLine, ...]:
+    """Return the lines of a choice, best first."""
+    return tuple(
+        BestLine(move=str(line.move), score=line.score, mate=line.mate, depth=line.depth, pv=list(map(str, line.pv)))
+        for line in (choice, *choice.others)
+    )
+
+
 class BestMoveResult(Result):
-    """Result of a command that lets a player choose a move."""
+    """Result of a command that lets a player choose a move. The first of its ``lines`` begins with the move."""
 
     variant: str
     position: str
@@ -29,6 +47,7 @@ class BestMoveResult(Result):
     pv: list[str]
     tbhits: int
     playouts: int
+    lines: tuple[BestLine, ...]
 
 
 def bare_choice(move: Move) -> Choice:
@@ -43,7 +62,8 @@ def bestmove_result(board: Board, player: str, choice: Choice) -> BestMoveResult
     except InputError as error:
         raise InputError(str(error), subject=f"player {excerpt(player)}") from error
     values = {name: value for name, value in choice._asdict().items() if name in BestMoveResult.model_fields}
-    values |= {"move": str(choice.move), "pv": [str(move) for move in choice.pv]}
+    lines = best_lines(choice)
+    values |= {"move": lines[0].move, "pv": lines[0].pv, "lines": lines}
     return BestMoveResult(variant=board.variant.name, position=str(board.position), player=player, **values)
 
 
@@ -60,9 +80,9 @@ class Player(Protocol):
         Parameters
         ----------
         board : Board
-            Board with the history of the game. It is not changed.
+            Board with the game history. It is not changed.
         limits : SearchLimits
-            Limits, of which at least one is set. The move is returned within ``limits.movetime`` seconds.
+            Limits, at least one of which is set. The move is returned within ``limits.movetime`` seconds.
 
         Raises
         ------
@@ -286,7 +306,11 @@ def parse_settings(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
 
 
 class PlayerSpec(NamedTuple):
-    """Entry of the registry: the location of a player's class, a description, and the limits that end its search."""
+    """Registry entry: the location of a player's class, a description, and what its search supports.
+
+    ``threaded`` states whether it can use several threads and find several lines, and ``ended_by`` names the limits
+    that end it.
+    """
 
     target: str
     help: str
@@ -354,8 +378,15 @@ def player_names() -> tuple[str, ...]:
 
 
 def check_limits(name: str, limits: SearchLimits) -> SearchLimits:
-    """Check that at least one of the limits can end the player's search, and return the limits."""
+    """Check that at least one limit can end the player's search, and return the limits."""
     return limits.checked(*(PLAYERS[name].ended_by if name in PLAYERS else ()))
+
+
+def check_lines(name: str, lines: int, parameter: str = "lines") -> None:
+    """Raise InputError if a player cannot find the given number of lines."""
+    if lines > 1 and not (name in PLAYERS and PLAYERS[name].threaded):
+        only = f"player {excerpt(name)} finds only one line"
+        raise InputError(only, parameter=parameter, value=lines, remedy="use alphabeta")
 
 
 def make_player(name: str, variant: VariantLike, options: PlayerOptions | None = None) -> Player:

@@ -13,12 +13,12 @@ The scoring scheme (section III-B of the McGill player paper) gives points for a
 The paper leaves some points open. Here, a piece that several moves can capture counts once, and the king does not count
 among these pieces. A path is open if white could take it with white to move. The central squares are the castle and the
 squares beside it (section I-A). A white move that wins the game counts as an open path, and a black move that wins the
-game counts as a capture of the king. A white move that loses the game counts as a move after which the king can be
-captured. A black move that loses the game counts as a move after which the king has an open path.
+game counts as a capture of the king. A white move that loses the game counts as a move that allows black to capture the
+king. A black move that loses the game counts as a move that leaves the king an open path.
 
 The table gives no points for winning, but section III-A says that a victory "should be taken". Therefore `Scheme.first`
-is added to the score of a white move after which the king stands on a victory path, and twice `Scheme.first` is added
-to the score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
+is added to the score of a white move that puts the king on a victory path, and twice `Scheme.first` is added to the
+score of a move that wins immediately. If `Scheme.first` is 0, only the table decides.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ class Scheme(NamedTuple):
     paths : PathTables
         Tables for victory paths.
     first : int
-        Extra score for entering a victory path, or 0 to use only the table of the paper.
+        Extra score for entering a victory path, or 0 to use only the paper's table.
     central : ndarray of uint8, shape (C,)
         1 for the castle and the cells beside it, 0 for all other cells.
     replies : ndarray of int32, shape (4C,)
@@ -109,7 +109,7 @@ def central_squares(variant: Variant) -> frozenset[int]:
 
 
 def new_scheme(variant: Variant, first: int = FIRST) -> Scheme:
-    """Return the scoring scheme of a variant."""
+    """Return the scoring scheme for a variant."""
     cells = variant.size**2
     central = np.zeros(cells, dtype=np.uint8)
     central[sorted(central_squares(variant))] = 1
@@ -226,7 +226,7 @@ class PathTables(NamedTuple):
 
 
 def path_tables(variant: Variant) -> PathTables:
-    """Return the path tables of a variant."""
+    """Return the path tables for a variant."""
     royal = np.zeros(variant.size**2, dtype=np.uint8)
     royal[sorted(variant.regions.royal_corners)] = 1
     return PathTables(int(variant.rules.king.armed and variant.rules.corners.hostile), royal)
@@ -274,7 +274,7 @@ def stands_on_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> b
 
 @called
 def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int:
-    """Return a move by which the king wins immediately or enters a victory path, or NO_MOVE if there is none.
+    """Return a king move that wins immediately or enters a victory path, or NO_MOVE if there is none.
 
     The position is treated as if white were to move. This takes O(N²).
     """
@@ -310,7 +310,7 @@ def victory_path(t: Tables, paths: PathTables, board: NDArray[np.uint32]) -> int
 
 
 class RandomPlayer(ReproducedPlayer):
-    """Player that makes uniformly random moves. The same seed gives the same moves."""
+    """Player that makes uniformly random moves. The same seed produces the same moves."""
 
     name = "random"
 
@@ -396,7 +396,7 @@ class MoveScores:
         return [int(score) for score in scores]
 
     def best(self, board: Board, moves: Sequence[Move], margin: int = 0) -> list[Move]:
-        """Return the moves whose scores are within a margin of the best score."""
+        """Return the moves that score within a margin of the best."""
         scores = self.of(board, moves)
         least = max(scores) - margin
         return [move for move, score in zip(moves, scores, strict=True) if score >= least]

@@ -2,7 +2,7 @@
 
 The score is from white's point of view, in centi-logits: an increase of 100 multiplies white's odds of winning by e.
 The evaluation ignores immediate wins, because the search looks for them first (`tablut.play.search.node`). A *line* is
-a row or a column, and a *place* is the index of a cell on its line. A *wide* board is larger than 11×11.
+a row or a column, and a *place* is a cell's index on its line. A *wide* board is larger than 11×11.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _MOST_PATHS = 4
 
 @inlined
 def _rays(targets: int, place: int) -> int:
-    """Return the number of directions (0 to 2) along a line in which there is a target, as seen from a place."""
+    """Return the number of directions (0 to 2) along a line that contain a target, as seen from a place."""
     below = targets & ((1 << place) - 1)
     return I64(below != 0) + I64((targets >> place) != 0)
 
@@ -153,7 +153,7 @@ def _near_defenders(rules: Tables, board: BoardArray, rank: int, file: int) -> i
 
 @inlined
 def _corner_patterns(rules: Tables, evaluation: EvaluationTables, board: BoardArray, rows: int) -> int:
-    """Return the scaled sum of the pattern scores of the four corners, from white's point of view."""
+    """Return the scaled sum of the four corners' pattern scores, from white's point of view."""
     score = I64(0)
     for corner in range(4):
         first, step = (I64(0), I64(1)) if corner < 2 else (I64(rules.size - 1), I64(-1))
@@ -234,12 +234,12 @@ def evaluate_boards(
         scores[index] = evaluate(rules, evaluation, pointer(boards[index, :items]))
 
 
-# -- tables of the evaluation: the score of every line, by content, and data about the king ---
+# -- evaluation tables: the score of every line, by content, and data about the king ---
 
 
 # The tables are derived from the regions and slides of a variant. Therefore every rule set has an evaluation, which is
 # invariant under the symmetries of the board. The terms for soldiers are a sum over lines. They are stored in one
-# table, indexed by the content of a line in base 3 (see `tablut.engine.tables`). The terms for the king are computed at
+# table, indexed by line content in base 3 (see `tablut.engine.tables`). The terms for the king are computed at
 # run time (`king_terms`).
 
 
@@ -254,14 +254,14 @@ class EvaluationTables(NamedTuple):
     line_score : ndarray of int16, flat
         Blocks of ``3**N`` scores of a line, indexed by its content in base 3. Scores are from white's point of view, in
         units of 1/SCALE centi-logits. For wide boards, this is an array of int32 instead. It contains the scores of an
-        attacker on each cell, the scores of a white piece on each cell, and the weights of the line terms.
+        attacker on each cell, those of a white piece on each cell, and the weights of the line terms.
     line_score_at : ndarray of uint32, shape (C * 2N,)
         Start of the block to use for each cell of the king and each line.
     way_open : ndarray of uint16, flat
-        Blocks of ``2**N`` masks, indexed by the occupancy of a line. A mask contains the places from which a king could
-        slide along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead: one
-        mask for each place, and one more. If a place is an escape, its mask contains the places from which a king on an
-        empty line can reach it. The last mask contains the places on which a king may stop, except escapes.
+        Blocks of ``2**N`` masks, indexed by line occupancy. A mask contains the places from which a king could slide
+        along the line to an escape. For wide boards, the blocks consist of ``N + 1`` masks of uint32 instead: one mask
+        for each place, and one more. If a place is an escape, its mask contains the places that a king on an empty line
+        can reach it from. The last mask contains the places where a king may stop, except escapes.
     way_open_at : ndarray of uint32, shape (2N,)
         Start of a line's block.
     ring : ndarray of uint8, shape (C,)
@@ -274,7 +274,7 @@ class EvaluationTables(NamedTuple):
     corner_ternary : ndarray of uint16, shape (1024,)
         Content in base 3 of the nine cells of a corner, indexed by the mask of the attackers (three bits per row).
     corner_score : ndarray of int16, flat
-        Blocks of ``3**9`` scores, indexed by the content of a corner.
+        Blocks of ``3**9`` scores, indexed by corner content.
     has_net : int
         1 if there is a net, 0 otherwise.
     net : ndarray of int16, flat
@@ -295,7 +295,7 @@ class EvaluationTables(NamedTuple):
 
 
 def cell_attributes(variant: Variant) -> dict[str, frozenset[int]]:
-    """Return the sets of cells to which the cell terms refer, keyed by the name of the term without the colour."""
+    """Return the sets of cells that the cell terms refer to, keyed by term name without the colour."""
     size, regions = variant.size, variant.regions
     cells = range(size * size)
 
@@ -320,7 +320,7 @@ def _ring(cell: int, size: int) -> int:
 
 
 def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64]]:
-    """Return the values of the line terms and the cell terms for every possible content of a line.
+    """Return the values of the line terms and the cell terms for every possible line content.
 
     The first array has one block for each kind of line, with one row for each content and one column for each term.
     The second array contains the number of the block to use for each line.
@@ -353,7 +353,7 @@ def line_features(variant: Variant) -> tuple[NDArray[np.int16], NDArray[np.int64
 
 
 def _anonymous(terrain: str) -> str:
-    """Return the letters of a line, with its camps renamed in the order in which they occur."""
+    """Return a line's letters, with its camps renamed in order of occurrence."""
     camps = dict.fromkeys(letter for letter in terrain if letter in CAMP_LETTERS)
     names = dict(zip(camps, CAMP_LETTERS, strict=False))
     return "".join(names.get(letter, letter) for letter in terrain.replace("+", "."))
@@ -404,13 +404,13 @@ def _first_seen(digits: NDArray[np.int64]) -> list[NDArray[np.int64]]:
 
 
 def _standing(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> int:
-    """Return the places of a line on which the king may stop, not counting escapes."""
+    """Return the places on a line where the king may stop, not counting escapes."""
     letters = ".+T" if variant.rules.castle.stop == "king" else ".+"
     return sum(1 << place for place, escape in enumerate(escapes) if not escape and terrain[place] in letters)
 
 
 def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDArray[np.uint16]:
-    """Return the block of a line in `EvaluationTables.way_open`."""
+    """Return a line's block in `EvaluationTables.way_open`."""
     masks = slide_masks(variant, terrain, "king")
     if variant.size > NARROW:
         reaches = masks[:, :1] >> np.arange(variant.size) & np.array(escapes)
@@ -426,7 +426,7 @@ def _way_open(variant: Variant, terrain: str, escapes: tuple[bool, ...]) -> NDAr
 def evaluation_tables(
     variant: Variant, weights: Mapping[str, float] | None = None, patterns: Patterns | None = None
 ) -> EvaluationTables:
-    """Return the evaluation tables of a variant. By default, they use the tuned weights and patterns."""
+    """Return the evaluation tables for a variant. By default, they use the tuned weights and patterns."""
     size = variant.size
     if weights is None:
         weights, patterns = load_weights(variant), load_patterns(variant)
@@ -467,7 +467,7 @@ def evaluation_tables(
 
 
 def _corner_ternary(rows: int) -> NDArray[np.uint16]:
-    """Return the content in base 3 of a corner for each mask of its attackers, with three bits per row."""
+    """Return the content of a corner in base 3 for each mask of its attackers. Masks have three bits per row."""
     bits = range(9) if rows == CORNER else (0, 1, 2, 3, 4, 5, 6, 7, 9)
     return ((np.arange(1024)[:, None] >> np.array(bits) & 1) @ 3 ** np.arange(9)).astype(np.uint16)
 
@@ -501,7 +501,7 @@ def _with_patterns(
 ) -> tuple[NDArray[np.int64] | NDArray[np.int32], NDArray[np.int64]]:
     """Add the scores of patterns to the scores of lines.
 
-    ``scores`` contains the scores of the terms by block, and ``block_of`` contains the block of each line. The function
+    ``scores`` contains the term scores by block, and ``block_of`` contains each line's block. The function
     returns two arrays. The first array contains the combined scores. It has one block for each pair of a term block and
     a pattern table that are used together. The second array contains the number of the block to use for each cell of
     the king and each line.
@@ -520,5 +520,5 @@ def _with_patterns(
 
 @lru_cache(maxsize=16)
 def evaluation_tables_for(variant: Variant) -> EvaluationTables:
-    """Return the tuned evaluation tables of a variant. For equal variants, return the same object."""
+    """Return the tuned evaluation tables for a variant. For equal variants, return the same object."""
     return evaluation_tables(variant)

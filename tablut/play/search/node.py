@@ -87,10 +87,12 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
     side = side_of(rules, board)
     state.line_length[ply] = 0
     rule, draw = state.counters.repetition_rule, state.counters.recurrence
-    again = rule != 0 and (ply > 1 or draw == 0) and recurs(state, key, ply)
+    # Black may repeat a position if only white may not (code 6).
+    counts = rule != 0 and (rule != 6 or side == 1)
+    again = counts and (ply > 1 or draw == 0) and recurs(state, key, ply)
     again_value = draw if (ply & 1) == 0 else -draw
     if rule != 1:
-        lost = rule == 3 + side
+        lost = rule == 5 or rule == 3 + side
         again_value = I64(ply - REPETITION) if lost else I64(REPETITION - ply)
     # If the rules allow recurrence and only the search discourages it (`draw` is not 0), an immediate win still counts,
     # because a side that missed the win earlier can still win now. After a root move, the position is searched normally
@@ -116,7 +118,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
         return True, I64(MATE - ply - 1), False, row, column
     if again:
         return True, again_value, False, row, column
-    # Tables ignore the history of the game, which no longer matters after a capture.
+    # Tables ignore the game history, which no longer matters after a capture.
     if state.reversible[ply] == 0:
         soldiers = count_of(rules, board, 1) + count_of(rules, board, 0)
         if soldiers <= state.counters.tablebase_soldiers:
@@ -128,7 +130,7 @@ def settle(rules: Tables, state: SearchState, ply: int, key: np.uint64) -> tuple
 
 @inlined
 def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
-    """Return an upper bound on the value of a move: either `INFINITE` or the score of a recurrence.
+    """Return an upper bound on a move's value: either `INFINITE` or the score of a recurrence.
 
     The score of a recurrence is the bound if a root move repeats an earlier position of the game in a variant without a
     repetition rule. The position is still searched like any other, because the opponent may choose a better move this
@@ -140,7 +142,7 @@ def most_after(state: SearchState, ply: int, child: np.uint64) -> int:
 
 @inlined
 def moves_at(rules: Tables, state: SearchState, ply: int) -> NDArray[np.int32]:
-    """Return the part of the move array that belongs to a ply."""
+    """Return a ply's part of the move array."""
     return advance(state.moves, I64(ply * 4 * rules.cells))
 
 
@@ -231,7 +233,7 @@ INFINITE: Final = MATE + 1
 
 _NULL_DEPTH = 3
 _NULL_MARGIN = 80
-"""Centi-logits by which the estimate must exceed beta for each further ply of null-move reduction (at most three)."""
+"""Centi-logits that the estimate must exceed beta by for each further ply of null-move reduction (at most three)."""
 MARGIN_DEPTH = 3
 MARGIN = 70
 """Error of an estimate, in centi-logits per ply of depth, that futility pruning allows for."""
@@ -240,14 +242,14 @@ _TRUST_MARGIN = 60
 """Error of an estimate, in centi-logits per ply of depth, that is assumed when the estimate alone cuts off a node."""
 _FEW_SOLDIERS = 3
 _FEW_MOVES = 3
-"""Largest number of king moves with which white may be in zugzwang, if white has at most `_FEW_SOLDIERS` soldiers.
+"""Largest number of king moves for white to count as possibly in zugzwang, if it has at most `_FEW_SOLDIERS` soldiers.
 
 If zugzwang is possible, a node is not cut off by its estimate or by a null move.
 """
 
 
 class SearchNode(NamedTuple):
-    """Data of a node before its moves are tried. Kernels create it and never change it."""
+    """Data about a node before its moves are tried. Kernels create it and never change it."""
 
     depth: int
     alpha: int
@@ -384,7 +386,7 @@ def _value_in_table(
 
 @inlined
 def store_node(state: SearchState, node: SearchNode, best: int, best_move: int) -> None:
-    """Store the value of a node in the table, with proven scores relative to the node itself."""
+    """Store a node's value in the table. Proven scores are stored relative to the node itself."""
     if (state.counters.flags & TRANSPOSITIONS) == 0:
         return
     bound = transposition.EXACT
@@ -437,7 +439,7 @@ def may_pass(state: SearchState, node: SearchNode, after_null: int) -> bool:
 
 @inlined
 def depth_after_pass(node: SearchNode) -> int:
-    """Return the depth in plies of the search after a null move."""
+    """Return the search depth in plies after a null move."""
     return node.depth - 3 - node.depth // 4 - min((node.stand - node.beta) // _NULL_MARGIN, 3)
 
 

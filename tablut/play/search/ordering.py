@@ -42,7 +42,7 @@ _HISTORY_LIMIT = 1 << 14
 
 @inlined
 def mark_targets(rules: Tables, board: BoardArray, side: int, threats: NDArray[np.uint32]) -> int:
-    """Write, for each line, a mask of the places on which an arriving piece of ``side`` may capture.
+    """Write, for each line, a mask of the places where an arriving piece of ``side`` may capture.
 
     Return 0 if there is no such place. ``threats`` has 4N masks, and the result is written into the first 2N. Each cell
     is marked in the masks of both its row and its column, regardless of the line along which the capture happens.
@@ -77,7 +77,7 @@ def is_threatened(rules: Tables, threats: NDArray[np.uint32], cell: int) -> bool
 
 @inlined
 def capturing_moves(rules: Tables, board: BoardArray, threats: NDArray[np.uint32], moves: NDArray[np.int32]) -> int:
-    """Write the moves with which the side to move may capture, and return their number."""
+    """Write the moves of the side to move that may capture, and return their number."""
     size = rules.size
     side, king = side_of(rules, board), king_of(rules, board)
     count = 0
@@ -155,7 +155,7 @@ def without_tried(
     count: int,
     moves: NDArray[np.int32],
 ) -> int:
-    """Remove the moves of a node that earlier stages have already tried, and return the new number of moves."""
+    """Remove a node's moves that earlier stages have already tried, and return the new number of moves."""
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     kept = 0
     for index in range(count):
@@ -176,7 +176,7 @@ def rank_moves(
     moves: NDArray[np.int32],
     threats: NDArray[np.uint32],
 ) -> None:
-    """Write the rank of each move of a node. The best move has the highest rank."""
+    """Write the rank of each move in a node. The best move has the highest rank."""
     ranks = advance(state.ranks, I64(node.ply * 4 * rules.cells))
     first, second = I64(state.killers[2 * node.ply]), I64(state.killers[2 * node.ply + 1])
     for index in range(count):
@@ -203,7 +203,7 @@ def rank_by_history(rules: Tables, state: SearchState, node: SearchNode, count: 
 
 @inlined
 def pick(moves: NDArray[np.int32], ranks: NDArray[np.int32], index: int, count: int) -> int:
-    """Swap the best of the remaining moves to position ``index``, and return it.
+    """Swap the best remaining move to position ``index``, and return it.
 
     The remaining moves begin at ``index``. If several moves have the same rank, the first of them is taken.
     """
@@ -225,7 +225,7 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
     state.history[at] = np.int32(before + change - before * abs(change) // _HISTORY_LIMIT)
 
 
-# -- stages in which the moves of a node are generated, with pruning and reduction of late moves
+# -- stages that generate a node's moves, and pruning and reduction of late moves
 
 
 # A stage is generated only when the previous stage is used up (`next_moves`), because most nodes are cut off early. If
@@ -233,15 +233,15 @@ def _change_history(state: SearchState, side: int, move: int, change: int) -> No
 
 
 _FROM_TABLE, _CAPTURES, _KILLERS, _QUIET, _ALL, DONE = range(6)
-"""Stages of the moves of a node, in the order in which they are generated."""
+"""Stages of a node's moves, in the order they are generated."""
 
 _HISTORY_PLY = 6000
-"""Difference in history score that changes the reduction of a move by one ply. See `reward`."""
+"""Difference in history score that changes a move's reduction by one ply. See `reward`."""
 
 
 @inlined
 def first_stage(node: SearchNode) -> int:
-    """Return the first stage of the moves of a node."""
+    """Return the first stage of a node's moves."""
     if node.ply == 0 or node.endangered:
         return I64(_ALL)
     return I64(_FROM_TABLE if node.remembered != 0 else _CAPTURES)
@@ -249,7 +249,7 @@ def first_stage(node: SearchNode) -> int:
 
 @inlined
 def _threats_at(rules: Tables, state: SearchState, node: SearchNode) -> NDArray[np.uint32]:
-    """Return the node's array of masks, which mark the places on which a move may capture."""
+    """Return the node's array of masks, which mark the places where a move may capture."""
     return advance(state.threats, I64(node.ply * 4 * rules.size))
 
 
@@ -264,7 +264,7 @@ def _is_futile(node: SearchNode, searched: int, best: int, alpha: int) -> bool:
 def next_moves(
     rules: Tables, state: SearchState, node: SearchNode, stage: int, searched: int, best: int, alpha: int
 ) -> tuple[int, int, int, int]:
-    """Write the moves of a stage.
+    """Write a stage's moves.
 
     Return the next stage, the number of moves written, the number of moves omitted because they lose in two plies, and
     the best value so far. This value takes the omitted moves into account.
@@ -304,12 +304,12 @@ def next_moves(
 
 @inlined
 def next_move(rules: Tables, state: SearchState, node: SearchNode, stage: int, index: int, count: int) -> int:
-    """Swap the best of the remaining moves to position ``index``, and return it.
+    """Swap the best remaining move to position ``index``, and return it.
 
     The remaining moves begin at ``index`` and belong to the stage before ``stage``.
     """
     moves = moves_at(rules, state, node.ply)
-    # The moves in the stages of the table move and of the killer moves have no ranks.
+    # The table move and the killer moves have no ranks.
     if count > 1 and stage in (_KILLERS, DONE):
         return pick(moves, advance(state.ranks, I64(node.ply * 4 * rules.cells)), index, count)
     return I64(moves[index])
@@ -345,7 +345,7 @@ def is_hopeless(node: SearchNode, king: bool, quiet: bool, searched: int, best: 
 
 @inlined
 def reduction(state: SearchState, node: SearchNode, move: int, king: bool, quiet: bool, searched: int) -> int:
-    """Return the number of plies by which the first search of a move is reduced (late move reduction)."""
+    """Return how many plies the first search of a move is reduced by (late move reduction)."""
     late = I64(0)
     if node.selective and quiet and not node.endangered and node.depth >= 3 and searched >= 3:
         late = min(I64(state.reductions[min(node.depth, 63) * 64 + min(searched, 63)]), node.depth - 1)

@@ -1,8 +1,8 @@
-"""Tablebase values of the moves in a position, corrected for the history of the game.
+"""Tablebase values of the moves in a position, corrected for the game history.
 
 A tablebase values each position as if a game began there. Before using these values, this module applies the rules that
 depend on the history. If a move ends the game by repetition, or if the move limit leaves too few plies for a win, these
-rules determine the value of the move.
+rules determine the move's value.
 """
 
 from __future__ import annotations
@@ -120,17 +120,17 @@ def _can_be_spoiled(board: Board) -> bool:
 
 # A table values a position as if a game began there. The search therefore probes only right after a capture, when no
 # earlier position can recur. A position that the table values as won in n plies is then really won in n plies, because
-# the distance decreases with every ply of the winner's line and no position repeats. A position in which neither side
+# the distance decreases with every ply of the winner's line and no position repeats. A position where neither side
 # can force a win is a draw, unless a repetition loses the game. A position is also a draw if the win takes more plies
 # than the move limit leaves, because the winner cannot be forced to lose before the limit.
 #
 # The compiled index has about thirty arrays. Passing them as arguments would slow down every recursive call. Therefore
-# the kernels find the arrays through an array of their addresses, which is called a directory. The address of the
-# directory is one of the counters of the search state.
+# the kernels find the arrays through an array of their addresses, which is called a directory. The directory's address
+# is one of the search state's counters.
 
 
 class _Probed(NamedTuple):
-    """Data to which a directory points: the tiers, their values, and working memory."""
+    """Data that a directory points to: the tiers, their values, and working memory."""
 
     tiers: TierTables
     places: NDArray[np.int64]
@@ -141,9 +141,9 @@ class _Probed(NamedTuple):
 
 
 class Directory(NamedTuple):
-    """Addresses through which kernels find the tablebase values of tiers.
+    """Addresses that kernels use to find the tablebase values of tiers.
 
-    A directory includes working memory, so it can be used by only one search at a time.
+    Only one search at a time can use a directory, because it includes working memory.
     """
 
     items: NDArray[np.int64]
@@ -174,7 +174,7 @@ def directory_of(values: TierValues) -> Directory:
 
 
 def beside(directory: Directory | None) -> Directory | None:
-    """Return a second directory for the same values, with separate working memory."""
+    """Return a second directory for the same values that has separate working memory."""
     return None if directory is None else directory_of(directory.values)
 
 
@@ -211,7 +211,7 @@ def table_value(rules: Tables, state: SearchState, ply: int) -> tuple[bool, int]
         return False, I64(0)
     plies = value if value > 0 else -value - 1
     if value == 0 or ply + plies > counters.limit_ply:
-        if counters.repetition_rule == 2:
+        if counters.repetition_rule == 2 or counters.repetition_rule == 5:
             return False, I64(0)
         counters.tablebase_hits += 1
         return True, I64(0)

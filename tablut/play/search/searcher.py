@@ -8,9 +8,9 @@ search (`tablut.play.search.tree`), but only the first thread watches the time a
 
 from __future__ import annotations
 
-import threading
 import time
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,28 +18,29 @@ import numpy as np
 from tablut.engine import engine_for
 from tablut.engine.jit import CLOCK, ahead, clock_address, monotonic_ns
 from tablut.engine.layout import SIDE_AT, head
-from tablut.errors import InputError, MachineError, UnknownError
+from tablut.errors import InputError, UnknownError
 from tablut.play.search import state as at
 from tablut.play.search.evaluation import evaluate_boards, evaluation_tables, evaluation_tables_for
 from tablut.play.search.limits import (
     EVALUATION_LIMIT,
-    MATE,
     MAX_PLY,
-    PROVEN,
+    MOST_LINES,
     RECURRENCES,
     Choice,
+    Pace,
     SearchLimits,
     mate_in,
     moves_asked_about,
 )
 from tablut.play.search.node import FIRST_LOOK, WAITS
-from tablut.play.search.probing import beside, line_from, load_tables, probe_moves
-from tablut.play.search.transposition import empty_table
+from tablut.play.search.probing import ProbedMove, beside, line_from, load_tables, probe_moves
+from tablut.play.search.transposition import empty_table, own_lines
 from tablut.play.search.tree import UNLIMITED, Conditions, Root, Worker, search_root
+from tablut.play.search.workers import Crew, Line, LineRequest, clear, equivalent_moves
 from tablut.position import Move, diagram_cells
 from tablut.variants import as_variant
 from tablut.work.clocks import alarm, wall_clock
-from tablut.work.machine import check_threads
+from tablut.work.machine import check_memory, check_threads
 from tablut.work.one_caller import Stoppable, alone
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ _WAIT_EIGHTHS: Final = 7
 
 
 def time_margin(movetime: float, *, measured: float | None = None) -> float:
-    """Return the margin: the number of seconds by which a search stops before the end of its move time.
+    """Return the margin: how many seconds before the end of its move time a search stops.
 
     The margin is 60 ms plus a twentieth of the move time, but at most 250 ms and at most half of the move time. On an
     idle machine, delivering the result takes much less than a millisecond. On a busy machine, it takes several periods
@@ -148,9 +149,10 @@ class Searcher(Stoppable):
         ahead(search_root, self._engine.tables, at.new_state(variant.size, table, evaluation), 0, 0, 0)
         tables = load_tables(prober, table_mib << 20)
         self._first = Worker(self._engine, variant.size, table, evaluation, tables)
-        self._crew = Crew(
-            lambda: Worker(self._engine, variant.size, table, evaluation, beside(tables)), check_threads(threads) - 1
-        )
+        self._hash_mib = hash_mib
+        self._spare: list[Worker] = []
+        self._worker_with = lambda table: Worker(self._engine, variant.size, table, evaluation, beside(tables))
+        self._crew = Crew(lambda: self._worker_with(table), check_threads(threads) - 1)
         self._flags = flags
         self._generation = 0
         self._ends: int | None = None
@@ -160,7 +162,7 @@ class Searcher(Stoppable):
 
     @property
     def _state(self) -> at.SearchState:
-        """Search state of the first thread."""
+        """The first thread's search state."""
         return self._first.state
 
     def _warm_up(self) -> None:
@@ -183,7 +185,7 @@ class Searcher(Stoppable):
         self._generation = 0
 
     observer: Callable[[Choice], None] | None = None
-    """Function called with the current choice after each iteration, in the searching thread."""
+    """Function called with the current choice after each iteration of each line, in the searching thread."""
 
     def stop(self) -> None:
         """End the search that is running in another thread, or the next search if no search is running.
@@ -198,48 +200,78 @@ class Searcher(Stoppable):
     # -- one search --------------------------------------------------------------------
 
     @alone
-    def search(self, board: Board, limits: SearchLimits) -> Choice:
+    def search(
+        self, board: Board, limits: SearchLimits, *, moves: Sequence[Move] | None = None, lines: int = 1
+    ) -> Choice:
         """Return the best move found within the limits.
 
         Parameters
         ----------
         board : Board
-            Board of this variant with a game that is not over. The history of the game counts for repetition and
+            Board of this variant with a game that is not over. The game history counts for repetition and
             the move limit. The board is not changed.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. If ``movetime`` is set, the result is returned
-            before this time has passed.
+            Limits on time, nodes or depth, at least one of which is set. If ``movetime`` is set, the result is returned
+            before this time has passed. On a clock, it is returned before `SearchLimits.longest` has passed.
+        moves : sequence of Move, optional
+            Moves to choose from. By default, all legal moves.
+        lines : int
+            Number of best lines to find; see `tablut.play.search.workers`. There may be fewer, if there are fewer moves
+            that differ by more than a symmetry, or if the search is stopped early. Each line after the first needs a
+            transposition table of its own, and only one thread searches it.
 
         Returns
         -------
         Choice
-            A legal move, with the results of the search.
+            A legal move together with the search results. Its ``others`` are the next best lines.
 
         Raises
         ------
         InputError
-            If the game is over, the board belongs to another variant, or no limit is given.
+            If the game is over, the board belongs to another variant, no limit is given, a move is not legal, or the
+            number of lines is out of range.
         UseError
             If a search is already running.
+
+        Examples
+        --------
+        >>> from tablut.board import Board
+        >>> board = Board("brandubh")
+        >>> found = Searcher(board.variant, hash_mib=1).search(board, SearchLimits(depth=3), lines=2)
+        >>> [(line.rank, str(line.move), line.score) for line in (found, *found.others)]
+        [(1, 'd2-c2', -232), (2, 'd2-b2', -242)]
         """
         started, began = time.perf_counter(), wall_clock()
         limits = limits.checked("movetime", "nodes", "depth")
-        moves = moves_asked_about(board, self.variant)
-        with self._deadline(started, limits.movetime):
+        moves = moves_asked_about(board, self.variant, moves)
+        if not 1 <= lines <= MOST_LINES:
+            raise InputError(f"expected 1 to {MOST_LINES}", parameter="lines", value=lines)
+        check_memory("hash", self._hash_mib * min(lines, len(moves)))
+        with self._deadline(started, limits.longest):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
-            tbhits = 0 if probed is None else len(probed)
-            if probed is not None and self._prober is not None:
-                best = probed[0]
-                if best.score != 0:
-                    line = tuple(line_from(board.copy(), self._prober, best, self._is_over))
-                    score, seconds = best.score, wall_clock() - began
-                    return Choice(
-                        best.move, score, mate_in(score), 0, 0, line, tbhits, seconds=seconds, source="tablebase"
-                    )
-                moves = [found.move for found in probed if found.score == 0]
-            choice = self._think(self.root(board, moves), limits, started)
-            line = self._line_to_the_end(board, choice)
-        return choice._replace(pv=line, tbhits=tbhits + choice.tbhits, seconds=wall_clock() - began)
+            tbhits = len(probed or ())
+            probed = [found for found in probed or () if found.move in moves]
+            if lines == 1 and probed and probed[0].score != 0:
+                found = self._tabled(board, probed[0])
+            else:
+                alike = equivalent_moves(board, moves) if lines > 1 else {}
+                request = LineRequest(min(lines, len(moves)), alike, board, probed)
+                found = self._think(self.root(board, moves), limits, started, request)
+
+            def finished(choice: Choice) -> Choice:
+                line = self._line_to_the_end(board, choice) if choice.source == "search" else choice.pv
+                others = tuple(map(finished, choice.others))
+                seconds, hits = wall_clock() - began, tbhits + choice.tbhits
+                return choice._replace(pv=line, tbhits=hits, seconds=seconds, others=others)
+
+            return finished(found)
+
+    def _tabled(self, board: Board | None, best: ProbedMove) -> Choice:
+        """Return the line of a move that a tablebase values as won or lost."""
+        assert self._prober is not None
+        assert board is not None
+        line = tuple(line_from(board.copy(), self._prober, best, self._is_over))
+        return Choice(best.move, best.score, mate_in(best.score), 0, 0, line, source="tablebase")
 
     @alone
     def value(self, board: Board, depth: int) -> int:
@@ -266,7 +298,8 @@ class Searcher(Stoppable):
         """
         with self._deadline(0.0, None):
             self._crew.wait()
-            self._prepare(self.root(board))
+            root = self.root(board)
+            self._begin(self._prepare(root), self._first, root)
             value = self._first.iterate(depth)
             if self._stop_asked:
                 raise UnknownError("is not known, because the search was stopped", subject=f"value at depth {depth}")
@@ -281,7 +314,7 @@ class Searcher(Stoppable):
         return self._is_due() or self._stop_asked
 
     def _line_to_the_end(self, board: Board, choice: Choice) -> tuple[Move, ...]:
-        """Return the principal variation, extended to the end of the game if its last two plies are missing.
+        """Return the principal variation, extended until the game ends if its last two plies are missing.
 
         These plies are missing if every move loses in two plies, because the search does not try such moves.
         """
@@ -309,7 +342,7 @@ class Searcher(Stoppable):
 
     @contextmanager
     def _deadline(self, started: float, movetime: float | None) -> Iterator[None]:
-        """Set the deadline of a search (move time minus margin). On exit, clear the deadline and the stop flag."""
+        """Set a search's deadline (move time minus margin). On exit, clear the deadline and the stop flag."""
         # Only the kernel's flag is cleared here, because `_deepen` still has to detect a stop that was requested before
         # the search.
         self._state.stop[0] = 0
@@ -339,77 +372,136 @@ class Searcher(Stoppable):
         root : Root
             Undecided position with at least one move.
         limits : SearchLimits
-            Limits on time, nodes or depth, of which at least one is set. ``movetime`` is checked only between
+            Limits on time, nodes or depth, at least one of which is set. ``movetime`` is checked only between
             iterations.
         started : float, optional
-            Start of the move time, as a value of `time.perf_counter`. By default, the time of the call.
+            Start of the move time, as a value of `time.perf_counter`. By default, the call time.
 
         Returns
         -------
         Choice
-            One of the root moves, with the results of the search.
+            One of the root moves together with the search results.
         """
         with self._deadline(0.0, None):
             return self._think(root, limits, started)
 
-    def _think(self, root: Root, limits: SearchLimits, started: float | None) -> Choice:
+    def _think(
+        self,
+        root: Root,
+        limits: SearchLimits,
+        started: float | None,
+        request: LineRequest = LineRequest(),  # noqa: B008
+    ) -> Choice:
         """Search as described in `think`, after the deadline has been set."""
         started = time.perf_counter() if started is None else started
         own, each = self._crew.share_of(limits.nodes)
         self._crew.wait()
-        conditions = self._prepare(root, UNLIMITED if own is None else own)
+        conditions = self._prepare(root)
+        begin = partial(self._begin, conditions)
+        lines = [Line(worker, begin) for worker in (self._first, *self._others(request.lines - 1))]
+        self._set_moves(lines[0], root, request)
         try:
-            self._crew.start(root, conditions, each)
-            return self._deepen(root, limits, started)
+            if lines[0].root is not None:
+                self._crew.start(lines[0].root, conditions, each)
+            return self._deepen(root, limits._replace(nodes=own), started, lines, request)
         finally:
             self._crew.dismiss()
 
-    def _deepen(self, root: Root, limits: SearchLimits, started: float) -> Choice:
-        """Run the iterations of the first thread until a limit, a stop or a proof ends them."""
-        first, counters = self._first, self._state.counters
-        best, score, depth = 0, 0, 0
-        line: list[int] = []
-        for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
-            value = first.aspire(wanted, score if depth else None)
-            interrupted = first.stopped
-            if self._ends is not None and counters.last_reading != 0:
-                # The wait for the interpreter's lock is included, because the next search may have to wait for it too.
-                waited = monotonic_ns() - int(counters.last_reading) if interrupted else 0
-                self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
-            if counters.root_move != 0 and not (interrupted and counters.root_score <= -PROVEN):
-                # The best move of an interrupted iteration is also used, because it has been searched more deeply than
-                # in the previous iteration. If this move loses, the previous best move is kept, because a move that has
-                # not been searched yet may not lose.
-                best, score, line = int(counters.root_move), int(counters.root_score), first.line()
-            if interrupted:
-                break
-            depth, score = wanted, value
-            if self.observer is not None:
-                self.observer(self._choice_of(score, depth, line))
-            if self._stop_asked:
-                break
-            if abs(value) >= PROVEN and MATE - abs(value) <= wanted:
-                break  # no shorter win or loss can be found
-            if limits.movetime is not None:
-                alone = len(root.moves) == 1 and limits.depth is None
-                if alone or time.perf_counter() - started > limits.movetime:
-                    break
-        if best == 0:
-            # Not even the first root move has been searched completely.
-            score, line = self._estimate(root.array), [root.moves[0]]
-        return self._choice_of(score, depth, line)
+    def _others(self, number: int) -> list[Worker]:
+        """Return workers for the lines after the first, with empty tables."""
+        for worker in self._spare[:number]:
+            clear(worker)
+        while len(self._spare) < number:
+            worker = self._worker_with(own_lines(len(self._state.table), np.uint64))
+            worker.state = worker.state._replace(stop=self._state.stop)
+            self._spare.append(worker)
+        return self._spare[:number]
 
-    def _choice_of(self, score: int, depth: int, line: list[int]) -> Choice:
-        counters, crew = self._state.counters, self._crew
-        selective = max(int(counters.selective_depth), depth)
-        nodes, hits = (int(getattr(counters, name)) + crew.count(name) for name in ("nodes", "tablebase_hits"))
-        pv = tuple(Move.from_code(code, self.variant.size) for code in line)
-        return Choice(pv[0], score, mate_in(score), depth, nodes, pv, hits, selective_depth=selective)
+    def _deepen(
+        self, root: Root, limits: SearchLimits, started: float, lines: list[Line], request: LineRequest
+    ) -> Choice:
+        """Run the iterations of all lines until a limit, a stop or a proof ends them."""
+        found: list[Choice] = []
+        pace = None if limits.clock is None else Pace(limits.clock)
+        for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
+            deeper, interrupted = self._iterate(root, wanted, limits.nodes, lines, request)
+            # If the iteration was interrupted, its lines are followed by those of the previous one.
+            found = deeper + [
+                old for old in found if not any(old.move.code in request.excludes(new.move.code) for new in deeper)
+            ]
+            if interrupted or self._stop_asked or all(line.settled for line in lines):
+                break
+            if limits.longest is not None:
+                alone = len(root.moves) == 1 and limits.depth is None
+                seconds, best = time.perf_counter() - started, found[0]
+                enough = pace is not None and pace.is_enough(seconds, best.move.code, best.score or 0)
+                if alone or enough or seconds > limits.longest:
+                    break
+        if request.lines > 1:
+            nodes = max(sum(line.nodes for line in lines) + self._crew.count("nodes"), found[0].nodes)
+            found = [choice._replace(rank=rank, nodes=nodes) for rank, choice in enumerate(found, 1)]
+        return found[0]._replace(others=tuple(found[1 : request.lines]))
+
+    def _iterate(
+        self, root: Root, wanted: int, nodes: int | None, lines: list[Line], request: LineRequest
+    ) -> tuple[list[Choice], bool]:
+        """Search all lines to a depth. Return the lines found, best first, and whether the search was interrupted."""
+        found: list[Choice] = []
+        left = root
+        for line in lines:
+            if not left.moves:
+                break
+            self._set_moves(line, left, request)
+            before = line.depth
+            if nodes is not None:
+                line.limit_nodes(nodes - sum(other.nodes for other in lines))
+            interrupted = line.deepen(wanted, self._measure_wait)
+            if interrupted and found and (line.depth < wanted - 1 or not line.moves):
+                return found, True
+            found.append(self._choice_of(line, lines, len(found) + 1))
+            if interrupted:
+                return found, True
+            if self.observer is not None and (line.depth > before or line.known is not None):
+                self.observer(found[-1])
+            left = left._replace(moves=[code for code in left.moves if code not in request.excludes(line.moves[0])])
+        del lines[len(found) :]
+        return found, False
+
+    def _set_moves(self, line: Line, root: Root, request: LineRequest) -> None:
+        """Let a line choose from the root moves, or from those that keep the tablebase value of the best of them."""
+        probed = [found for found in request.probed if found.move.code in root.moves]
+        if not probed or probed[0].score == 0:
+            moves = [found.move.code for found in probed if found.score == 0]
+            line.choose_from(root._replace(moves=moves or root.moves))
+        elif line.known is None or line.known.move != probed[0].move:
+            line.settle(self._tabled(request.board, probed[0]))
+
+    def _measure_wait(self, worker: Worker) -> None:
+        """Record how long the operating system makes the search wait."""
+        counters = worker.state.counters
+        if self._ends is not None and counters.last_reading != 0:
+            # The wait for the interpreter's lock is included, because the next search may have to wait for it too.
+            waited = monotonic_ns() - int(counters.last_reading) if worker.stopped else 0
+            self._wait = max(waited, int(counters.longest_gap)) * _WAIT_EIGHTHS // 8
+
+    def _choice_of(self, line: Line, lines: list[Line], rank: int) -> Choice:
+        if line.known is not None:
+            return line.known._replace(rank=rank)
+        assert line.root is not None
+        score, codes, counters, crew = line.score, line.moves, line.worker.state.counters, self._crew
+        if not codes:
+            # Not even the first root move has been searched completely.
+            score, codes = self._estimate(line.root.array), [line.root.moves[0]]
+        selective = max(int(counters.selective_depth), line.depth)
+        nodes = sum(other.nodes for other in lines) + crew.count("nodes")
+        hits = int(counters.tablebase_hits) + crew.count("tablebase_hits")
+        pv = tuple(Move.from_code(code, self.variant.size) for code in codes)
+        return Choice(pv[0], score, mate_in(score), line.depth, nodes, pv, hits, selective_depth=selective, rank=rank)
 
     # -- the state ---------------------------------------------------------------------
 
     def root(self, board: Board, moves: Sequence[Move] | None = None) -> Root:
-        """Return the root of a search for a board.
+        """Return the search root for a board.
 
         Parameters
         ----------
@@ -432,8 +524,8 @@ class Searcher(Stoppable):
             plies=board.ply,
         )
 
-    def _prepare(self, root: Root, nodes: int = UNLIMITED) -> Conditions:
-        """Set up the first thread's search, including the deadline, and return the settings for the other threads."""
+    def _prepare(self, root: Root) -> Conditions:
+        """Make room in the transposition table, and return the settings of a search, which all its workers share."""
         state, rules = self._state, self.variant.rules
         # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
         # of the table, so that no entry survives until its number repeats. Clearing the whole table at once would take
@@ -442,17 +534,19 @@ class Searcher(Stoppable):
         part = -(-(len(state.table) // 8) // _GENERATIONS) * 8
         state.table[(self._generation - 1) * part : self._generation * part] = 0
         plies_left = UNLIMITED if rules.move_limit is None else rules.move_limit - root.plies
-        conditions = Conditions(self._flags, self._generation, *self._repetition(len(root.past)), plies_left)
-        self._first.prepare(root, conditions, nodes)
+        return Conditions(self._flags, self._generation, *self._repetition(len(root.past)), plies_left)
+
+    def _begin(self, conditions: Conditions, worker: Worker, root: Root) -> None:
+        """Set up the search of a worker of the searching thread, including the deadline."""
+        worker.prepare(root, conditions, UNLIMITED)
         if self._ends is not None:
-            counters = self._state.counters
+            counters = worker.state.counters
             counters.next_reading = FIRST_LOOK
             counters.deadline = self._ends
             # Keep at least a quarter of the time for the search itself, even if long waits are expected.
             counters.longest_gap = min(self._wait, max(self._ends - monotonic_ns(), 0) * 3 // (4 * WAITS))
             counters.clock_address = clock_address()
             counters.clock_number = CLOCK
-        return conditions
 
     def _repetition(self, reversible: int = 0) -> tuple[int, int]:
         """Return the code of the repetition rule, and the score of a recurrence for the side to move at the root.
@@ -483,78 +577,3 @@ def reversible_keys(board: Board) -> list[int]:
         copied.pop()
         keys.append(copied.zobrist_key())
     return keys[::-1]
-
-
-# -- `Crew`: the helper threads of a search, which share its transposition table -----------
-
-
-# Each helper runs a separate search of the same root. The first thread benefits from the helpers' results through the
-# transposition table. The helpers start at different depths and with different root moves, so that they soon search
-# different parts of the tree. There is no other coordination or synchronisation ("lazy SMP").
-
-
-class Crew:
-    """Helper threads of one searcher. The number of helpers may be 0."""
-
-    def __init__(self, make: Callable[[], Worker], helpers: int) -> None:
-        self._workers = [make() for _ in range(helpers)]
-        self._threads: list[threading.Thread] = []
-        self._busy: Sequence[Worker] = ()
-
-    def share_of(self, nodes: int | None) -> tuple[int | None, int]:
-        """Divide the node limit of a search, and return the share of the first thread and the share of each helper."""
-        if nodes is None:
-            return None, UNLIMITED
-        each = nodes // (len(self._workers) + 1)
-        return nodes - each * len(self._workers), each
-
-    def start(self, root: Root, conditions: Conditions, nodes: int) -> None:
-        """Start the searches of all helpers."""
-        self.wait()
-        self._busy = self._workers if nodes else ()
-        for number, worker in enumerate(self._busy, 1):
-            turn = number % len(root.moves)
-            worker.prepare(root._replace(moves=root.moves[turn:] + root.moves[:turn]), conditions, nodes)
-            worker.state.stop[0] = 0
-            # A helper that is still searching when the user interrupts the program must not keep the process alive.
-            thread = threading.Thread(target=_help, args=(worker, number), daemon=True, name=f"search helper {number}")
-            try:
-                thread.start()
-            except RuntimeError as error:
-                raise MachineError(f"helper thread {number} cannot be started: {error}", subject="threads") from error
-            self._threads.append(thread)
-
-    def dismiss(self) -> None:
-        """Signal the helpers to stop, without waiting for them. They stop within microseconds."""
-        for worker in self._busy:
-            worker.state.stop[0] = 1
-
-    def wait(self) -> None:
-        """Stop the helpers and wait until they have ended, so that only the caller uses the table."""
-        self.dismiss()
-        for thread in self._threads:
-            thread.join()
-        self._threads.clear()
-
-    def forget(self) -> None:
-        """Clear the history scores of the helpers."""
-        self.wait()
-        for worker in self._workers:
-            worker.state.history[:] = 0
-
-    def count(self, name: str) -> int:
-        """Return the sum of a counter over all helpers of the last search."""
-        return sum(int(getattr(worker.state.counters, name)) for worker in self._busy)
-
-
-def _help(worker: Worker, number: int) -> None:
-    """Run the iterations of a helper until the stop flag, its node limit or a proof ends them.
-
-    Every second helper starts one ply deeper than the others.
-    """
-    expected = None
-    for depth in range(1 + number % 2, MAX_PLY):
-        value = worker.aspire(depth, expected)
-        if worker.stopped or (abs(value) >= PROVEN and MATE - abs(value) <= depth):
-            return
-        expected = value

@@ -1,4 +1,4 @@
-"""Working memory of a search, with the board, the path that led to it, and statistics about moves.
+"""Working memory of a search: the board, the path that led to it, and statistics about moves.
 
 A `SearchState` belongs to one thread at a time. Only its transposition table may be shared. Python allocates the arrays
 and reads the results from them, and kernels access them through pointers.
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class SearchCounters:
     """Limits, settings and results of a search, in a record that Python and kernels read and change in place.
 
-    The fields of the record are declared only here. `new_state` creates a numpy record with these fields.
+    The record's fields are declared only here. `new_state` creates a numpy record with these fields.
     """
 
     flags: int
@@ -64,11 +64,11 @@ class SearchCounters:
     """Address of the function that reads the clock (see `tablut.engine.jit`), or 0 if there is none."""
     clock_number: int
     deadline: int
-    """Time at which the search must end, in nanoseconds of the clock."""
+    """Deadline of the search, in nanoseconds of the clock."""
     next_reading: int
     """Number of nodes at which the clock is read next."""
     last_reading: int
-    """Time at which the clock was last read."""
+    """Time of the last clock reading."""
     longest_gap: int
     """Longest time between two readings of the clock. It shows how long the operating system suspends the thread."""
 
@@ -85,7 +85,7 @@ QUIESCENCE: Final = 4
 SEEN: Final = 1 << 12
 """Number of entries in the filter of positions on the path."""
 HISTORY: Final = 1 << 14
-"""Number of entries in the history of one side, with one entry for each move."""
+"""Number of entries in one side's history, one for each move."""
 
 
 class SearchState(NamedTuple):
@@ -98,9 +98,9 @@ class SearchState(NamedTuple):
     root_moves : ndarray of int32, shape (4C,)
         Root moves to choose from.
     moves, ranks : ndarray of int32, shape (P * 4C,)
-        Moves at each ply, and the ranks by which they are ordered.
+        Moves at each ply, and the ranks that determine their order.
     threats : ndarray of uint32, shape (P * 4N,)
-        Masks of the places on which a move may capture, by ply.
+        Masks of the places where a move may capture, by ply.
     killers : ndarray of int32, shape (2P,)
         Killer moves: for each ply, two moves that refuted a sibling node.
     history : ndarray of int32, shape (2 * HISTORY,)

@@ -67,7 +67,7 @@ def empty_table(mebibytes: int) -> NDArray[np.uint64]:
 
 @inlined
 def _bucket_of(key: np.uint64, mask: int) -> int:
-    """Return the index of the first word of a key's bucket. ``mask`` is the number of words minus 8."""
+    """Return the index of the first word in a key's bucket. ``mask`` is the number of words minus 8."""
     return I64(key << U64(3)) & mask
 
 
@@ -84,25 +84,25 @@ def look_up(table: NDArray[np.uint64], mask: int, key: np.uint64) -> np.uint64:
 
 @inlined
 def move_of(data: np.uint64) -> int:
-    """Return the move of an entry."""
+    """Return an entry's move."""
     return I64(data) & 0x3FFF
 
 
 @inlined
 def score_of(data: np.uint64) -> int:
-    """Return the score of an entry."""
+    """Return an entry's score."""
     return ((I64(data) >> 14) & 0xFFFF) - _OFFSET
 
 
 @inlined
 def depth_of(data: np.uint64) -> int:
-    """Return the depth of an entry."""
+    """Return an entry's depth."""
     return (I64(data) >> 30) & 0xFF
 
 
 @inlined
 def bound_of(data: np.uint64) -> int:
-    """Return the bound of an entry: `UPPER`, `LOWER` or `EXACT`."""
+    """Return an entry's bound: `UPPER`, `LOWER` or `EXACT`."""
     return (I64(data) >> 38) & 3
 
 
@@ -114,7 +114,7 @@ def generation_of(data: np.uint64) -> int:
 
 @inlined
 def evaluation_of(data: np.uint64) -> int:
-    """Return the evaluation of an entry, for the side to move."""
+    """Return an entry's evaluation, for the side to move."""
     return ((I64(data) >> 48) & 0xFFFF) - _OFFSET
 
 

@@ -1,10 +1,10 @@
-"""Alpha-beta search, with a quiescence search and a principal-variation search, and `Worker`, the search of one thread.
+"""Alpha-beta search with quiescence search and principal-variation search, and `Worker`, the search of one thread.
 
 `_quiesce` and `_negamax` are recursive and fail-soft. They prune moves, reduce depths and trust estimates, but a score
 that they return as proven (see `tablut.play.search.limits`) is exact. A proven win requires one winning move. A proven
 loss requires that every legal move has been searched or is known to lose. Therefore no move is left out as long as the
 best value found is a loss, and a null move proves nothing. A proof from the table is used only within the search that
-stored it, because repetition depends on the history of the game.
+stored it, because repetition depends on the game history.
 
 Each move that is made on the board counts as one node, both in quiescence search and in the full search.
 
@@ -85,11 +85,11 @@ if TYPE_CHECKING:
     from tablut.play.search.probing import Directory
 
 _EVASIONS = 4
-"""Number of plies of quiescence search in which a side that is about to lose may try every move."""
+"""Number of plies of quiescence search that let a side that is about to lose try every move."""
 _THREATS = 1
-"""Number of plies of quiescence search in which moves of the king that threaten to escape are tried."""
+"""Number of plies of quiescence search that include moves of the king that threaten to escape."""
 _REDUCED, _NARROW, _FULL = range(3)
-"""Ways to search a move, in the order in which they are tried: reduced depth, window of width one, full window."""
+"""Ways to search a move, in the order they are tried: reduced depth, window of width one, full window."""
 
 
 @called
@@ -244,7 +244,7 @@ def _negamax(
 
 @kernel
 def search_root(tables: Tables, search: SearchState, depth: int, alpha: int, beta: int) -> int:
-    """Search the position of a state and return its value for the side to move."""
+    """Search a state's position and return its value for the side to move."""
     rules, state = flat(tables), flat(search)
     state.counters.root_depth = depth
     state.counters.root_move = 0
@@ -287,7 +287,7 @@ def threatening_moves(rules: Tables, evaluation: EvaluationTables, board: BoardA
 UNLIMITED: Final = 1 << 62
 """Number that is larger than any count of nodes or plies."""
 _WINDOW: Final = 40
-"""Half of the width of the first aspiration window, in centi-logits."""
+"""Half the width of the first aspiration window, in centi-logits."""
 
 
 class Root(NamedTuple):
@@ -312,7 +312,7 @@ class Root(NamedTuple):
 
 
 class Conditions(NamedTuple):
-    """Settings of a search that are the same for every worker."""
+    """Search settings that are the same for every worker."""
 
     flags: int
     generation: int
@@ -322,7 +322,7 @@ class Conditions(NamedTuple):
 
 
 class Worker:
-    """Search state of one thread, with methods that run its iterations."""
+    """Search state of one thread, and the methods that run its iterations."""
 
     def __init__(
         self,

@@ -5,7 +5,7 @@ multiplied by its weight. Weights are in centi-logits: an increase of 100 multip
 weights were tuned by self-play (`benchmarks.tuning`) and are stored in ``data/weights.json``.
 
 There is one set of weights for each family of boards. The first family has escapes in the corners, and the second has
-escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, in which either two or
+escapes on the edge beside camps. Boards with escapes on the edge but no camps form two families, where either two or
 four soldiers capture the king. Boards that have no camps and whose moves have distant effects (rings, forts,
 shieldwalls) have separate sets.
 """
@@ -46,9 +46,9 @@ RINGS: Final = 3
 LINE_TERMS: Final = ("attacker_moves", "defender_moves", "open_escapes", "ends_closed", "ends_open")
 """Terms counted on every row and column.
 
-The first three count the moves of the soldiers and the cells from which the way to an escape is free. The other two
-count the ends of lines that contain white pieces. ``ends_closed`` counts the ends from which the first piece seen is an
-attacker, and ``ends_open`` counts the ends from which it is a white piece. If white is surrounded, all ends are closed.
+The first three count the moves of the soldiers and the cells with a free way to an escape. The other two count the ends
+of lines that contain white pieces. ``ends_closed`` counts the ends where the first piece seen is an attacker, and
+``ends_open`` counts the ends where it is a white piece. If white is surrounded, all ends are closed.
 """
 
 CELL_TERMS: Final = (
@@ -60,7 +60,7 @@ CELL_TERMS: Final = (
 )
 """Terms counted on every cell.
 
-The terms for defenders also count the king, because the content of a line does not distinguish it from a defender.
+The terms for defenders also count the king, because a line's content does not distinguish it from a defender.
 """
 
 POSITION_TERMS: Final = (
@@ -88,7 +88,7 @@ CORNER_TERMS: Final = ("corner_guards", "corners_sealed")
 """Terms for corners that are escapes, on boards whose moves have distant effects.
 
 ``corner_guards`` counts the attackers on the diagonal of four cells near the corner. ``corners_sealed`` counts the
-corners in which this diagonal, or the diagonal of three cells, is filled with attackers.
+corners where this diagonal, or the diagonal of three cells, is filled with attackers.
 """
 
 TERMS: Final = LINE_TERMS + CELL_TERMS + POSITION_TERMS + CORNER_TERMS
@@ -101,7 +101,7 @@ Family = Literal["corner", "camps", "edge", "edge_four", "corner_afar", "edge_af
 
 
 def weights_family(variant: Variant) -> Family:
-    """Return the family of a variant, that is, the name of the set of weights that the variant uses.
+    """Return a variant's family, that is, the name of the set of weights that it uses.
 
     The family depends on where the king escapes, how it is captured, and whether moves have distant effects.
     """
@@ -139,12 +139,12 @@ def scaled_weights(weights: Mapping[str, float]) -> dict[str, int]:
     return {term: round(weights[term] * (SCALE // 2 if term in CELL_TERMS else SCALE)) for term in TERMS}
 
 
-# -- patterns: a learnt score for every possible content of a line and of a corner ---------
+# -- patterns: a learnt score for every possible content of a line or corner ---------
 
 
 # Terms are features that a person would choose. A pattern is a score, learnt from games, for a particular arrangement
 # of men on a particular line, given the king's cell. The scores of patterns are added to those of the terms. On lines,
-# they cost no extra look-up, because the score of a line comes from a table anyway. Patterns are learnt from self-play
+# they cost no extra look-up, because a line's score comes from a table anyway. Patterns are learnt from self-play
 # (`benchmarks.tuning.patterns`). Each file in ``data/patterns`` contains the patterns for one board and one family of
 # weights.
 
@@ -166,7 +166,7 @@ class Patterns(NamedTuple):
     terrain : str
         The C letters of the board.
     family : str
-        Family of weights with which the patterns were learnt; see `weights_family`.
+        Family of weights that the patterns were learnt with; see `weights_family`.
     made : str
         Command that created the patterns, and the number of positions used.
     line_scores : ndarray of int16, shape (tables, 3**N)
@@ -196,7 +196,7 @@ def corner_rows(family: str, size: int) -> int:
 
 
 def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
-    """Return the cells that the patterns cover in each corner, in the order of the digits."""
+    """Return the cells that the patterns cover in each corner, in digit order."""
     near = [[(row, file) for file in range(rows) if rows == CORNER or 0 < row + file <= CORNER] for row in range(rows)]
     corners = []
     for upper, right in product((False, True), repeat=2):
@@ -207,7 +207,7 @@ def corner_cells(size: int, rows: int = CORNER) -> list[list[int]]:
 
 
 def read_patterns(stored: bytes) -> Patterns:
-    """Read patterns from the bytes of a file."""
+    """Read patterns from a file's bytes."""
     with np.load(io.BytesIO(stored), allow_pickle=False) as arrays:
         terrain, family, made = (str(arrays[name]) for name in ("terrain", "family", "made"))
         lines, corners = arrays["line_scores"], arrays["corner_scores"]
@@ -233,7 +233,7 @@ def _stored_patterns(terrain: str, family: str) -> Patterns | None:
 
 
 def load_patterns(variant: Variant) -> Patterns | None:
-    """Return the patterns for the board and the family of a variant, or None if there are none.
+    """Return the patterns for a variant's board and family, or None if there are none.
 
     A family with distant effects falls back on the patterns of the corresponding family without distant effects.
     """
@@ -247,11 +247,11 @@ def load_patterns(variant: Variant) -> Patterns | None:
 # The net has one hidden layer of `UNITS` units, like an NNUE (Y. Nasu, Efficiently updatable neural-network-based
 # evaluation functions for computer shogi, 2018). Each unit adds up weights. Each man contributes a weight that depends
 # on its cell, the king's cell contributes a further weight, and the side to move contributes another. The sum is
-# clipped to the range from 0 to `FULL`. The score is the weighted sum of the outputs of the units. Every unit is
+# clipped to the range from 0 to `FULL`. The score is the weighted sum of the units' outputs. Every unit is
 # applied to the board in each of its eight symmetries with the same weights, so symmetric positions have equal scores.
 #
 # All arithmetic uses integers. The sums of all units in all symmetries are the `_LANES` lanes of one vector of 16-bit
-# numbers, to which each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
+# numbers. Each man adds one row of weights. Weights are rejected if a sum could overflow. An NNUE updates its
 # sums incrementally. Here, the sums are computed from scratch for each position, because a board has few men, and
 # adding a row takes only one or two instructions.
 
@@ -283,9 +283,9 @@ _PRODUCTS: Final = ir.VectorType(ir.IntType(32), _LANES)
 
 @_intrinsic  # type: ignore[untyped-decorator]
 def _output(_context: Any, net: Any, _low: Any, _middle: Any, _high: Any, _king: Any, _side: Any, _weights: Any) -> Any:
-    """Return the weighted sum of the outputs of the units.
+    """Return the weighted sum of the units' outputs.
 
-    The arguments are three words that contain the men, and the numbers of the rows for the king, the side to move and
+    The arguments are three words that contain the men, and the row numbers for the king, the side to move and
     the output weights. The function is written in LLVM instructions, because numba does not reliably vectorise a loop
     over lanes.
     """
@@ -308,9 +308,9 @@ def _row(builder: Any, rows: Any, number: Any) -> Any:
 
 
 def _add_men(builder: Any, rows: Any, sums_at: Any, word: Any, first_row: int) -> None:
-    """Add the row of each man in a word, starting with the lowest bit.
+    """Add the rows of the men in a word, starting with the lowest bit.
 
-    For an empty word, ``cttz`` returns 64, which is the number of the row of zeros.
+    For an empty word, ``cttz`` returns 64, which is the index of the row of zeros.
     """
     left_at = cgutils.alloca_once_value(builder, word)
     body, after = (builder.append_basic_block(name) for name in ("men", "done"))
@@ -360,7 +360,7 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 
 
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
-    """Return the rows of a net in the form that the kernels use.
+    """Return a net's rows in the form that the kernels use.
 
     There is one row for each kind of man on each cell, for each cell of the king and for each side to move. The output
     weights follow. Raise InputError if the net is for a board of another size, or if a sum could overflow.

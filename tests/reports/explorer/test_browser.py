@@ -220,6 +220,12 @@ def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
     page.click("#think")
     page.wait_for_selector("#engine .score")
     assert re.search(r"White (expects|wins)|Black wins", page.inner_text("#engine"))
+    # The best three moves have arrows, the best of them on top, and are listed with their lines.
+    until(page, "document.querySelectorAll('#board .arrow').length === 3")
+    arrows = [page.locator("#board .arrow").nth(number).get_attribute("class").split()[1:] for number in range(3)]
+    assert arrows == [["third"], ["second"], []]
+    listed = page.locator("#engine .lines .line").all_inner_texts()
+    assert len({line.split()[0] for line in listed}) == 3
     page.click("#think")
     # What was found stays, until there is another position.
     assert page.is_visible("#engine .score")

@@ -27,8 +27,10 @@ from reports.studies.balance.gathering import (
     first_move_matters,
     read_data,
     row_of,
+    share,
     short,
 )
+from reports.studies.balance.page import repetitions
 from tablut.cli.shell import run
 from tablut.errors import InputError
 from tablut.play.arena import Openings, contestant, play_match
@@ -64,6 +66,15 @@ def test_cells_change_one_rule_and_contradictions_are_named() -> None:
     assert "throne" in changed_cells("sea-battle-9")[1]
     assert "on_edge" in changed_cells("saami-tablut")[1]["fort"]
     assert "corner" in changed_cells("copenhagen")[1]["escape"]
+
+
+def test_shares_without_repetitions() -> None:
+    rows, _ = read_data(DATA)
+    found = repetitions(rows["copenhagen", 50_000], "white_loses")
+    assert (found.repeated, found.capped) == (33, 15)
+    assert found.without == share(127, 127 + 44 - 33)
+    assert repetitions(rows["ashton", 5_000], "draw").without == share(14, 14 + 182)
+    assert repetitions(rows["berkeley", 5_000], "mover_loses").without is None
 
 
 def test_what_games_say_is_what_a_plain_count_says() -> None:

@@ -187,3 +187,25 @@ def test_every_position_is_looked_at_however_small_the_pool(mine, monkeypatch: p
     monkeypatch.setattr("reports.studies.collection.mining._POOL", 1)
     found = from_tablebase(variant, prober, wanted._replace(number=4))
     assert [puzzle.stipulation.plies for puzzle in found.puzzles] == depths[:4]
+
+
+def test_a_blunder_of_a_game_becomes_a_puzzle(tmp_path, capsys) -> None:
+    """After b2-b1 white wins in 7 (a shipped puzzle); before, black had other moves."""
+    (tmp_path / "game;1.txt").write_text(
+        '[Variant "brandubh"]\n[Start "7/7/2bb3/b2Kw1w/6w/1b5/3b3 b"]\n1. b2-b1 e4-e1 b1-c1 d4-f4\n'
+    )
+    out = tmp_path / "out.txt"
+    wanted = ["--records", str(tmp_path / "game;1.txt"), "--min-plies", "7", "--max-plies", "7", "--count", "1"]
+    assert run([*wanted, "--out", str(out), "--json"], app, NAME) == 0
+    answer = json.loads(capsys.readouterr().out)
+    (puzzle,) = read_puzzles(str(out))
+    assert (answer["variant"], str(puzzle.position)) == ("brandubh", "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w")
+    assert puzzle.tags["source"] == "game_1.txt, ply 1, after b2-b1"
+    assert judge(puzzle, solve("brandubh", puzzle.position, limits=MANY)) == "holds"
+    # Archives need rules, and all games must have the same.
+    archive = tmp_path / "games.csv"
+    archive.write_text("d2-e2 c4-c2,0,0,Ongoing\nd2-e2 zz,0,0,Ongoing\n")
+    assert run(["--records", str(archive)], app, NAME) == 2
+    assert "does not name a rule set" in capsys.readouterr().err
+    assert run(["--records", str(archive), *wanted[:2], "-v", "ashton"], app, NAME) == 2
+    assert "line 2 was skipped" in capsys.readouterr().err

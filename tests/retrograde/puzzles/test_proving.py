@@ -353,6 +353,7 @@ def test_what_a_repetition_can_decide_is_refused_at_once() -> None:
 
 def test_who_may_go_round_for_ever() -> None:
     spared = {"draw": "wb", "none": "wb", "white_loses": "b", "black_loses": "w", "mover_loses": "", "illegal": ""}
+    spared |= {"mover_wins": "", "illegal_for_white": "b"}
     for result, sides in spared.items():
         rule = Repetition.model_validate({"times": 3, "result": result})
         assert "".join(side[0] for side in ("white", "black") if rule.spares(side)) == sides

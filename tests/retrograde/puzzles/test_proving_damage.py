@@ -27,7 +27,7 @@ from tablut.cli.shell import run
 from tablut.work.parts import Owner, PartWriter, open_part
 from tablut.work.records import digest_of, read_record
 from tests.support.effort import slow_but
-from tests.support.waiting import at_most
+from tests.support.waiting import PATIENCE, at_most
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -221,7 +221,7 @@ def test_a_pipe_in_place_of_the_certificate_does_not_make_the_search_wait(tmp_pa
     written = certificate.read_bytes()
     certificate.unlink()
     os.mkfifo(certificate)
-    with at_most(60):
+    with at_most(PATIENCE):
         assert asked(CASES[0], tmp_path)[0] == 0
     assert certificate.read_bytes() == written
 

@@ -9,8 +9,9 @@ import pytest
 from retrograde.proofs.solver import Solver
 from tablut.cli.shell import run
 from tablut.errors import IllegalMoveError
+from tablut.pictures import draw_gif
 from tablut.position import Move, Position
-from tablut.strip import draw_strip
+from tablut.strip import draw_line, draw_strip
 from tablut.variants import load_variant
 
 START = "2b2/5/b1K1b/5/2b2 w"
@@ -31,9 +32,10 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    proof, strip = tmp_path / "proof.jsonl", tmp_path / "strip.svg"
+    proof, strip, line = tmp_path / "proof.jsonl", tmp_path / "strip.svg", tmp_path / "line.gif"
+    drawn = ["--svg", str(strip), "--gif", str(line)]
     code, answer = asked(
-        capsys, "solve", "-v", "ashton-5-4v0", *SMALL, "--save-proof", str(proof), "--svg", str(strip), "--all-wins"
+        capsys, "solve", "-v", "ashton-5-4v0", *SMALL, "--save-proof", str(proof), *drawn, "--all-wins"
     )
     assert code == 0
     assert (answer["status"], answer["wdl"], answer["dtm"], answer["winner"]) == ("proved", "win", 3, "white")
@@ -48,6 +50,8 @@ def test_a_solved_position(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert answer["nodes"] > 0
     assert {"version", "commit", "command", "parameters", "seconds", "peak_rss_bytes"} <= answer["provenance"].keys()
     assert strip.read_text().count('class="king"') == 4
+    assert (answer["svg"], answer["png"], answer["gif"]) == (str(strip), None, str(line))
+    assert line.read_bytes() == draw_gif(draw_line("ashton-5-4v0", START, answer["line"], title="white wins in 3"))
 
     code, checked = asked(capsys, "check", str(proof))
     assert code == 0

@@ -1,4 +1,4 @@
-// A game in the browser: rule set, position, moves made and taken back. The address of the page contains all of it.
+// A game in the browser: rule set, position, moves made and taken back. The page address contains all of it.
 // Custom rules follow the `#`, which browsers do not send. They are sent with each request and stored nowhere else.
 
 import { get, post } from "./api.js";

@@ -1,4 +1,4 @@
-// The dialog for custom rules: a file or text, checked by the server, and stored in the address of the page.
+// The dialog for custom rules: a file or text, checked by the server, and stored in the page address.
 
 import { post } from "./api.js";
 import { byId } from "./dom.js";

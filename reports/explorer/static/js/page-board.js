@@ -141,20 +141,28 @@ async function think() {
   if (thinking === mine) showThinking(false);
 }
 
+// Classes of the arrows of the best moves.
+const RANKS = ["", "second", "third"];
+
 function showThought(told, done) {
   const bar = el("meter", { min: 0, max: 1, "aria-label": "White's expected points" });
-  const proven = told.mate !== null && told.mate !== undefined;
-  const whites = (told.mate > 0) === (told.turn === "white");
-  bar.value = proven ? Number(whites) : whiteChance(told.score ?? 0, told.turn);
-  const words = proven
-    ? `${whites ? "White" : "Black"} wins in ${plies(Math.abs(told.mate))}`
-    : saidScore(told.score ?? 0, told.turn);
+  const proven = (line) => line.mate !== null && line.mate !== undefined;
+  const whites = (line) => (line.mate > 0) === (told.turn === "white");
+  const wins = (line) => `${whites(line) ? "White" : "Black"} wins in ${plies(Math.abs(line.mate))}`;
+  const chance = (line) => (proven(line) ? Number(whites(line)) : whiteChance(line.score ?? 0, told.turn));
+  bar.value = chance(told);
+  const words = proven(told) ? wins(told) : saidScore(told.score ?? 0, told.turn);
+  const short = (line) => (proven(line) ? wins(line) : `White ${Math.round(100 * chance(line))} %`);
+  const lines = told.lines.map((line, rank) =>
+    el("li", { class: RANKS[rank] }, el("strong", { text: short(line) }), el("span", { class: "mono line", text: ` ${line.pv.join("  ")}` })),
+  );
   byId("engine").replaceChildren(
     bar,
     el("p", { class: "score" }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
-    el("p", { class: "mono line", text: told.pv.join("  ") }),
+    el("ol", { class: "lines", "aria-label": "Best lines" }, ...lines),
   );
-  if (view.selected === null) draw([[told.pv[0]]]);
+  // The arrow of the best move is drawn last, on top of the others.
+  if (view.selected === null) draw(told.lines.map((line, rank) => [line.pv[0], RANKS[rank]]).reverse());
 }
 
 byId("think").addEventListener("click", () => {

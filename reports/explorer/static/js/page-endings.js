@@ -1,4 +1,4 @@
-// Endings: positions of a tablebase by value and material. Each opens on the board, with the values of its moves.
+// Endings: tablebase positions by value and material. Each opens on the board and shows its moves' values.
 
 import { get, post } from "./api.js";
 import { byId, chip, complain, el, plies, several, stepsOf } from "./dom.js";
@@ -56,7 +56,7 @@ async function ask(to = 0) {
     await show(found);
   } catch (error) {
     if (error.name === "AbortError") return;
-    // Remove the results of the previous query.
+    // Remove the previous query's results.
     byId("found").textContent = "";
     for (const name of ["positions", "pages"]) byId(name).replaceChildren();
     complain(error);

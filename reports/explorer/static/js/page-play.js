@@ -1,4 +1,4 @@
-// A game against a player of the toolkit. A level is a number of nodes, so that games are reproducible.
+// A game against one of the toolkit's players. A level is a number of nodes, which makes games reproducible.
 // The address contains the whole game: rules, position, moves, opponent, level, and whether you have resigned.
 
 import { post } from "./api.js";

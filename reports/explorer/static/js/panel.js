@@ -15,7 +15,7 @@ export function turnLine(facts) {
   return ending(facts.outcome) || `${facts.turn === "white" ? "White" : "Black"} to move`;
 }
 
-// Show the state of the game in one line, with a disc for the side to move or the winner.
+// Show the game state in one line, with a disc for the side to move or the winner.
 export function showTurn(box, facts) {
   const side = facts.problem ? null : facts.outcome ? facts.outcome.winner : facts.turn;
   box.replaceChildren(

@@ -1,4 +1,4 @@
-// The dialog with the rules of a game in words and pictures, which the server generates from the rule fields.
+// The dialog with a game's rules in words and pictures, which the server generates from the rule fields.
 
 import { post } from "./api.js";
 import { byId, complain, el } from "./dom.js";

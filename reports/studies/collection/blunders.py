@@ -1,0 +1,126 @@
+"""Puzzles from games that people or programs have played: a blunder allows a win, which is then proved.
+
+A move is a blunder here if the other side can win after it within the requested number of plies, although another move
+would have prevented that or won immediately. Both facts are proved by search. The position after the blunder is a
+puzzle if exactly one first move leads to the shortest win.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from reports.studies.collection.making import Made, Making, Wanted, endless, fit
+from retrograde.proofs.win_search import WinSearch
+from tablut.board import Board
+from tablut.cli.options import read_bytes, read_game_record, warn
+from tablut.errors import IllegalMoveError, InputError
+from tablut.formats.game import RECORD_BYTES, GameRecord
+from tablut.position import Move
+from tablut.records import ARCHIVE, decoded, kind_of, read_archive, record_of
+from tablut.replay import same_upside_down
+from tablut.variants import Variant, as_variant, load_variant
+from tablut.work.files import excerpt
+
+_NAME = re.compile(r"[^\w. ()-]")
+
+
+class Game(NamedTuple):
+    """A game, and where it was found."""
+
+    origin: str
+    record: GameRecord
+
+
+def read_games(files: Iterable[str], variant: str | None) -> tuple[list[Game], Variant]:
+    """Return the games in some files, and their rules, which must be the same for all of them.
+
+    A file is an archive, which has a game on each line and needs ``variant``, or a record of any kind. Lines of an
+    archive that cannot be read are skipped with a warning.
+    """
+    rules = None if variant is None else load_variant(variant)
+    games: list[Game] = []
+    for file in files:
+        for game in _games_of(file, variant, rules):
+            own = as_variant(game.record.variant or "")
+            if rules is not None and not own.same_game(rules):
+                raise InputError(
+                    f"has the rules {own.name!r}, but other games have {rules.name!r}",
+                    subject=f"record {excerpt(file)}",
+                    remedy="read the files one by one",
+                )
+            rules = rules or own
+            games.append(game)
+    if rules is None or not games:
+        raise InputError("contain no games", subject="files")
+    return games, rules
+
+
+def _games_of(file: str, variant: str | None, rules: Variant | None) -> Iterator[Game]:
+    name = _NAME.sub("_", Path(file).name)[:80]
+    text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
+    if kind_of(text) is not ARCHIVE:
+        yield Game(name, read_game_record(text, variant, file))
+        return
+    if rules is None:
+        raise InputError("does not name a rule set", subject=f"archive {excerpt(file)}", remedy="add --variant")
+    if not same_upside_down(rules):
+        raise InputError("may count its ranks from either edge", subject=f"archive {excerpt(file)}")
+    archived, unread = read_archive(text)
+    for line, why in unread.items():
+        warn(f"{file}: line {line} was skipped: {why}")
+    for one in archived:
+        try:
+            yield Game(f"{name} line {one.number}", record_of(one, rules))
+        except InputError as error:
+            warn(f"{file}: line {one.number} was skipped: {error}")
+
+
+def from_games(
+    variant: Variant, wanted: Wanted, games: Iterable[Game], advanced: Callable[[Made], None] = lambda _: None
+) -> Made:
+    """Return puzzles from the blunders of games, in the order of the games."""
+    making = Making(variant, wanted)
+    searches = {letter: endless(variant, letter, wanted) for letter in "wb"}
+    for number, game in enumerate(games, 1):
+        board = Board(variant, game.record.start)
+        for ply, claim in enumerate(game.record.moves, 1):
+            before = board.copy()
+            try:
+                board.push(claim.move)
+            except IllegalMoveError:
+                break  # The moves that follow an illegal move have no meaning.
+            if board.outcome() is not None:
+                break
+            position = board.position
+            if making.done:
+                return making.made
+            if (wanted.winner is not None and wanted.winner[0] != position.side) or not fit(variant, position):
+                continue
+            making.examined += 1
+            search = searches[position.side]
+            solution = making.solve(position, search)
+            if solution is not None and _avoidable(before, claim.move, search, wanted):
+                making.add(solution, f"g{number}-{ply}", f"{game.origin}, ply {ply}, after {claim.move}")
+        advanced(making.made)
+    return making.made
+
+
+def _avoidable(board: Board, played: Move, search: WinSearch, wanted: Wanted) -> bool:
+    """Return whether some move other than ``played`` provably allows no win within the requested number of plies."""
+    for move in board.legal_moves:
+        if move == played:
+            continue
+        child = board.copy()
+        child.push(move)
+        outcome = child.outcome()
+        if outcome is not None:
+            if outcome.winner in (None, board.turn):
+                return True
+            continue
+        array = search.engine.board(child.position.cells, child.position.side)
+        if search.within(array, wanted.plies[1], wanted.limits.nodes) is False:
+            return True
+    return False

@@ -1,0 +1,90 @@
+"""Trials of Ludii's tafl games: text files that begin with ``game=…/Tablut.lud`` (usually ``.trl``).
+
+The format follows ``Trial.java`` and the recorded trials of https://github.com/Ludeme/Ludii. Each line ``Move=`` holds
+one move with all its effects. The first of them place the pieces of the start position: attackers (1), defenders (2)
+and the king (3). Cells are numbered row by row from a1, as in this toolkit. Player 1 is black. Lists of legal moves,
+the state of the random generator and versions are ignored.
+
+A trial names a game of Ludii, whose rules differ from all rule sets of this toolkit, so it does not identify one.
+"""
+
+from __future__ import annotations
+
+import re
+from math import isqrt
+from typing import Final, NoReturn
+
+from tablut.errors import InputError
+from tablut.formats.game import GameRecord, NoRulesError, start_under
+from tablut.position import Move, MoveText, Position, Side
+from tablut.rules.outcome import GameResult
+from tablut.variants import Variant
+from tablut.work.files import excerpt
+
+_GAME = re.compile(r"game=(?:[^\n]*/)?([^/\n]{1,99})\.lud[ \t]*(?:\n|\Z)")
+_ADD = re.compile(r"\[Add:[^\]]*?\bto=([0-9]{1,4}),[^\]]*?\bwhat=([0-9]{1,4})\b", re.ASCII)
+_MOVE = re.compile(r"\[Move:mover=([12]),from=([0-9]{1,4}),to=([0-9]{1,4})\b", re.ASCII)
+_REMOVE = re.compile(r"\[Remove:[^\]]*?\bto=([0-9]{1,4})\b", re.ASCII)
+_PIECES: Final = {"1": "b", "2": "w", "3": "K"}
+_RESULTS: Final[dict[str, GameResult]] = {"0": "draw", "1": "black", "2": "white"}
+
+
+def looks_like_trial(text: str) -> bool:
+    """Return whether a text is a trial of Ludii rather than another kind of record."""
+    return _GAME.match(text) is not None
+
+
+def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
+    """Parse a trial of Ludii."""
+    game = _GAME.match(text)
+    if game is None:
+        raise InputError("does not begin with game=….lud", subject="Ludii trial")
+    added, played, options = dict[int, str](), list[tuple[int, str]](), list[str]()
+    tail = dict[str, str]()
+    for number, line in enumerate(text.splitlines(), 1):
+        name, _, value = line.partition("=")
+        if name == "Move" and (placed := _ADD.search(value)) is not None and not played:
+            added[int(placed[1])] = _PIECES.get(placed[2]) or _refuse(number, line, "places an unknown piece")
+        elif name == "Move":
+            played.append((number, value))
+        elif name in ("winner", "endtype"):
+            tail[name] = value.strip()
+        elif "/" in name and not played and not added:
+            options.append(line.strip())
+    size = _size(added, variant)
+    moves = [_move(number, value, size) for number, value in played]
+    start = None
+    if added:
+        side: Side = "w" if played and moves[0].side == "w" else "b"
+        if max(added) >= size**2:
+            raise InputError(f"places a piece outside a board of side {size}", subject="Ludii trial")
+        start = Position("".join(added.get(cell, ".") for cell in range(size**2)), side)
+        start = start if variant is None else start_under(start, variant, "Ludii trial")
+    tags = {"Event": game[1]} | ({"Options": "; ".join(options)} if options else {})
+    notes = (f"the game ended by {tail['endtype']}",) if tail.get("endtype", "NaturalEnd") != "NaturalEnd" else ()
+    return GameRecord(tags, variant, start, tuple(moves), _RESULTS.get(tail.get("winner", "")), notes=notes)
+
+
+def _size(added: dict[int, str], variant: Variant | None) -> int:
+    """Return the side of the board. Without rules, it follows from the king, which starts in the middle."""
+    if variant is not None:
+        return variant.size
+    king = next((cell for cell, piece in added.items() if piece == "K"), 0)
+    size = isqrt(2 * king + 1)
+    if size not in range(3, 20, 2) or size**2 != 2 * king + 1:
+        raise NoRulesError("names no rule set of the toolkit", subject="Ludii trial")
+    return size
+
+
+def _move(number: int, text: str, size: int) -> MoveText:
+    found = _MOVE.match(text)
+    if found is None:
+        _refuse(number, text, "expected a move from one cell to another")
+    start, target, *taken = map(int, (*found.groups()[1:], *_REMOVE.findall(text)))
+    if max(start, target, *taken) >= size**2 or start == target:
+        _refuse(number, text, f"is not a move on a board of side {size}")
+    return MoveText(Move(start, target, size), frozenset(taken), side="b" if found[1] == "1" else "w")
+
+
+def _refuse(number: int, line: str, problem: str) -> NoReturn:
+    raise InputError(f"line {number}: {excerpt(line)} {problem}", subject="Ludii trial")
