@@ -11,7 +11,7 @@ from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import Variant, load_variant
-from tests.support.effort import examples
+from tests.support.effort import examples, slow_but
 from tests.support.placements import letters
 from tests.support.strategies import small_variants, variants
 
@@ -52,7 +52,7 @@ def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
         drawer_for(load_variant("alea-evangelii"))
 
 
-@pytest.mark.parametrize("name", ["copenhagen", "tawlbwrdd-throneless"])
+@pytest.mark.parametrize("name", slow_but(["copenhagen"], ["tawlbwrdd-throneless"]))
 def test_large_spaces_are_drawn_as_the_plain_index_numbers_them(name: str) -> None:
     """Numbers of more than 128 bits; the checker draws and unranks them by its own means."""
     variant = load_variant(name)

@@ -181,6 +181,7 @@ def test_rows_on_the_edge_are_restored(data: st.DataObject) -> None:
     assert_same_before(variant, random, every=size < 6)
 
 
+@pytest.mark.slow
 def test_restored_rows_of_copenhagen() -> None:
     assert assert_same_before(load_variant("copenhagen"), Random(3), every=False) > 0
 
