@@ -104,9 +104,9 @@ def test_a_rule_that_only_the_history_decides_is_judged_by_the_match(
 class Talk:
     """A front, and what it said."""
 
-    def __init__(self, front: type[Front], variant: str) -> None:
+    def __init__(self, front: type[Front], variant: str, player: str = "random") -> None:
         self.said: list[str] = []
-        options = EngineOptions(variant=variant, player="random", hash=1)
+        options = EngineOptions(variant=variant, player=player, hash=1)
         self.front = front(self.said.append, options, ONE)
 
     def __call__(self, *lines: str) -> list[str]:
@@ -144,6 +144,16 @@ def test_our_engine_plays_in_opentafl() -> None:
     assert [line[:9] for line in talk("rules dim:7 tfr:w start:/7/")] == ["error -1 "]
     assert talk("finish 1") == []
     assert talk.front.handle("goodbye") is False
+
+
+def test_our_engine_analyses_several_lines_in_opentafl() -> None:
+    talk, board = Talk(OtepFront, "brandubh", "alphabeta"), Board("brandubh")
+    talk.front._limits = SearchLimits(nodes=3000)
+    (said,) = talk(f"rules {write_rules(board.variant)}", "side attackers", "analyze 3 1")
+    word, count, *found = said.split()
+    assert (word, count, len(found), len(set(found[::2]))) == ("analysis", "3", 6, 3)
+    assert all(map(board.is_legal, found[::2]))
+    assert talk("play attackers")[0].startswith("move ")
 
 
 def test_our_engine_plays_where_taflzero_does() -> None:

@@ -27,7 +27,7 @@ from tablut.play.bridges.programs import REFUSAL, Process, ProgramAnswer, Progra
 from tablut.play.bridges.uci import Front, in_points, plain
 from tablut.play.players import Choice
 from tablut.play.players.registry import bare_choice
-from tablut.play.search.limits import Clock, SearchLimits
+from tablut.play.search.limits import MOST_LINES, Clock, SearchLimits
 from tablut.position import Move, MoveText, Position, SideName
 from tablut.variants import Variant
 from tablut.variants.model import Repetition
@@ -150,8 +150,9 @@ class OtepFront(Front):
     def _greet(self) -> None:
         self._clocks: dict[SideName, Clock | None] = {}
         self._side: SideName = self._board.turn
-        self._own = self._score = ""
-        self._analysing = self._silent = False
+        self._own = ""
+        self._lines: dict[int, tuple[str, str]] = {}
+        self._analysing, self._silent = 0, False
         self._session.handle("isready")  # load or compile the kernels now, so that no move loses time
         self._write("hello")
 
@@ -174,7 +175,7 @@ class OtepFront(Front):
                 self._side = {name: side for side, name in _SIDES.items()}[_matched("attackers|defenders", rest)[0]]
                 if command == "play":
                     self._missing.pop("side", None)
-                    self._choose(self._clocks.get(self._side), analysing=False)
+                    self._choose(self._clocks.get(self._side))
             case "position":
                 self._set_up(rest)
             case "clock":
@@ -188,7 +189,8 @@ class OtepFront(Front):
                 *moves, record = rest.split(" ")
                 self._go_on(" ".join(moves).replace("|", " ").split(), record)
             case "analyze":
-                self._choose(Clock(int(_matched(r"\d{1,9} (\d{1,9})", rest)[1]), moves=1), analysing=True)
+                number, seconds = map(int, _matched(r"(\d{1,9}) (\d{1,9})", rest).groups())
+                self._choose(Clock(seconds, moves=1), analysing=min(max(number, 1), MOST_LINES))
             case "error":
                 self._own = ""
             case _:
@@ -225,10 +227,13 @@ class OtepFront(Front):
                     return
         self._set_up(record)
 
-    def _choose(self, clock: Clock | None, *, analysing: bool) -> None:
+    def _choose(self, clock: Clock | None, *, analysing: int = 0) -> None:
+        """Start a search for a move, or an analysis that finds the given number of lines."""
         if self._board.turn != self._side:
             self._set_up(write_position(self._board.position))
-        self._analysing, self._silent, self._score = analysing, False, "0"
+        self._analysing, self._silent, self._lines = analysing, True, {}
+        self._session.handle(f"setoption name multipv value {max(analysing, 1)}")  # most players find only one line
+        self._silent = False
         self._search(clock)
 
     def _translate(self, line: str) -> None:
@@ -239,11 +244,16 @@ class OtepFront(Front):
         if word == "info" and words[0] == "string":
             self._write(f"status {plain(' '.join(words[1:]))}")
         elif word == "info" and "score" in words:
-            self._score = in_points(line).partition(" score cp ")[2].split()[0]
+            score, move = (in_points(line).partition(f" {key} ")[2].split()[0] for key in ("score cp", "pv"))
+            self._lines[int(words[words.index("multipv") + 1]) if "multipv" in words else 1] = move, score
         elif word == "bestmove" and rest == "none":
             self._write("error 0 no move to choose")
         elif word == "bestmove" and self._analysing:
-            self._write(f"analysis 1 {rest} {self._score}")
+            scores = {rest: ""}
+            for _, (move, score) in sorted(self._lines.items()):
+                scores[move] = scores.get(move) or score
+            found = list(scores.items())[: self._analysing]
+            self._write(f"analysis {len(found)} {' '.join(f'{move} {score or 0}' for move, score in found)}")
         elif word == "bestmove":
             self._own = rest
             self._write(f"move {rest}")
