@@ -35,8 +35,8 @@ from tablut.engine.layout import (
     undo_captured,
 )
 from tablut.engine.records import flat
-from tablut.engine.tables import Tables
-from tablut.engine.unmoves import MOST_UNMOVES, build_origins, unmoves
+from tablut.engine.tables import Tables, build_tables
+from tablut.engine.unmoves import build_origins, most_unmoves, unmoves
 from tablut.position import diagram_cells
 from tablut.variants import Variant
 
@@ -176,6 +176,8 @@ class BeamMemory(NamedTuple):
         The number of positions that are kept for each ply.
     plies : int
         The maximum length of a game.
+    room : int
+        The maximum number of predecessors of a position.
     candidates : int
         The capacity for predecessors of a ply's positions.
     mask : int
@@ -186,12 +188,16 @@ class BeamMemory(NamedTuple):
         The Zobrist keys of these positions.
     nodes : ndarray of int32, shape (2 * width,)
         The tree nodes of these positions.
-    parents, records : ndarray of int32, shape (nodes,)
-        The tree: each position's parent node and un-move.
+    parents : ndarray of int32, shape (nodes,)
+        The tree: each position's parent node.
+    records : ndarray of int64, shape (nodes,)
+        The un-move that leads to each node of the tree.
     known : ndarray of uint64, shape (a power of two,)
         A hash table (open addressing) of the keys of all positions seen; 0 marks a free slot.
-    scores, origins, moves : ndarray of int32, shape (candidates,)
-        The candidates for the next ply: score, index of the source among this ply's positions, and un-move.
+    scores, origins : ndarray of int32, shape (candidates,)
+        The candidates for the next ply: score, and index of the source among this ply's positions.
+    moves : ndarray of int64, shape (candidates + room,)
+        The un-moves of the candidates.
     order : ndarray of int32, shape (candidates,)
         The indices of the candidates, sorted by score.
     bins : ndarray of int32, shape (_BINS + 1,)
@@ -204,42 +210,47 @@ class BeamMemory(NamedTuple):
 
     width: int
     plies: int
+    room: int
     candidates: int
     mask: int
     boards: NDArray[np.uint32]
     keys: NDArray[np.uint64]
     nodes: NDArray[np.int32]
     parents: NDArray[np.int32]
-    records: NDArray[np.int32]
+    records: NDArray[np.int64]
     known: NDArray[np.uint64]
     scores: NDArray[np.int32]
     origins: NDArray[np.int32]
-    moves: NDArray[np.int32]
+    moves: NDArray[np.int64]
     order: NDArray[np.int32]
     bins: NDArray[np.int32]
     costs: NDArray[np.int32]
     strays: NDArray[np.int32]
 
 
-def new_beam_memory(size: int, width: int, plies: int) -> BeamMemory:
+def new_beam_memory(variant: Variant, width: int, plies: int) -> BeamMemory:
     """Return the arrays for searches of a given width and depth."""
-    nodes = width * plies + 1
-    candidates = width * min(MOST_UNMOVES * size * size, 1200)
+    nodes, size, room = width * plies + 1, variant.size, most_unmoves(build_tables(variant))
+    candidates = width * min(room, 1200)
+    if 3 * room > 2 * candidates:
+        # A position is expanded only if there is space for ``room`` candidates, and few positions have so many.
+        candidates += room
     known = 1 << (6 * nodes).bit_length()
     return BeamMemory(
         width=width,
         plies=plies,
+        room=room,
         candidates=candidates,
         mask=known - 1,
         boards=np.tile(new_board(size), (2 * width, 1)),
         keys=np.empty(2 * width, dtype=np.uint64),
         nodes=np.empty(2 * width, dtype=np.int32),
         parents=np.empty(nodes, dtype=np.int32),
-        records=np.empty(nodes, dtype=np.int32),
+        records=np.empty(nodes, dtype=np.int64),
         known=np.zeros(known, dtype=np.uint64),
         scores=np.empty(candidates, dtype=np.int32),
         origins=np.empty(candidates, dtype=np.int32),
-        moves=np.empty(candidates + MOST_UNMOVES * size * size, dtype=np.int32),
+        moves=np.empty(candidates + room, dtype=np.int64),
         order=np.empty(candidates, dtype=np.int32),
         bins=np.empty(_BINS + 1, dtype=np.int32),
         costs=np.empty(2 * size * size, dtype=np.int32),
@@ -439,7 +450,7 @@ def _add_candidates(
         noise = I64(state >> U64(40))
         memory.scores[kept] = np.int32(noise % _BINS if shaken else score * _SCALE + noise % (NOISE * _SCALE))
         memory.origins[kept] = np.int32(place)
-        memory.moves[kept] = np.int32(record)
+        memory.moves[kept] = record
         kept += 1
     return kept, state
 
@@ -489,7 +500,7 @@ def _add_child(
     if board_lemma(beam.lemmas, child, left) != 0:
         return True, False
     memory.keys[there], memory.nodes[there] = key, np.int32(total)
-    memory.parents[total], memory.records[total] = memory.nodes[source], np.int32(record)
+    memory.parents[total], memory.records[total] = memory.nodes[source], record
     return True, True
 
 
@@ -497,7 +508,7 @@ def _add_child(
 def _write_game(memory: BeamMemory, node: int, plies: int, game: NDArray[np.int32]) -> None:
     """Write the plies that lead from a node in the tree to the target."""
     for number in range(plies):
-        game[number] = memory.records[node]
+        game[number] = np.int32(memory.records[node] & 0x3FFF)
         node = I64(memory.parents[node])
 
 
@@ -528,7 +539,7 @@ def _search(
     for ply in range(1, memory.plies + 1):
         count = I64(0)
         for place in range(held):
-            if count + MOST_UNMOVES * rules.cells > memory.candidates:
+            if count + memory.room > memory.candidates:
                 complete = False
                 break
             count, state = _add_candidates(beam, memory, here + place, count, state, ply <= shake)

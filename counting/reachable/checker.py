@@ -23,11 +23,10 @@ from counting.reachable.certificates import Header, PositionCertificate, Sampled
 from tablut.errors import InputError
 from tablut.indexing import Ending, EndingIndex
 from tablut.position import parse_square
-from tablut.rules import NaivePosition
+from tablut.rules import NaiveGame, NaivePosition
 from tablut.rules.naive import Cell, NaiveMove
 from tablut.rules.outcome import Outcome
 from tablut.variants import Variant
-from tablut.variants.library import check_known
 from tablut.work.files import excerpt
 from tablut.work.progress import plural
 
@@ -47,8 +46,9 @@ class PlainReach(Arrivals):
     """Naive versions of the lemmas, predecessors and backward trees of one variant."""
 
     def __init__(self, variant: Variant) -> None:
-        check_known(variant, "the search for a game backwards")
         super().__init__(variant)
+        self.plies = NaiveGame(variant)
+        self.walls = self._walls() if variant.rules.shieldwall is not None else []
         self.camps = [(on_board(camp.cells, variant.size), camp.garrison) for camp in variant.regions.camps]
         self.most = {piece: sum(other == piece for other in self.start.pieces.values()) for piece in "bwK"}
 
@@ -76,7 +76,7 @@ class PlainReach(Arrivals):
             return "immobile"
         if self.locked(position):
             return "locked"
-        return None if any(True for _ in self.predecessors(position)) else "last_move"
+        return "last_move" if self.no_last_move(position) else None
 
     def no_last_capture(self, position: NaivePosition) -> bool:
         """Return whether soldiers are missing although no piece of either side could have made the last capture."""
@@ -105,8 +105,19 @@ class PlainReach(Arrivals):
     def immobile(self, position: NaivePosition) -> bool:
         """Return whether the ply that led to a position ended the game because a side had no move."""
         return self.variant.rules.no_moves == "either_after_ply" and not (
-            self.game.legal_moves(position, "w") and self.game.legal_moves(position, "b")
+            self.plies.legal_moves(position, "w") and self.plies.legal_moves(position, "b")
         )
+
+    def no_last_move(self, position: NaivePosition) -> bool:
+        """Return whether no ply can have led to a position.
+
+        This includes the positions in which white is encircled after its own ply, because white was already encircled
+        before this ply, and the game was over.
+        """
+        rings = self.variant.rules.encirclement != "none" and not begins_encircled(self.variant)
+        if rings and position.side == "b" and self.plies.is_encircled(position):
+            return True
+        return next(self.predecessors(position), None) is None
 
     # -- predecessors ------------------------------------------------------------------
 
@@ -114,8 +125,13 @@ class PlainReach(Arrivals):
         self, position: NaivePosition, outcome: Outcome | None = None
     ) -> Iterator[tuple[NaivePosition, NaiveMove]]:
         """Yield the counted positions from which a legal move leads to a position with the given outcome."""
-        mover = "b" if position.side == "w" else "w"
+        mover, rules = "b" if position.side == "w" else "w", self.variant.rules
         victim = "w" if mover == "b" else "b"
+        if outcome is None and (
+            (mover == "w" and rules.fort != "none" and self.plies.is_fort(position))
+            or (mover == "b" and rules.encirclement != "none" and self.plies.is_encircled(position))
+        ):
+            return
         missing = self.most[victim] - sum(piece == victim for piece in position.pieces.values())
         for cell, piece in sorted(position.pieces.items()):
             if side_of(piece) != mover:
@@ -123,23 +139,57 @@ class PlainReach(Arrivals):
             x, y = cell
             beside = [near for near in ((x, y + 1), (x + 1, y), (x, y - 1), (x - 1, y)) if near in self.cells[victim]]
             empty = [near for near in beside if near not in position.pieces]
+            losses = {frozenset(some) for count in range(len(empty) + 1) for some in combinations(empty, count)}
+            for row in self._lost_rows(position, cell, victim) if missing > 1 else ():
+                losses |= {loss | row for loss in losses}
             for origin in self.line_of(cell):
                 if origin in position.pieces or origin not in self.cells[piece]:
                     continue
-                for count in range(min(missing, len(empty)) + 1):
-                    for restored in combinations(empty, count):
-                        if origin in restored:
-                            continue
-                        before = dict(position.pieces)
-                        del before[cell]
-                        before[origin] = piece
-                        before.update(dict.fromkeys(restored, victim))
-                        earlier = NaivePosition(before, mover)
-                        if self._leads(earlier, (origin, cell), position, outcome):
-                            yield earlier, (origin, cell)
+                for restored in losses:
+                    if origin in restored or len(restored) > missing:
+                        continue
+                    before = dict(position.pieces)
+                    del before[cell]
+                    before[origin] = piece
+                    before.update(dict.fromkeys(restored, victim))
+                    earlier = NaivePosition(before, mover)
+                    if self._leads(earlier, (origin, cell), position, outcome):
+                        yield earlier, (origin, cell)
+
+    def _lost_rows(self, position: NaivePosition, target: Cell, victim: str) -> Iterator[frozenset[Cell]]:
+        """Yield the empty cells of every row on the edge that a piece may have captured when it arrived.
+
+        The enemy pieces that are still in such a row, for example the king, were not captured.
+        """
+        pieces = position.pieces
+        for ends, row, fronts in self.walls:
+            empty = frozenset(row) - pieces.keys()
+            if (
+                target in (*ends, *fronts)
+                and empty <= self.cells[victim]
+                and all(cell in empty or side_of(pieces[cell]) == victim for cell in row)
+                and all(cell in pieces and side_of(pieces[cell]) != victim for cell in fronts)
+                and all(cell in pieces or self.plies.terrain[cell] == "X" for cell in ends)
+            ):
+                yield empty
+
+    def _walls(self) -> list[tuple[list[Cell], list[Cell], list[Cell]]]:
+        """Return every row on the edge that a shieldwall could capture: the cells at its ends, its own, its fronts."""
+        far, last = range(self.variant.size), self.variant.size - 1
+        found = []
+        for first, end in combinations(far, 2):
+            for depth, front in ((0, 1), (last, last - 1)):
+                row = range(first + 1, end)
+                if len(row) > 1:
+                    found.append(([(first, depth), (end, depth)], [(x, depth) for x in row], [(x, front) for x in row]))
+        columns = [[[(y, x) for x, y in cells] for cells in wall] for wall in found]
+        return found + [(ends, row, fronts) for ends, row, fronts in columns]
 
     def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
-        """Return whether a move is legal in an earlier position and leads to a position with the given outcome."""
+        """Return whether a move is legal in an earlier position and leads to a position with the given outcome.
+
+        The rules used here have no forts and no encirclement.
+        """
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
         result = self.game.apply(earlier, move)
@@ -167,6 +217,13 @@ class PlainReach(Arrivals):
                 tree.add(key)
                 pending.append(earlier)
         return tree
+
+
+@lru_cache(maxsize=16)
+def begins_encircled(variant: Variant) -> bool:
+    """Return whether white is to move first and is encircled at the start."""
+    game = NaiveGame(variant)
+    return variant.rules.first == "white" and game.is_encircled(game.start())
 
 
 @lru_cache(maxsize=16)
@@ -238,8 +295,7 @@ def plain_number(size: int, seed: int, index: int) -> int:
     bits = (size - 1).bit_length()
     number = size
     while number >= size:
-        low, high = int(words.random_raw()), int(words.random_raw())
-        number = (high << 64 | low) % (1 << bits)
+        number = sum(int(words.random_raw()) << 64 * place for place in range(max(2, (bits + 63) // 64))) % (1 << bits)
     return number
 
 
@@ -326,7 +382,7 @@ class Checker:
 
     def game(self, position: NaivePosition, moves: list[tuple[int, int]], outcome: Outcome | None = None) -> str | None:
         """Check that moves form a legal game without repetitions from the start to a given position and outcome."""
-        game, size = self.reach.game, self.variant.size
+        game, size = self.reach.plies, self.variant.size
         here = self.reach.start
         seen = {position_key(here)}
         for ply, (start, target) in enumerate(moves, 1):
@@ -421,7 +477,7 @@ class Checker:
             "material": reach.no_last_capture,
             "camp": reach.overfull_camp,
             "immobile": reach.immobile,
-            "last_move": lambda position: next(reach.predecessors(position), None) is None,
+            "last_move": reach.no_last_move,
         }
         return None if holds[name](position) else f"the lemma {name!r} does not hold"
 

@@ -19,7 +19,7 @@ from pydantic import model_validator
 
 from counting.reachable.certificates import VERSION, Header, PositionCertificate, SampledSpace
 from counting.reachable.drawing import GENERATOR
-from counting.reachable.games import surviving
+from counting.reachable.tallies import surviving
 from tablut.variants import Variant
 from tablut.work.files import child
 from tablut.work.ledger import Kind

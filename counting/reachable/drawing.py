@@ -4,9 +4,11 @@ A *position number* is ``2 * rank + side``. The rank is computed by `tablut.inde
 white is to move and 1 if black is to move. Every sample has a separate random stream and can be drawn again without the
 others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and
 the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of the
-largest position number. The sample is the first number in the stream below the size of the space. All numbers are
-therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's implementation
-of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the same numbers.
+largest position number. If this number has more than 128 bits, as on 11×11 boards, the stream consists of groups of as
+many words as the number needs. The sample is the first number in the stream below the size of the space. All numbers
+are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
+implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
+same numbers. Numbers that do not fit into 127 bits are drawn and unranked in Python (`LargeSpace`).
 
 Numbers and sets of 128 bits are stored as two words (uint64), the low one first. See `tablut.engine.jit` for the types.
 
@@ -19,7 +21,7 @@ References
 from __future__ import annotations
 
 from bisect import bisect_right
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate
 from math import comb
 from typing import Any, Final, NamedTuple
@@ -40,8 +42,9 @@ from tablut.engine import engine_for
 from tablut.engine.cells import bit_of, join, set_at, spread
 from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, leading_zeros, pointer, popcount
 from tablut.engine.records import flat
-from tablut.errors import InputError
+from tablut.errors import InputError, VariantError
 from tablut.indexing import PlacementIndex
+from tablut.position import NARROW, square_name
 from tablut.variants import Variant
 
 
@@ -118,15 +121,11 @@ class DrawTables(NamedTuple):
 
 
 def build_drawing(variant: Variant) -> DrawTables:
-    """Return the tables for drawing samples of a variant."""
+    """Return the tables for drawing samples of a variant, whose numbers must be `is_narrow`."""
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
     positions = 2 * index.size
-    if positions >= 1 << 127 or max(map(max, binomial)) >= 1 << 63:
-        raise InputError(
-            "has too many placements to sample", subject=f"variant {variant.name!r}", remedy="choose a smaller board"
-        )
     tiers = list(index.tiers.values())
     kings = sorted(regions.king_cells)
     before: list[int] = []
@@ -159,6 +158,23 @@ def build_drawing(variant: Variant) -> DrawTables:
         places=_first_places(binomial),
         cell_at=_defender_cells(kings, sorted(regions.free_cells), cells),
     )
+
+
+def check_board(variant: Variant) -> None:
+    """Raise an error if a board has more cells than the sets of cells (`tablut.engine.cells`) can hold."""
+    if variant.size > NARROW:
+        cell = square_name(variant.size**2 - 1, variant.size)
+        raise VariantError(
+            f"field 'terrain': the search for a game backwards supports boards up to {NARROW}×{NARROW}, without {cell}",
+            subject=f"variant {variant.name!r}",
+            remedy="choose a smaller board",
+        )
+
+
+def is_narrow(variant: Variant) -> bool:
+    """Return whether the kernels can draw samples: numbers fit into 127 bits, and ranks of soldiers into 63 bits."""
+    soldiers = comb(variant.size**2 + 1, min(max(variant.attackers, variant.defenders), variant.size**2 // 2))
+    return PlacementIndex(variant).size < 1 << 126 and soldiers < 1 << 63
 
 
 def _first_places(binomial: list[list[int]]) -> NDArray[np.uint8]:
@@ -328,11 +344,85 @@ GENERATOR: Final = "Philox4x64-10"
 def draw_number(size: int, seed: int, index: int) -> int:
     """Return a sample's position number, drawn with numpy's generator."""
     stream = np.random.Philox(key=seed, counter=index << 64)
-    mask = (1 << (size - 1).bit_length()) - 1
+    bits = (size - 1).bit_length()
     while True:
-        low, high = (int(word) for word in stream.random_raw(2))
-        if (number := (low | high << 64) & mask) < size:
+        words = stream.random_raw(max(2, -(-bits // 64)))
+        if (number := int.from_bytes(words.astype("<u8").tobytes(), "little") & ((1 << bits) - 1)) < size:
             return number
+
+
+class LargeSpace:
+    """The positions with the given numbers, for a space that is too large for the kernels."""
+
+    def __init__(self, variant: Variant) -> None:
+        index, regions = PlacementIndex(variant), variant.regions
+        self._tiers, self._kings = list(index.tiers.values()), sorted(regions.king_cells)
+        self._offsets = [tier.offset for tier in self._tiers]
+        self._before = [
+            list(accumulate((index.ways(king, *tier[:2]) for king in self._kings), initial=0)) for tier in self._tiers
+        ]
+        self._free, self._all = sorted(regions.free_cells), sorted(regions.free_cells | regions.camp_cells)
+        places = range(variant.size**2 + 1)
+        most = max(variant.attackers, variant.defenders)
+        self._binomial = [[comb(place, number) for place in places] for number in range(most + 1)]
+
+    def rows(self, numbers: list[int]) -> NDArray[np.uint64]:
+        """Return positions, uint64 of shape (n, `PLACED`), in the order of the words of `placed_row`."""
+        return np.array([self._row(number) for number in numbers], dtype=np.uint64).reshape(-1, PLACED)
+
+    def _row(self, number: int) -> list[int]:
+        rank, side = divmod(number, 2)
+        at = bisect_right(self._offsets, rank) - 1
+        (attackers, defenders, offset, _), before = self._tiers[at], self._before[at]
+        rank -= offset
+        place = bisect_right(before, rank) - 1
+        king = self._kings[place]
+        every, free = ([cell for cell in cells if cell != king] for cells in (self._all, self._free))
+        white_rank, black_rank = divmod(rank - before[place], self._binomial[attackers][len(every) - defenders])
+        white = self._chosen(free, defenders, white_rank)
+        black = self._chosen([cell for cell in every if not white >> cell & 1], attackers, black_rank)
+        words = [cells >> shift & _WORD for cells in (black, white) for shift in (0, 64)]
+        return [*words, king, side, attackers, defenders]
+
+    def _chosen(self, cells: list[int], count: int, rank: int) -> int:
+        """Return the combination of cells with a given rank, as a set of bits."""
+        chosen = 0
+        for number in range(count, 0, -1):
+            row = self._binomial[number]
+            place = bisect_right(row, rank) - 1
+            rank -= row[place]
+            chosen |= 1 << cells[place]
+        return chosen
+
+
+PLACED: Final = 8
+"""Number of words of a position in the form of `placed_row`."""
+
+
+@inlined
+def placed_row(row: NDArray[np.uint64]) -> Placed:
+    """Return a position of a `LargeSpace`."""
+    return (row[0], row[1]), (row[2], row[3]), I64(row[4]), I64(row[5]), I64(row[6]), I64(row[7])
+
+
+@inlined
+def _pack_placed(position: Placed, cells: int, king_bits: int, width: int, row: NDArray[np.uint64]) -> None:
+    """Write a position as a packed position."""
+    black, white, king, side, _, _ = position
+    for word in range(width):
+        row[word] = U64(0)
+    add_board(row, width, 0, black[0], black[1])
+    add_board(row, width, cells, white[0], white[1])
+    add_board(row, width, 2 * cells, U64(king | (side << king_bits)), U64(0))
+
+
+@kernel
+def _pack_rows(placements: NDArray[np.uint64], cells: int, king_bits: int, rows: NDArray[np.uint64]) -> None:
+    """Write the packed positions, shape (n, W), of positions of a `LargeSpace`."""
+    width = rows.shape[1]
+    for number in range(len(rows)):
+        position = placed_row(advance(pointer(placements), number * PLACED))
+        _pack_placed(position, cells, king_bits, width, advance(pointer(rows), number * width))
 
 
 @kernel
@@ -348,13 +438,8 @@ def _number_rows(tables: DrawTables, numbers: NDArray[np.uint64], rows: NDArray[
             open_number(x, numbers[done + entry, 0], numbers[done + entry, 1], batch, entry)
         place_soldiers(x, batch, count)
         for entry in range(count):
-            black, white, king, side, _, _ = placed(x, batch, entry)
             row = advance(pointer(rows), (done + entry) * width)
-            for word in range(width):
-                row[word] = U64(0)
-            add_board(row, width, 0, black[0], black[1])
-            add_board(row, width, x.cells, white[0], white[1])
-            add_board(row, width, 2 * x.cells, U64(king | (side << x.king_bits)), U64(0))
+            _pack_placed(placed(x, batch, entry), x.cells, x.king_bits, width, row)
     keep(scratch)
 
 
@@ -363,9 +448,20 @@ class Drawer:
 
     def __init__(self, variant: Variant) -> None:
         self.variant = variant
-        self.tables = build_drawing(variant)
+        check_board(variant)
+        self.narrow = is_narrow(variant)
         self.size = 2 * PlacementIndex(variant).size
         self.words = engine_for(variant).tables.words
+
+    @cached_property
+    def tables(self) -> DrawTables:
+        """The tables for the kernels, if the space is `narrow`."""
+        return build_drawing(self.variant)
+
+    @cached_property
+    def large(self) -> LargeSpace:
+        """The positions of a space that is not `narrow`."""
+        return LargeSpace(self.variant)
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:
         """Return samples starting at ``first``: packed positions, uint64 of shape (count, W), and position numbers."""
@@ -379,7 +475,11 @@ class Drawer:
                 why = f"must be from 0 to {self.size - 1} in {self.variant.name}"
                 raise InputError(why, subject=f"position number {number}")
         rows = np.empty((len(numbers), self.words), np.uint64)
-        _number_rows(self.tables, halves(numbers).reshape(-1, 2), rows)
+        if self.narrow:
+            _number_rows(self.tables, halves(numbers).reshape(-1, 2), rows)
+        else:
+            cells = self.variant.size**2
+            _pack_rows(self.large.rows(numbers), cells, (cells - 1).bit_length(), rows)
         return rows
 
 

@@ -37,15 +37,15 @@ from counting.reachable.chunks import (
     share_of_classes,
     write_chunk,
 )
-from counting.reachable.drawing import GENERATOR, drawer_for
-from counting.reachable.games import EXCLUSIONS, count_lemmas, ending_index, settle_endings, settle_samples, surviving
+from counting.reachable.drawing import GENERATOR, check_board, drawer_for
+from counting.reachable.games import EXCLUSIONS, ending_index, settle_endings, settle_samples
 from counting.reachable.lemmas import LAST_MOVE
+from counting.reachable.tallies import count_lemmas, surviving
 from counting.spaces import FINAL, classes, spaces
 from tablut.engine import engine_for
 from tablut.errors import InputError, TablutError, shown_value, whole_number
 from tablut.results import ExactInt, Result
 from tablut.variants import Variant, VariantLike, as_variant
-from tablut.variants.library import check_known
 from tablut.work.clocks import thread_clock
 from tablut.work.ledger import claim, working_folder
 from tablut.work.parts import Owner, PartFile
@@ -380,7 +380,7 @@ def estimate(
     (60, 60, 0)
     """
     variant = as_variant(variant)
-    check_known(variant, "the search for a game backwards")  # checked first, before the space is counted
+    check_board(variant)  # checked first, before the space is counted
     for name, value, least in (("samples", samples, 1), ("seed", seed, 0), ("threads", threads, 1)):
         whole_number(name, value, least)
     if space not in get_args(SampledSpace):

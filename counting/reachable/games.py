@@ -17,29 +17,16 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from counting.exclusions.counts import published_exclusions
-from counting.exclusions.sets import parse_set
 from counting.reachable.beam import EXHAUSTED, GAVE_UP, BeamTables, build_homes, find_games, new_beam_memory
 from counting.reachable.certificates import PositionCertificate, encode_moves, lines_digest
 from counting.reachable.checker import ENDED_AS, LEMMAS, MOST_TREE, reach_for
-from counting.reachable.drawing import (
-    BATCH,
-    BATCH_ROWS,
-    DrawTables,
-    Placed,
-    draw_number,
-    drawer_for,
-    drawn,
-    open_number,
-    place_soldiers,
-    placed,
-)
-from counting.reachable.lemmas import LAST_MOVE, LOCKED, LemmaTables, lemmas_for, placement_lemma
-from counting.spaces import spaces
+from counting.reachable.drawing import draw_number, drawer_for
+from counting.reachable.lemmas import LAST_MOVE, LOCKED, lemmas_for
+from counting.reachable.tallies import count_lemmas
 from tablut.engine import engine_for
-from tablut.engine.cells import is_empty, join, set_at, without
+from tablut.engine.distant import is_far
 from tablut.engine.engine import position_keys, words_of_keys
-from tablut.engine.jit import I64, U64, advance, inlined, keep, kernel, pointer, trailing_zeros
+from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, trailing_zeros
 from tablut.engine.kernels import make, unmake
 from tablut.engine.layout import (
     SIDE_AT,
@@ -54,16 +41,24 @@ from tablut.engine.layout import (
     move_of,
     own_pieces,
     side_of,
+    undo_of,
 )
 from tablut.engine.records import flat
 from tablut.engine.tables import Tables
-from tablut.engine.unmoves import MOST_UNMOVES, OriginTables, add_unmoves, line_origins, open_sides, predecessors
-from tablut.indexing import ENDINGS, Ending, EndingIndex, PlacementIndex
+from tablut.engine.unmoves import (
+    MOST_UNMOVES,
+    OriginTables,
+    add_unmoves,
+    add_wall_unmoves,
+    line_origins,
+    open_sides,
+    predecessors,
+)
+from tablut.indexing import ENDINGS, Ending, EndingIndex
 from tablut.position import Move, cells_of_code, square_name
 from tablut.rules import NaivePosition
 from tablut.rules.outcome import KING_CAPTURED, KING_ESCAPED, OUTCOMES
 from tablut.variants import Variant
-from tablut.variants.model import king_patterns
 
 
 def backward_tree(variant: Variant, words: NDArray[np.uint64], most: int = MOST_TREE) -> NDArray[np.uint64] | None:
@@ -167,7 +162,7 @@ class GameFinder:
         for width, plies, shake in efforts:
             if not len(open_rows):
                 break
-            memory = new_beam_memory(self.variant.size, width, plies)
+            memory = new_beam_memory(self.variant, width, plies)
             games = np.empty((len(open_rows), plies), dtype=np.int32)
             lengths = np.empty(len(open_rows), dtype=np.int32)
             open_boards = np.ascontiguousarray(boards[open_rows])
@@ -188,124 +183,7 @@ def finder_for(variant: Variant) -> GameFinder:
     return GameFinder(variant)
 
 
-# -- families of locked sets -------------------------------------------------------------
-
-
-class FamilyTables(NamedTuple):
-    """A family of locked sets, stored in arrays for use in kernels.
-
-    Attributes
-    ----------
-    sets : int
-        The number of sets.
-    cells : ndarray of uint64, shape (4 * sets,)
-        Each set's attackers (two words) and defenders (two words).
-    kings : ndarray of int64, shape (sets,)
-        The king's cell in each set, or -1.
-    """
-
-    sets: int
-    cells: NDArray[np.uint64]
-    kings: NDArray[np.int64]
-
-
-def surviving(variant: Variant) -> int:
-    """Return the number of undecided placements that contain no locked set of a published family.
-
-    The exclusions shipped with some variants define such a family. For any other variant, return the number of all
-    undecided placements.
-    """
-    record = published_exclusions(variant.digest)
-    return PlacementIndex(variant).size if record is None else record.of("no_end").placements
-
-
-@lru_cache(maxsize=16)
-def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family of locked sets that `surviving` uses to exclude placements."""
-    record = published_exclusions(variant.digest)
-    sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
-    if record is not None and spaces(variant)["excluded_no_end"].kings:
-        # Placements with a besieged king on a castle that it has never left are excluded too.
-        sets += [
-            frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
-            for castle in variant.regions.castles
-            for pattern in king_patterns(variant, castle)
-        ]
-    cells = np.zeros((len(sets), 4), dtype=np.uint64)
-    kings = np.full(len(sets), -1, dtype=np.int64)
-    for row, pieces_of in enumerate(sets):
-        for cell, piece in pieces_of:
-            if piece == "K":
-                kings[row] = cell
-            else:
-                cells[row, 2 * (piece == "w") + (cell >> 6)] |= np.uint64(1 << (cell & 63))
-    return FamilyTables(len(sets), cells.ravel(), kings)
-
-
-@inlined
-def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
-    """Return whether a placement contains a set in the family. This takes O(sets) steps."""
-    black, white, king, _, _, _ = position
-    for number in range(f.sets):
-        missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
-        if is_empty(missing) and (f.kings[number] < 0 or f.kings[number] == king):
-            return True
-    return False
-
-
-# -- the two stages of an estimate, on ranges of samples ---------------------------------
-
-
-_OUTSIDE: Final = len(LEMMAS) + 1
-"""Index of the additional count, which follows the counts of the lemmas."""
-
-
-@kernel
-def _tally_lemmas(
-    drawing: DrawTables,
-    lemmas: LemmaTables,
-    family: FamilyTables,
-    seed: np.uint64,
-    first: int,
-    count: int,
-    counts: NDArray[np.int64],
-) -> np.uint64:
-    """Add the samples' lemma results to ``counts``, and return a checksum of the results.
-
-    The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
-    that the lemma of locked pieces excludes and that contain a set in the family.
-    """
-    x, m, f = flat(drawing), flat(lemmas), flat(family)
-    stride = board_items(m.rules.size)
-    boards, words = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
-    batch = pointer(words)
-    board, left = pointer(boards), advance(pointer(boards), stride)
-    checksum = U64(0)
-    for done in range(first, first + count, BATCH):
-        many = min(BATCH, first + count - done)
-        for entry in range(many):
-            low, high = drawn(x, seed, U64(done + entry))
-            open_number(x, low, high, batch, entry)
-        place_soldiers(x, batch, many)
-        for entry in range(many):
-            position = placed(x, batch, entry)
-            code = placement_lemma(m, position, board, left)
-            counts[code] += 1
-            if code == LOCKED and holds_counted_set(f, position):
-                counts[_OUTSIDE] += 1
-            mixed = (U64(done + entry) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
-            checksum += mixed ^ (mixed >> U64(29))
-    keep(words)
-    keep(boards)
-    return checksum
-
-
-def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
-    """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
-    counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
-    drawing, family = drawer_for(variant).tables, family_tables(variant)
-    checksum = _tally_lemmas(drawing, tables, family, np.uint64(seed), first, count, counts)
-    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": int(checksum)}
+# -- decisions on ranges of samples -------------------------------------------------------
 
 
 Settled = tuple[dict[str, Any], list[PositionCertificate]]
@@ -474,7 +352,7 @@ def _leads(
 
 @inlined
 def _un_moves_to(
-    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int32]
+    t: Tables, r: OriginTables, board: NDArray[np.uint32], cell: int, kind: int, records: NDArray[np.int64]
 ) -> int:
     """Write all un-moves of the piece on a cell, with all possible captures. Return their number."""
     side, centre = I64(kind == 0), coordinates(t, cell)
@@ -486,7 +364,10 @@ def _un_moves_to(
         place = trailing_zeros(origins)
         origins &= origins - 1
         move = move_of(t, cell_on_cross(t, centre, place), cell)
-        count = add_unmoves(records, count, move, sides & ~direction_on_cross(centre, place), missing)
+        way = direction_on_cross(centre, place)
+        count = add_unmoves(records, count, move, sides & ~way, missing)
+        if is_far(t.distant) and t.distant.shieldwall != 0:
+            count = add_wall_unmoves(t, r, board, (cell, way), records, count, undo_of(move, sides & ~way), missing)
     return count
 
 
@@ -506,7 +387,7 @@ def _last_plies(
     """
     t, r = flat(tables), flat(origins)
     stride = board_items(t.size)
-    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int32)
+    scratch, found_records = np.empty(2 * stride, dtype=np.uint32), np.empty(MOST_UNMOVES * t.size, dtype=np.int64)
     earlier, later, records = pointer(scratch), advance(pointer(scratch), stride), pointer(found_records)
     total = 0
     for index in range(len(boards)):

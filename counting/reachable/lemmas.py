@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.census.codes import halves
+from counting.reachable.checker import begins_encircled
+from counting.reachable.drawing import check_board
 from tablut.engine import engine_for
-from tablut.engine.attacks import captures_at
+from tablut.engine.attacks import captures_at, wins_afar
 from tablut.engine.cells import (
     bit_of,
     first_of,
@@ -36,6 +38,7 @@ from tablut.engine.cells import (
     shifted_up,
     without,
 )
+from tablut.engine.distant import is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
@@ -54,7 +57,6 @@ from tablut.engine.layout import (
 from tablut.engine.records import flat
 from tablut.engine.unmoves import OriginTables, build_origins, has_unmove, line_origins, would_capture
 from tablut.position import diagram_cells
-from tablut.variants.library import check_known
 from tablut.variants.model import anvils_against_attackers
 
 if TYPE_CHECKING:
@@ -80,6 +82,8 @@ class LemmaTables(NamedTuple):
     ----------
     rules, origins
         The tables for the rules, and for the cells from which pieces could have come. N is the board size.
+    rings : int
+        1 if black wins by encirclement and the game does not begin with white encircled and to move, else 0.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -95,6 +99,8 @@ class LemmaTables(NamedTuple):
         The terrain that can be hostile to attackers, followed by the terrain that can be hostile to defenders.
     exposed : ndarray of uint64, shape (2,)
         The cells on which a soldier can be captured.
+    edge : ndarray of uint64, shape (2,)
+        The cells on the edge of the board.
     inner : ndarray of uint64, shape (2,)
         The cells of all files except the first and the last.
     doubtful : ndarray of uint64, shape (2,)
@@ -105,6 +111,7 @@ class LemmaTables(NamedTuple):
 
     rules: Tables
     origins: OriginTables
+    rings: int
     camps: int
     camp_rows: NDArray[np.uint32]
     garrisons: NDArray[np.int64]
@@ -112,6 +119,7 @@ class LemmaTables(NamedTuple):
     goes: NDArray[np.uint64]
     anvils: NDArray[np.uint64]
     exposed: NDArray[np.uint64]
+    edge: NDArray[np.uint64]
     inner: NDArray[np.uint64]
     doubtful: NDArray[np.uint64]
     start: NDArray[np.uint64]
@@ -143,6 +151,15 @@ def _overfull_camp(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 
 @inlined
+def _empty_cell(rules: Tables, board: NDArray[np.uint32]) -> int:
+    """Return the first empty cell of a board that has one."""
+    rank, full = I64(0), (1 << rules.size) - 1
+    while occupied(line_of(board, rank)) == full:
+        rank += 1
+    return rank * rules.size + trailing_zeros(~occupied(line_of(board, rank)))
+
+
+@inlined
 def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int, king: int) -> bool:
     """Return whether a piece that arrives last in a set captures another piece of the set.
 
@@ -153,9 +170,11 @@ def _captures_one(rules: Tables, left: NDArray[np.uint32], cell: int, kind: int,
     # The king may or may not have stood on the castle, so the piece must capture in both cases. It is sufficient to
     # test the case in which a capture is harder. If white captures and the king is armed, the castle is empty in this
     # case, since an armed king on the castle also serves as an anvil. Otherwise the king is on the castle in this case.
+    # If there is no castle, the king may have stood on any empty cell.
+    away = rules.castle if rules.castle >= 0 else _empty_cell(rules, left)
     if kind == 0:
-        return captures_at(rules, left, 1, cell, rules.castle) != 0
-    return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else rules.castle) != 0
+        return captures_at(rules, left, 1, cell, away) != 0
+    return captures_at(rules, left, 0, cell, cell if rules.king_armed != 0 else away) != 0
 
 
 @inlined
@@ -222,6 +241,14 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
     return king_of(rules, board) == king_of(rules, start) and side_of(rules, board) == side_of(rules, start)
 
 
+@inlined
+def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
+    """Return whether white is encircled after its own ply, so that it was encircled before this ply too."""
+    if not is_far(lemmas.rules.distant) or lemmas.rings == 0 or side_of(lemmas.rules, board) == 0:
+        return False
+    return wins_afar(lemmas.rules, board, I64(1), king_of(lemmas.rules, board))
+
+
 @called
 def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the number of the lemma that excludes a counted position, or 0 if no lemma applies.
@@ -241,7 +268,7 @@ def lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np.uint3
         left[place] = board[place]
     if _is_left_locked(lemmas, left, king_of(rules, left)):
         return I64(LOCKED)
-    return I64(0) if has_unmove(rules, lemmas.origins, board) else I64(LAST_MOVE)
+    return I64(LAST_MOVE) if _stays_encircled(lemmas, board) or not has_unmove(rules, lemmas.origins, board) else I64(0)
 
 
 @kernel
@@ -264,7 +291,7 @@ class Lemmas:
     """The lemmas for one variant, applied to arrays of positions."""
 
     def __init__(self, variant: Variant) -> None:
-        check_known(variant, "the search for a game backwards")
+        check_board(variant)
         self.tables = _build_lemmas(variant)
 
     def of_boards(self, boards: NDArray[np.uint32], left: NDArray[np.uint32] | None = None) -> NDArray[np.uint8]:
@@ -306,6 +333,7 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
     return LemmaTables(
         rules=tables,
         origins=origins,
+        rings=int(rules.encirclement != "none" and not begins_encircled(variant)),
         camps=len(overfull),
         camp_rows=rows.ravel(),
         garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
@@ -313,6 +341,7 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
         goes=_sets([cells for ways in goes for cells in ways]),
         anvils=_sets([set(anvils_against_attackers(variant)), to_white]),
         exposed=_sets([exposed]),
+        edge=_sets([{cell for cell in range(cells) if tables.distant.edge[cell]}]),
         inner=_sets([inner]),
         doubtful=_sets([_doubtful(variant, origins)]),
         start=_sets([{cell for cell, letter in enumerate(diagram_cells(variant.start)) if letter == x} for x in "bw"]),
@@ -406,6 +435,27 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
 
 @inlined
+def _beside_rows(lemmas: LemmaTables, black: Bits, white: Bits) -> Bits:
+    """Return the cells of all pieces that may capture a row on the edge on arrival.
+
+    The king counts as a white piece here. The set may include the cells of other pieces.
+    """
+    size, edge = lemmas.rules.size, set_at(lemmas.edge, 0)
+    found = (U64(0), U64(0))
+    for side in range(2):
+        own, enemies = (white, meet(black, edge)) if side == 0 else (black, meet(white, edge))
+        for step in (1, size):
+            rows = meet(enemies, join(shifted_up(enemies, step), shifted_down(enemies, step)))
+            ends = meet(own, join(shifted_up(rows, step), shifted_down(rows, step)))
+            if lemmas.rules.distant.shieldwall == 1:
+                ends = meet(ends, edge)
+            elif not is_empty(rows):
+                ends = own
+            found = join(found, ends)
+    return found
+
+
+@inlined
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
     """Return the union of four sets, without the cells whose neighbour is occupied.
 
@@ -463,10 +513,13 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
     north = _of_kinds(lemmas, 3, black, white, at_king)
     # The last ply was made by the side that is not to move.
     movers = black if side == 0 else join(white, at_king)
-    moved, first = False, True
+    moved, first, walled = False, True, (U64(0), U64(0))
     while True:
         free = _stepping(size, west, south, east, north, taken)
         gone = meet(without(free, _active(lemmas, black, white, at_king)), taken)
+        if is_far(rules.distant) and rules.distant.shieldwall != 0:
+            walled = _beside_rows(lemmas, black, join(white, at_king))
+            gone = without(gone, walled)
         if first:
             first = False
             moved = not is_empty(meet(gone, movers))
@@ -475,7 +528,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
         taken, at_king = without(taken, gone), without(at_king, gone)
         black, white = without(black, gone), without(white, gone)
     if not is_empty(taken):
-        if is_empty(join(at_king, meet(taken, set_at(lemmas.doubtful, 0)))):
+        if is_empty(join(at_king, meet(taken, join(walled, set_at(lemmas.doubtful, 0))))):
             from_start = join(without(black, set_at(lemmas.start, 0)), without(white, set_at(lemmas.start, 1)))
             if not is_empty(from_start):
                 return I64(LOCKED)
@@ -488,19 +541,29 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 
 
 @inlined
+def _ended_afar(lemmas: LemmaTables, board: NDArray[np.uint32]) -> int:
+    """Return the number of the lemma on the last move if it applies because of a fort or an encirclement, or 0.
+
+    `_quick_lemma` has shown that no other lemma applies, but it ignores forts and encirclement.
+    """
+    rules = lemmas.rules
+    ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _stays_encircled(lemmas, board)
+    return I64(LAST_MOVE) if ended and not is_start(lemmas, board) else I64(0)
+
+
+@inlined
 def placement_lemma(lemmas: LemmaTables, position: Placed, board: NDArray[np.uint32], left: NDArray[np.uint32]) -> int:
     """Return the same number as `lemma` for a counted position that is given as sets of cells."""
-    code = _quick_lemma(lemmas, position, left)
-    if code >= 0:
+    code, rules = _quick_lemma(lemmas, position, left), lemmas.rules
+    if code > 0 or (code == 0 and not is_far(rules.distant)):
         return code
-    rules = lemmas.rules
     black, white, king, side, attackers, defenders = position
     _put(rules, board, black, join(white, bit_of(king)))
     put_king(rules, board, king)
     put_side(rules, board, side)
     put_count(rules, board, 0, defenders)
     put_count(rules, board, 1, attackers)
-    return lemma(lemmas, board, left)
+    return lemma(lemmas, board, left) if code < 0 else _ended_afar(lemmas, board)
 
 
 @inlined
@@ -516,4 +579,6 @@ def board_lemma(lemmas: LemmaTables, board: NDArray[np.uint32], left: NDArray[np
     white = without(white, bit_of(king))
     position = (black, white, king, side_of(rules, board), count_of(rules, board, 1), count_of(rules, board, 0))
     code = _quick_lemma(lemmas, position, left)
+    if code == 0 and is_far(rules.distant):
+        return _ended_afar(lemmas, board)
     return code if code >= 0 else lemma(lemmas, board, left)

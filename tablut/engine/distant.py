@@ -26,7 +26,17 @@ from tablut.engine.cells import (
     without,
 )
 from tablut.engine.jit import I64, U64, apart, by_type, inlined, popcount, trailing_zeros
-from tablut.engine.layout import BoardArray, coordinates, count_of, edge_captures, is_wide, line_of, own_pieces
+from tablut.engine.layout import (
+    BoardArray,
+    coordinates,
+    count_of,
+    edge_captures,
+    is_wide,
+    king_of,
+    line_of,
+    occupied,
+    own_pieces,
+)
 from tablut.engine.tables import ALL, ANVIL, EDGE, ENDS, EXPOSED, NOT_FIRST, NOT_LAST, ROYAL, STAND, WALK, NearTables
 
 if TYPE_CHECKING:
@@ -151,6 +161,79 @@ def with_shieldwalls(
             beside = ((taken << 1) >> place) & 5
             captures &= ~(beside if along == 0 else beside << 1)
     return captures | edge_captures(row, column)
+
+
+@inlined
+def _lost_rows(
+    distant: DistantTables,
+    board: BoardArray,
+    side: int,
+    edge: tuple[int, int],
+    bracket: bool,
+    cells: NDArray[np.uint32],
+) -> tuple[int, int]:
+    """Return the places of the soldiers that a piece may have captured on an edge line when it arrived.
+
+    ``edge`` is the line and the place of the piece along it. The first mask is for the row below the place, or for the
+    row behind the piece if ``bracket`` is false (see `_wall_taken`). The second mask is for the row above the place.
+    The king and soldiers that cannot be captured may still stand in such a row. ``cells`` contains the places of each
+    line on which the captured soldiers may have stood.
+    """
+    (line, place), king = edge, king_of(distant, board)
+    own, content = _wall_pieces(distant, board, line, side, king), line_of(board, line)
+    rank, file = coordinates(distant, king)
+    at_king = 1 << file if line == rank else (1 << rank if line == distant.size + file else 0)
+    exposed = I64(distant.exposed[line])
+    empty = I64(cells[line]) & exposed & ~occupied(content)
+    staying = own_pieces(content, side ^ 1) & (~exposed | at_king)
+    covered = (empty | staying) & _wall_pieces(distant, board, _front_line(distant, line), side, king)
+    ends = own | I64(distant.ends[line])
+    below, above = I64(0), I64(0)
+    if bracket:
+        count = _run_up(covered, place + 1)
+        if count >= 2 and (ends >> (place + 1 + count)) & 1:
+            above = ((1 << count) - 1) << (place + 1)
+        count = _run_down(covered, place - 1)
+        if count >= 2 and count < place and (ends >> (place - 1 - count)) & 1:
+            below = ((1 << count) - 1) << (place - count)
+    elif (covered >> place) & 1:
+        low, high = place - _run_down(covered, place), place + _run_up(covered, place)
+        if low >= 0 and high - low > 2 and ((own >> high) | (own >> low)) & (ends >> high) & (ends >> low) & 1:
+            below = (1 << high) - (2 << low)
+    return below & empty, above & empty
+
+
+@apart
+def restorable_rows(
+    distant: DistantTables, board: BoardArray, side: int, target: int, cells: NDArray[np.uint32]
+) -> tuple[int, int, int, int]:
+    """Return the rows on the edge that a piece may have captured when it arrived, in the encoding of captures.
+
+    The rows lie to the west, south, east and north of the piece. A row is 0 if the piece captured nothing there.
+    """
+    size, last = distant.size, distant.size - 1
+    rank, file = coordinates(distant, target)
+    west, south, east, north = I64(0), I64(0), I64(0), I64(0)
+    for along in range(2):
+        place, depth = (file, rank) if along == 0 else (rank, file)
+        bracket = depth in (0, last)
+        if not bracket and (distant.shieldwall != 2 or depth not in (1, last - 1)):
+            continue
+        far = 2 * depth > last
+        edge = (0 if along == 0 else size) + (last if far else 0), place
+        below, above = _lost_rows(distant, board, side, edge, bracket, cells)
+        if along == 0:
+            below, above = edge_captures(below, I64(0)), edge_captures(above, I64(0))
+        else:
+            below, above = edge_captures(I64(0), below), edge_captures(I64(0), above)
+        if not bracket and far:
+            below, above = I64(0), below
+        # A row behind the piece lies across the line on which a row beside it would lie.
+        if (along == 0) == bracket:
+            west, east = west | below, east | above
+        else:
+            south, north = south | below, north | above
+    return west, south, east, north
 
 
 @apart

@@ -136,7 +136,7 @@ def board_items(size: int) -> int:
 
 
 @inlined
-def king_of(rules: Tables, board: BoardArray) -> int:
+def king_of(rules: Tables | DistantTables, board: BoardArray) -> int:
     """Return the king's cell."""
     return I64(board[2 * rules.size])
 

@@ -10,8 +10,13 @@ is still on the board. The path that the piece took must be empty now. Any soldi
 next to its target, on cells that are now empty and do not lie on its path. The cells that a piece could have come from
 are looked up by line, place and occupancy, like slides.
 
-There are two limitations: the given position must itself be counted, and shieldwall captures are not taken back. A
-predecessor need not be reachable from the start position.
+A shieldwall capture removed a whole row on the edge. In each direction, at most one row can have been captured: its
+cells are now empty, except for the king and for soldiers in shelter, and it ends where the pieces of the other side or
+a corner closed it. Every choice of such rows is restored, together with every choice of neighbouring soldiers, and the
+forward rules then decide whether the ply captures exactly these soldiers.
+
+There is one limitation: the given position must itself be counted. A predecessor need not be reachable from the start
+position.
 """
 
 from __future__ import annotations
@@ -22,8 +27,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import captures_at, king_falls_to, open_way, wins_afar
-from tablut.engine.jit import I64, advance, inlined, keep, kernel, pointer, popcount, trailing_zeros
-from tablut.engine.kernels import can_move, make, toggle, unmake
+from tablut.engine.distant import is_far, restorable_rows
+from tablut.engine.jit import I64, advance, apart, inlined, keep, kernel, pointer, popcount, trailing_zeros
+from tablut.engine.kernels import can_move, make, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
     ATTACKERS_AT,
     DEFENDERS_AT,
@@ -47,13 +53,13 @@ from tablut.engine.layout import (
     own_pieces,
     shift_of,
     side_of,
+    undo_captured,
     undo_of,
 )
 from tablut.engine.packing import pack, unpack
 from tablut.engine.records import flat
 from tablut.engine.tables import Blocks, Mover, Tables, board_lines, build_tables, freeze, line_masks, slide_masks
 from tablut.position import diagram_cells
-from tablut.variants.library import check_known
 
 if TYPE_CHECKING:
     from collections.abc import Set as AbstractSet
@@ -62,9 +68,14 @@ if TYPE_CHECKING:
 
     from tablut.variants import Variant
 
-MOST_UNMOVES = 4 * 8
-"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell, each with
-any subset of at most three captures."""
+MOST_UNMOVES = 4 * 27
+"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell, and in each
+of three directions, a slide captured nothing, the neighbouring soldier or a row on the edge."""
+
+
+def most_unmoves(rules: Tables) -> int:
+    """Return the maximum number of un-moves of a position. Without shieldwalls, no slide captured a row."""
+    return rules.cells * (MOST_UNMOVES if rules.distant.shieldwall else 4 * 8)
 
 
 class OriginTables(NamedTuple):
@@ -231,16 +242,60 @@ def _toggle_sides(rules: Tables, board: BoardArray, cell: int, directions: int, 
 
 
 @inlined
-def add_unmoves(records: NDArray[np.int32], count: int, move: int, restored: int, most: int) -> int:
+def add_unmoves(records: NDArray[np.int64], count: int, move: int, restored: int, most: int) -> int:
     """Write one un-move of a slide for every subset of at most ``most`` captures, and return the new total."""
     choice = restored
     while True:
         if popcount(choice) <= most:
-            records[count] = np.int32(undo_of(move, choice))
+            records[count] = undo_of(move, choice)
             count += 1
         if choice == 0:
             return count
         choice = (choice - 1) & restored
+
+
+@apart
+def add_wall_unmoves(
+    rules: Tables,
+    origins: OriginTables,
+    board: BoardArray,
+    arrived: tuple[int, int],
+    records: NDArray[np.int64],
+    count: int,
+    undo: int,
+    most: int,
+) -> int:
+    """Write the un-moves of a slide that capture at least one row on the edge, and return the new total.
+
+    ``arrived`` is the cell of the moved piece and the direction from which it came. ``undo`` contains the move and the
+    neighbouring soldiers that the piece may have captured as well.
+    """
+    if not is_far(rules.distant):
+        return count
+    (cell, way), side, king = arrived, side_of(rules, board) ^ 1, king_of(rules, board)
+    cells = origins.defender_cells if side == 1 else origins.attacker_cells
+    rows = restorable_rows(rules.distant, board, side, cell, cells)
+    there = (I64(rows[0] != 0) | I64(rows[1] != 0) << 1 | I64(rows[2] != 0) << 2 | I64(rows[3] != 0) << 3) & ~way
+    restored, shift = undo_captured(undo), shift_of(board, side ^ 1)
+    chosen = there
+    while chosen != 0:
+        row = (rows[0] * (chosen & 1)) | (rows[1] * ((chosen >> 1) & 1))
+        row |= (rows[2] * ((chosen >> 2) & 1)) | (rows[3] * ((chosen >> 3) & 1))
+        near = restored & ~chosen
+        choice = near
+        while True:
+            lost = row | choice
+            if popcount(lost) <= most:
+                toggle_captured(rules, board, cell, lost, shift)
+                if captures_at(rules, board, side, cell, king) == lost:
+                    records[count] = undo_of(undo, lost)
+                    count += 1
+                toggle_captured(rules, board, cell, lost, shift)
+            if choice == 0:
+                break
+            choice = (choice - 1) & near
+        chosen = (chosen - 1) & there
+    return count
 
 
 @inlined
@@ -251,10 +306,10 @@ def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int)
 
 
 @inlined
-def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int32]) -> int:
+def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int64]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must have space for `MOST_UNMOVES` entries for each cell of the board. Nothing is written if every
+    ``records`` must have space for `most_unmoves` entries. Nothing is written if every
     possible last ply would have decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
@@ -277,8 +332,12 @@ def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: ND
                 starts &= starts - 1
                 move = move_of(rules, cell_on_cross(rules, (rank, file), place), cell)
                 # A captured soldier could not have stood on the path.
-                sides = restored & ~direction_on_cross((rank, file), place)
+                way = direction_on_cross((rank, file), place)
+                sides = restored & ~way
                 count = add_unmoves(records, count, move, sides, missing)
+                if is_far(rules.distant) and rules.distant.shieldwall != 0 and missing > 0:
+                    undo = undo_of(move, sides)
+                    count = add_wall_unmoves(rules, origins, board, (cell, way), records, count, undo, missing)
     return count
 
 
@@ -305,13 +364,13 @@ def _retract(
     words: NDArray[np.uint64],
     predecessors: NDArray[np.uint64],
     sources: NDArray[np.int64],
-    records: NDArray[np.int32],
+    records: NDArray[np.int64],
 ) -> int:
     """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them."""
     rules, origins = flat(tables), flat(origin_tables)
     width = rules.words
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
-    scratch_records = np.empty(MOST_UNMOVES * rules.cells, np.int32)
+    scratch_records = np.empty(MOST_UNMOVES * rules.cells, np.int64)
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
@@ -324,7 +383,7 @@ def _retract(
                 pack(rules, board, advance(pointer(predecessors), (total + number) * width))
                 make(rules, board, undo_of(record, 0))
                 sources[total + number] = index
-                records[total + number] = np.int32(record)
+                records[total + number] = record
         total += count
     keep(scratch)
     keep(scratch_records)
@@ -340,24 +399,23 @@ class Retractions(NamedTuple):
         The predecessors, grouped by the given position that they lead to.
     sources : ndarray of int64, shape (m,)
         Index of the given position that each predecessor leads to, in ascending order.
-    records : ndarray of int32, shape (m,)
+    records : ndarray of int64, shape (m,)
         The un-moves, as undo records.
     """
 
     words: NDArray[np.uint64]
     sources: NDArray[np.int64]
-    records: NDArray[np.int32]
+    records: NDArray[np.int64]
 
 
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
-    check_known(variant, "play backwards", ["shieldwall"])
     tables, origins = build_tables(variant), build_origins(variant)
-    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int32)
+    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
     words = np.ascontiguousarray(words)
     total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
     found = Retractions(
-        np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int32)
+        np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int64)
     )
     if total:
         _retract(tables, origins, words, *found)

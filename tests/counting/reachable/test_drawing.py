@@ -5,12 +5,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from counting.reachable.drawing import build_drawing, draw_number, drawer_for
+from counting.reachable.checker import PlainReach, plain_number, plain_position, plain_size
+from counting.reachable.drawing import LargeSpace, draw_number, drawer_for
 from tablut.engine import engine_for
 from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.variants import Variant, load_variant
-from tests.support.effort import examples
+from tests.support.effort import examples, slow_but
+from tests.support.placements import letters
 from tests.support.strategies import small_variants, variants
 
 relaxed = settings(deadline=None, max_examples=examples(10), suppress_health_check=list(HealthCheck))
@@ -46,13 +48,33 @@ def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
     for number in (-1, drawer.size):
         with pytest.raises(InputError, match="position number"):
             drawer.positions([number])
-    large = Variant(
-        "large",
-        "",
-        "",
-        ("." * 11,) * 5 + (".....T.....",) + ("." * 11,) * 5,
-        ("b" * 11,) * 4 + ("." * 11, ".....K.....", "." * 11) + ("." * 11,) * 4,
-        load_variant("mcgill").rules,
-    )
-    with pytest.raises(InputError):
-        build_drawing(large)
+    with pytest.raises(InputError, match="alea-evangelii"):
+        drawer_for(load_variant("alea-evangelii"))
+
+
+@pytest.mark.parametrize("name", slow_but(["copenhagen"], ["tawlbwrdd-throneless"]))
+def test_large_spaces_are_drawn_as_the_plain_index_numbers_them(name: str) -> None:
+    """Numbers of more than 128 bits; the checker draws and unranks them by its own means."""
+    variant = load_variant(name)
+    drawer, reach = drawer_for(variant), PlainReach(variant)
+    assert not drawer.narrow
+    _, numbers = drawer.draw(7, 2**40, 6)
+    assert numbers == [plain_number(plain_size(reach), 7, 2**40 + place) for place in range(6)]
+    assert_same(variant, [*numbers, 0, drawer.size - 1], drawer.positions([*numbers, 0, drawer.size - 1]))
+    for number in numbers[:2]:
+        position = PlacementIndex(variant).unrank(number >> 1, "wb"[number & 1])
+        assert letters(variant.size, plain_position(reach, number)) == position.cells
+
+
+@relaxed
+@given(st.one_of(variants(), small_variants(11, 8, 4)), st.integers(0, 2**64 - 1))
+def test_both_ways_to_unrank_agree(variant: Variant, seed: int) -> None:
+    drawer = drawer_for(variant)
+    words, numbers = drawer.draw(seed, 0, 20)
+    for row, board in zip(LargeSpace(variant).rows(numbers).tolist(), engine_for(variant).boards(words), strict=True):
+        black, white, cells = row[0] | row[1] << 64, row[2] | row[3] << 64, range(variant.size**2)
+        found = "".join(
+            "K" if cell == row[4] else "b" if black >> cell & 1 else "w" if white >> cell & 1 else "." for cell in cells
+        )
+        assert (found, "wb"[row[5]]) == engine_for(variant).cells(board)
+        assert (found.count("b"), found.count("w")) == (row[6], row[7])

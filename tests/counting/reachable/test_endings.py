@@ -95,7 +95,7 @@ def boards_of(variant: Variant, finals: list[FinalPlacement]) -> np.ndarray:
 
 
 @relaxed
-@given(st.one_of(variants(), small_variants(5, 4, 3)), st.integers(0, 2**32))
+@given(st.one_of(variants(), small_variants(5, 4, 3), small_variants(5, 6, 4, later=True)), st.integers(0, 2**32))
 def test_last_plies_are_those_of_the_twin(variant: Variant, seed: int) -> None:
     index, reach, engine = ending_index(variant), PlainReach(variant), engine_for(variant)
     if not index.size:
@@ -137,11 +137,22 @@ def forward(variant: Variant) -> tuple[np.ndarray, dict[int, np.ndarray]]:
     return known[:, None], {outcome: np.unique(np.concatenate(found))[:, None] for outcome, found in ends.items()}
 
 
+COPENHAGEN = replace(
+    load_variant("copenhagen"),
+    name="copenhagen-5-3v2",
+    terrain=("X...X", ".....", "..T..", ".....", "X...X"),
+    start=("..b..", "..w..", "b.K..", "..w..", "..b.."),
+)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ashton-5-4v0", "brandubh-5-4v0"])
-def test_the_exact_numbers_lie_within(name: str) -> None:
+@pytest.mark.parametrize(
+    "variant",
+    [load_variant("ashton-5-4v0"), load_variant("brandubh-5-4v0"), COPENHAGEN],
+    ids=lambda variant: variant.name,
+)
+def test_the_exact_numbers_lie_within(variant: Variant) -> None:
     """Of positions, placements, classes and final placements: all that play reaches, counted."""
-    variant = load_variant(name)
     engine, index = engine_for(variant), ending_index(variant)
     undecided, decided = forward(variant)
     boards = engine.boards(undecided)
@@ -158,7 +169,7 @@ def test_the_exact_numbers_lie_within(name: str) -> None:
             finals.add((cells, ending))
 
     # Whole backward trees are dear under ashton: fewer samples there.
-    samples = 150 if name.startswith("brandubh") else 100
+    samples = 100 if variant.name.startswith("ashton") else 150
     found = estimate(variant, samples, 3, lemma_samples=5_000)
     assert found.unknown == 0
     assert found.positions.low <= len(undecided) <= found.positions.high

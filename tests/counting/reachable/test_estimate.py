@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 
 from counting.reachable import games as stages
+from counting.reachable.checker import check_file
 from counting.reachable.chunks import SampleTally, clopper_pearson, numbers_within, open_chunk, share_interval
 from counting.reachable.estimation import estimate
 from tablut.cli.shell import run
@@ -17,6 +18,7 @@ from tablut.errors import InputError
 from tablut.variants import load_variant
 from tablut.work.parts import open_part
 from tablut.work.progress import Observer
+from tests.support.effort import slow_but
 
 REACHED = {"brandubh-5-4v0": 199_512, "ashton-5-4v0": 139_097, "ashton-5-4v2": 26_909_751}
 
@@ -229,3 +231,24 @@ def test_two_workers_of_a_cluster_change_nothing(tmp_path: Path) -> None:
         alone.interval99,
     )
     assert (tmp_path / "store" / "games-000000001000.part").exists()
+
+
+@pytest.mark.parametrize("name", slow_but(["brandubh-federation"], ["copenhagen", "saami-tablut", "sea-battle-11"]))
+def test_games_that_people_play_are_decided_and_checked_by_the_plain_rules(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "certificates.jsonl"
+    found = estimate(name, 25, 5, certificates=str(path))
+    assert (found.n, found.unknown) == (25, 0)
+    assert 0 < found.reachable < 25
+    _, checked = check_file(path, load_variant)
+    assert checked == (25, [])
+
+
+def test_a_board_that_cannot_be_searched_is_refused_by_field_and_cell(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    assert run(["reachable", "estimate", "-v", "alea-evangelii", "--store", str(store)]) == 2
+    told = capsys.readouterr().err
+    assert all(word in told for word in ("alea-evangelii", "terrain", "s19"))
+    assert len(told.splitlines()) == 1
+    assert not store.exists()

@@ -1,6 +1,8 @@
 """Moves backward: exactly the legal moves forward, on every edge of small boards."""
 
+import re
 from dataclasses import replace
+from itertools import chain, combinations
 from random import Random
 
 import numpy as np
@@ -12,8 +14,10 @@ from counting.reachable.checker import PlainReach
 from counting.reachable.drawing import drawer_for
 from tablut.engine import engine_for
 from tablut.engine.unmoves import predecessors
+from tablut.position import cells_of_code
 from tablut.rules import NaivePosition
 from tablut.variants import Rules, Variant, load_variant
+from tablut.variants.model import Shieldwall
 from tests.support.effort import examples
 from tests.support.placements import letters
 from tests.support.strategies import placement, random_variants, rule_sets, small_variants, variants
@@ -45,13 +49,151 @@ def test_every_edge_of_random_small_boards(variant: Variant) -> None:
     assert_edges_agree(variant)
 
 
+@settings(relaxed, max_examples=6)
+@given(small_variants(4, 2, 1, later=True))
+def test_every_edge_under_the_rules_of_the_family(variant: Variant) -> None:
+    assert_edges_agree(variant)
+
+
+def walled(variant: Variant, random: Random) -> NaivePosition:
+    """Return a placement with a row of soldiers, perhaps with the king, on an edge, and enemies in front of it."""
+    size = variant.size
+    position = placement(variant, random, soldiers=random.randrange(size - 3))
+    pieces = {cell: piece for cell, piece in position.pieces.items() if piece != "K"}
+    victim, turn = random.choice("bw"), random.choice([lambda x, y: (x, y), lambda x, y: (y, size - 1 - x)])
+    mover = "bw"[victim == "b"]
+    first = random.randrange(size - 3)
+    end = random.randrange(first + 3, size)
+    for x in range(first, end + 1):
+        pieces[turn(x, 0)] = victim if first < x < end else mover
+        pieces[turn(x, 1)] = mover if first < x < end else random.choice("bw.")
+    # One of the pieces has yet to arrive.
+    x, y = random.choice([(first, 0), (end, 0), (random.randrange(first + 1, end), 1)])
+    away = random.randrange(y + 1, size)
+    for place in range(y, away):
+        pieces.pop(turn(x, place), None)
+    pieces[turn(x, away)] = mover
+    kings = (
+        [turn(x, 0) for x in range(size)] if random.random() < 0.5 else [(x, y) for x in range(size) for y in (2, 3)]
+    )
+    pieces[random.choice(kings)] = "K"
+    allowed = PlainReach(variant).cells
+    kept = {cell: piece for cell, piece in pieces.items() if piece in "bwK" and cell in allowed[piece]}
+    return NaivePosition(kept, mover)
+
+
+def compiled_before(variant: Variant, position: NaivePosition) -> set[tuple]:
+    """Return the predecessors that the kernels list, each with its move."""
+    engine, size = engine_for(variant), variant.size
+    found = predecessors(variant, engine.words(engine.board(letters(size, position), position.side)))
+    every = [
+        (*engine.cells(board), *(int(cell) for cell in cells_of_code(record & 0x3FFF, size)))
+        for board, record in zip(engine.boards(found.words), found.records.tolist(), strict=True)
+    ]
+    assert len(set(every)) == len(every)
+    return set(every)
+
+
+def plain_before(variant: Variant, position: NaivePosition) -> set[tuple]:
+    size = variant.size
+    return {
+        (letters(size, earlier), earlier.side, start[1] * size + start[0], target[1] * size + target[0])
+        for earlier, (start, target) in PlainReach(variant).predecessors(position)
+    }
+
+
+def every_before(variant: Variant, position: NaivePosition) -> set[tuple]:
+    """Return all predecessors: any piece from any cell of its lines, with any soldiers on the edge or beside it."""
+    reach, size = PlainReach(variant), variant.size
+    mover, victim = ("b", "w") if position.side == "w" else ("w", "b")
+    missing = reach.most[victim] - list(position.pieces.values()).count(victim)
+    found = set()
+    for cell, piece in position.pieces.items():
+        if (piece == "b") != (mover == "b"):
+            continue
+        for origin in (set(reach.line_of(cell)) & reach.cells[piece]) - position.pieces.keys():
+            others = {other: kind for other, kind in position.pieces.items() if other != cell} | {origin: piece}
+            near = {(cell[0] + x, cell[1] + y) for x, y in ((0, 1), (1, 0), (0, -1), (-1, 0))}
+            lost = sorted((near | edge_of(size)) & reach.cells[victim] - others.keys() - {cell})
+            for restored in chain.from_iterable(combinations(lost, count) for count in range(missing + 1)):
+                earlier = NaivePosition({**others, **dict.fromkeys(restored, victim)}, mover)
+                if "b" not in earlier.pieces.values() or (origin, cell) not in reach.plies.legal_moves(earlier):
+                    continue
+                result = reach.plies.apply(earlier, (origin, cell))
+                if result.outcome is None and result.position.pieces == position.pieces:
+                    start, target = (y * size + x for x, y in (origin, cell))
+                    found.add((letters(size, earlier), mover, start, target))
+    return found
+
+
+def edge_of(size: int) -> set[tuple[int, int]]:
+    return {(x, y) for x in range(size) for y in range(size) if {x, y} & {0, size - 1}}
+
+
+def walls(variant: Variant, attackers: int, defenders: int, random: Random) -> Variant:
+    """Return a variant with shieldwalls, and with so many soldiers at the start that rows of them may be missing."""
+    start = [list(row) for row in variant.start]
+    for letter, count in (("b", attackers), ("w", defenders)):
+        free = [
+            (row, file)
+            for row, cells in enumerate(variant.terrain)
+            for file, ground in enumerate(cells)
+            if ground in ".*+" and start[row][file] == "."
+        ]
+        for row, file in random.sample(free, min(count, len(free))):
+            start[row][file] = letter
+    shieldwall = Shieldwall(corner=random.random() < 0.7, mover=random.choice(["bracket", "any"]))
+    rules, terrain = variant.rules.model_copy(update={"shieldwall": shieldwall}), variant.terrain
+    if random.random() < 0.8:
+        rules = rules.model_copy(update={"camps": rules.camps.model_copy(update={"inert": ()})})
+        terrain = tuple(re.sub("[A-D]", ".", row) for row in terrain)
+    return replace(variant, terrain=terrain, start=tuple(map("".join, start)), rules=rules)
+
+
+def assert_same_before(variant: Variant, random: Random, *, every: bool) -> int:
+    """Compare the predecessors of what plies from walled placements lead to; return how many capture a row."""
+    reach, rows = PlainReach(variant), 0
+    for _ in range(12):
+        position = walled(variant, random)
+        if "K" not in position.pieces.values() or not reach.counted(position):
+            continue
+        for move in reach.plies.legal_moves(position):
+            result = reach.plies.apply(position, move)
+            if result.outcome is not None or (len(result.captured) < 2 and random.random() < 0.95):
+                continue
+            rows += len(result.captured) > 1
+            start, target = (y * variant.size + x for x, y in move)
+            found = compiled_before(variant, result.position)
+            assert (letters(variant.size, position), position.side, start, target) in found
+            assert found == plain_before(variant, result.position)
+            victim = "bw"[position.side == "b"]
+            missing = reach.most[victim] - [*result.position.pieces.values()].count(victim)
+            if every and len(result.captured) > 1 and missing < 4 and random.random() < 0.3:
+                assert found == every_before(variant, result.position)
+    return rows
+
+
+@relaxed
+@given(st.data())
+def test_rows_on_the_edge_are_restored(data: st.DataObject) -> None:
+    size, random = data.draw(st.sampled_from([4, 5, 5, 7, 11])), Random(data.draw(SEEDS))
+    variant = walls(data.draw(small_variants(size, later=True)), *((5, 4) if size < 7 else (9, 8)), random)
+    assert_same_before(variant, random, every=size < 6)
+
+
+@pytest.mark.slow
+def test_restored_rows_of_copenhagen() -> None:
+    assert assert_same_before(load_variant("copenhagen"), Random(3), every=False) > 0
+
+
 @pytest.mark.slow
 @settings(relaxed, max_examples=examples(3))
 @given(rule_sets(later=True, forts=False), SEEDS)
 def test_wide_boards(rules: Rules, seed: int) -> None:
     """Every ply is an un-move of what it leads to, and every un-move a ply."""
     wide, random = load_variant("alea-evangelii"), Random(seed)
-    variant = replace(wide, rules=rules.model_copy(update={"corners": wide.rules.corners, "shieldwall": None}))
+    variant = replace(wide, rules=rules.model_copy(update={"corners": wide.rules.corners}))
+    assert_same_before(variant, random, every=False)
     engine, positions = engine_for(variant), [placement(variant, random, soldiers=40) for _ in range(3)]
 
     def plies(words: np.ndarray) -> np.ndarray:
@@ -73,24 +215,9 @@ def test_wide_boards(rules: Rules, seed: int) -> None:
 
 
 @relaxed
-@given(st.one_of(variants(), random_variants()), SEEDS)
+@given(st.one_of(variants(), random_variants(), random_variants(later=True)), SEEDS)
 def test_twins_agree(variant: Variant, seed: int) -> None:
-    reach, engine, random, size = PlainReach(variant), engine_for(variant), Random(seed), variant.size
+    reach, random = PlainReach(variant), Random(seed)
     counted = [position for position in (placement(variant, random) for _ in range(6)) if reach.counted(position)]
     assume(counted)
-    position = counted[0]
-
-    def cells(pieces: dict) -> str:
-        return "".join(pieces.get((cell % size, cell // size), ".") for cell in range(size * size))
-
-    found = predecessors(variant, engine.words(engine.board(cells(position.pieces), position.side)))
-    naive = {
-        (cells(earlier.pieces), earlier.side, start[1] * size + start[0], target[1] * size + target[0])
-        for earlier, (start, target) in reach.predecessors(NaivePosition(position.pieces, position.side))
-    }
-    compiled = {
-        (*engine.cells(board), record & 127, record >> 7 & 127)
-        for board, record in zip(engine.boards(found.words), found.records.tolist(), strict=True)
-    }
-    assert compiled == naive
-    assert len(found.words) == len(compiled)
+    assert compiled_before(variant, counted[0]) == plain_before(variant, counted[0])

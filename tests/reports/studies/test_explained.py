@@ -2,11 +2,13 @@
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from counting.census import census
 from counting.reachable.checker import PlainReach
@@ -24,6 +26,7 @@ from tablut.errors import InputError
 from tablut.indexing import PlacementIndex
 from tablut.rules import NaivePosition
 from tablut.variants import Variant, load_variant
+from tests.support.effort import slow_but
 from tests.support.strategies import small_variants
 
 pytestmark = pytest.mark.study
@@ -42,13 +45,33 @@ def test_every_position_is_explained_as_stored(name: str, tmp_path: Path) -> Non
     assert found["failures"] == 0
 
 
+COPENHAGEN = {
+    "4v0": (("..b..", ".....", "b.K.b", ".....", "..b.."), 199_528, 11_330, 2_932),
+    "6v0": (("..b..", ".b...", "b.K.b", "...b.", "..b.."), 1_672_736, 142_598, 57_384),
+    "2v3": (("..b..", "..w..", ".wKw.", ".....", "..b.."), 6_669_542, 199_390, 8_348),
+    "4v2": (("..b..", "..w..", "b.K.b", "..w..", "..b.."), 26_128_582, 872_068, 5_040),
+}
+"""Boards under the rules of Copenhagen: the start, and how many positions are reached, excluded and closed."""
+
+
+@pytest.mark.parametrize("name", slow_but(["4v0"], COPENHAGEN))
+def test_every_position_is_explained_under_the_rules_of_copenhagen(name: str) -> None:
+    start, *counts = COPENHAGEN[name]
+    terrain = ("X...X", ".....", "..T..", ".....", "X...X")
+    found = explain(replace(load_variant("copenhagen"), name=f"copenhagen-5-{name}", terrain=terrain, start=start))
+    excluded = sum(amount.positions for amount in found.excluded.values())
+    assert found.failures == 0
+    assert [found.reached.positions, excluded, found.closed.all.positions] == counts
+    assert sum(counts) == found.counted.positions
+
+
 # -- against plain search --------------------------------------------------------------
 
 
 def naive_parts(variant: Variant) -> tuple[Counter[str], list[int], dict[str, int]]:
     """Return how many positions the lemmas exclude, the sizes of the layers, and the sums, by plies forward alone."""
     reach, index, size = PlainReach(variant), PlacementIndex(variant), variant.size
-    game = reach.game
+    game = reach.plies
 
     def read(rank: int, side: str) -> NaivePosition:
         cells = index.unrank(rank, "w" if side == "w" else "b").cells
@@ -105,7 +128,7 @@ def assert_twins_agree(variant: Variant) -> None:
 
 
 @relaxed
-@given(small_variants(3, 2, 1))
+@given(st.one_of(small_variants(3, 2, 1), small_variants(3, 4, 1, later=True)))
 def test_twins_agree_on_random_small_boards(variant: Variant) -> None:
     assume(variant.rules.move_limit is None)
     assert_twins_agree(variant)
@@ -113,7 +136,7 @@ def test_twins_agree_on_random_small_boards(variant: Variant) -> None:
 
 @pytest.mark.slow
 @relaxed
-@given(small_variants(4, 2, 1))
+@given(st.one_of(small_variants(4, 2, 1), small_variants(4, 2, 1, later=True)))
 def test_twins_agree_on_larger_random_boards(variant: Variant) -> None:
     assume(variant.rules.move_limit is None)
     assert_twins_agree(variant)

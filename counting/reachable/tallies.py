@@ -1,0 +1,197 @@
+"""The first stage of an estimate: counts of the samples that each lemma excludes, in compiled code.
+
+Samples that contain a locked set of a counted family are counted separately. The number of placements that contain such
+a set is known exactly, so these samples are left out of the estimate.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from counting.exclusions.counts import published_exclusions
+from counting.exclusions.sets import parse_set
+from counting.reachable.checker import LEMMAS
+from counting.reachable.drawing import (
+    BATCH,
+    BATCH_ROWS,
+    PLACED,
+    DrawTables,
+    Placed,
+    draw_number,
+    drawer_for,
+    drawn,
+    open_number,
+    place_soldiers,
+    placed,
+    placed_row,
+)
+from counting.reachable.lemmas import LOCKED, LemmaTables, lemmas_for, placement_lemma
+from counting.spaces import spaces
+from tablut.engine.cells import is_empty, join, set_at, without
+from tablut.engine.jit import U64, advance, inlined, keep, kernel, pointer
+from tablut.engine.layout import board_items
+from tablut.engine.records import flat
+from tablut.indexing import PlacementIndex
+from tablut.variants import Variant
+from tablut.variants.model import king_patterns
+
+
+class FamilyTables(NamedTuple):
+    """A family of locked sets, stored in arrays for use in kernels.
+
+    Attributes
+    ----------
+    sets : int
+        The number of sets.
+    cells : ndarray of uint64, shape (4 * sets,)
+        Each set's attackers (two words) and defenders (two words).
+    kings : ndarray of int64, shape (sets,)
+        The king's cell in each set, or -1.
+    """
+
+    sets: int
+    cells: NDArray[np.uint64]
+    kings: NDArray[np.int64]
+
+
+def surviving(variant: Variant) -> int:
+    """Return the number of undecided placements that contain no locked set of a published family.
+
+    The exclusions shipped with some variants define such a family. For any other variant, return the number of all
+    undecided placements.
+    """
+    record = published_exclusions(variant.digest)
+    return PlacementIndex(variant).size if record is None else record.of("no_end").placements
+
+
+@lru_cache(maxsize=16)
+def family_tables(variant: Variant) -> FamilyTables:
+    """Return the family of locked sets that `surviving` uses to exclude placements."""
+    record = published_exclusions(variant.digest)
+    sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
+    if record is not None and spaces(variant)["excluded_no_end"].kings:
+        # Placements with a besieged king on a castle that it has never left are excluded too.
+        sets += [
+            frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
+            for castle in variant.regions.castles
+            for pattern in king_patterns(variant, castle)
+        ]
+    cells = np.zeros((len(sets), 4), dtype=np.uint64)
+    kings = np.full(len(sets), -1, dtype=np.int64)
+    for row, pieces_of in enumerate(sets):
+        for cell, piece in pieces_of:
+            if piece == "K":
+                kings[row] = cell
+            else:
+                cells[row, 2 * (piece == "w") + (cell >> 6)] |= np.uint64(1 << (cell & 63))
+    return FamilyTables(len(sets), cells.ravel(), kings)
+
+
+@inlined
+def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
+    """Return whether a placement contains a set in the family. This takes O(sets) steps."""
+    black, white, king, _, _, _ = position
+    for number in range(f.sets):
+        missing = join(without(set_at(f.cells, 2 * number), black), without(set_at(f.cells, 2 * number + 1), white))
+        if is_empty(missing) and (f.kings[number] < 0 or f.kings[number] == king):
+            return True
+    return False
+
+
+_OUTSIDE: Final = len(LEMMAS) + 1
+"""Index of the additional count, which follows the counts of the lemmas."""
+_LARGE_STEP: Final = 1 << 13
+"""Number of samples of a large space that are drawn before the lemmas are applied to them."""
+
+
+@inlined
+def _tallied(
+    lemmas: LemmaTables,
+    family: FamilyTables,
+    position: Placed,
+    board: NDArray[np.uint32],
+    left: NDArray[np.uint32],
+    index: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Add the result of the lemmas for one sample to ``counts``, and return its part of the checksum."""
+    code = placement_lemma(lemmas, position, board, left)
+    counts[code] += 1
+    if code == LOCKED and holds_counted_set(family, position):
+        counts[_OUTSIDE] += 1
+    mixed = (U64(index) * U64(8) + U64(code)) * U64(0x9E3779B97F4A7C15)
+    return mixed ^ (mixed >> U64(29))
+
+
+@kernel
+def _tally_lemmas(
+    drawing: DrawTables,
+    lemmas: LemmaTables,
+    family: FamilyTables,
+    seed: np.uint64,
+    first: int,
+    count: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Add the samples' lemma results to ``counts``, and return a checksum of the results.
+
+    The first six counts are for the results 0 (no lemma) and 1 to 5 (the lemmas). The seventh is the number of samples
+    that the lemma of locked pieces excludes and that contain a set in the family.
+    """
+    x, m, f = flat(drawing), flat(lemmas), flat(family)
+    stride = board_items(m.rules.size)
+    boards, words = np.empty(2 * stride, np.uint32), np.empty(BATCH_ROWS * BATCH, np.uint64)
+    batch = pointer(words)
+    board, left = pointer(boards), advance(pointer(boards), stride)
+    checksum = U64(0)
+    for done in range(first, first + count, BATCH):
+        many = min(BATCH, first + count - done)
+        for entry in range(many):
+            low, high = drawn(x, seed, U64(done + entry))
+            open_number(x, low, high, batch, entry)
+        place_soldiers(x, batch, many)
+        for entry in range(many):
+            checksum += _tallied(m, f, placed(x, batch, entry), board, left, done + entry, counts)
+    keep(words)
+    keep(boards)
+    return checksum
+
+
+@kernel
+def _tally_large(
+    lemmas: LemmaTables,
+    family: FamilyTables,
+    placements: NDArray[np.uint64],
+    first: int,
+    counts: NDArray[np.int64],
+) -> np.uint64:
+    """Add the results of the lemmas for samples of a `LargeSpace` to ``counts``, as `_tally_lemmas` does."""
+    m, f = flat(lemmas), flat(family)
+    stride = board_items(m.rules.size)
+    boards, checksum = np.empty(2 * stride, np.uint32), U64(0)
+    board, left = pointer(boards), advance(pointer(boards), stride)
+    for entry in range(len(placements)):
+        position = placed_row(advance(pointer(placements), entry * PLACED))
+        checksum += _tallied(m, f, position, board, left, first + entry, counts)
+    keep(boards)
+    return checksum
+
+
+def count_lemmas(variant: Variant, seed: int, first: int, count: int) -> dict[str, Any]:
+    """Return how many of ``count`` samples starting at ``first`` each lemma excludes, and a checksum of the results."""
+    counts, tables = np.zeros(_OUTSIDE + 1, dtype=np.int64), lemmas_for(variant).tables
+    drawer, family = drawer_for(variant), family_tables(variant)
+    if drawer.narrow:
+        checksum = int(_tally_lemmas(drawer.tables, tables, family, np.uint64(seed), first, count, counts))
+    else:
+        checksum = 0
+        for begin in range(first, first + count, _LARGE_STEP):
+            end = min(begin + _LARGE_STEP, first + count)
+            numbers = [draw_number(drawer.size, seed, index) for index in range(begin, end)]
+            checksum += int(_tally_large(tables, family, drawer.large.rows(numbers), begin, counts))
+    checksum %= 1 << 64
+    return {"lemmas": counts[:_OUTSIDE].tolist(), "outside": int(counts[_OUTSIDE]), "checksum": checksum}
