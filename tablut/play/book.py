@@ -38,15 +38,19 @@ class BookPlayer:
         with open_collection(self._path) as book:
             book.rules(variant)
 
-    def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return a move of the book, or the choice of the other player."""
-        moves = book_moves(self._path, board)
+    def choose(self, board: Board, limits: SearchLimits, **wanted: Any) -> Choice:
+        """Return a move from the book, or the choice of the other player.
+
+        The other player also chooses if several lines or a choice from given moves is ``wanted``.
+        """
+        moves = [] if wanted else book_moves(self._path, board)
         if not moves:
-            return self._player.choose(board, limits)
+            return self._player.choose(board, limits, **wanted)
         if self._way == "draw":
-            return bare_choice(drawn_move(moves, self._random, board.size))
-        best = max(moves, key=lambda move: (move.low, move.games))
-        return bare_choice(Move.parse(best.move, board.size))
+            move = drawn_move(moves, self._random, board.size)
+        else:
+            move = Move.parse(max(moves, key=lambda move: (move.low, move.games)).move, board.size)
+        return bare_choice(move)._replace(source="book")
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._player, name)

@@ -81,6 +81,8 @@ def _show_choice(console: PeopleConsole, board: Board, result: BestMoveResult) -
     console.board(board.variant, board.position.rows())
     console.print(f"{board.turn} to move, {result.variant}, {result.player}", style="dim")
     console.print(f"move   {result.move}", style="bold")
+    if result.source == "book":
+        console.print("source  opening book")
     if said := said_score(result.score, result.mate):
         console.print(f"score  {said}")
     if result.depth:

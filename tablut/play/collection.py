@@ -187,10 +187,17 @@ def write_collection(
 
 
 def _files_of(sources: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """Yield each file once, and whether it lies in a folder. Names in a folder that begin with a dot are left out."""
+    """Yield each file once, and whether it lies in a folder.
+
+    In a folder, empty files (such as locks) and names that begin with a dot are left out.
+    """
     seen = set()
     for source in sources:
-        inside = sorted(path for path in source.rglob("[!.]*") if path.is_file()) if source.is_dir() else [source]
+        inside = (
+            sorted(path for path in source.rglob("[!.]*") if path.is_file() and path.stat().st_size)
+            if source.is_dir()
+            else [source]
+        )
         for path in inside:
             if (place := path.resolve()) not in seen:
                 seen.add(place)

@@ -218,9 +218,15 @@ def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.Cap
 
     def chosen(*words: str) -> str:
         assert run(["bestmove", "-v", "brandubh", "--player", "random", "--json", "--book", book, *words]) == 0
-        return str(json.loads(capsys.readouterr().out)["move"])
+        answer = json.loads(capsys.readouterr().out)
+        assert answer["source"] == "book"
+        return str(answer["move"])
 
     assert chosen() == "d1-c1"
+    # Several lines come from the search.
+    assert run(["bestmove", "-v", "brandubh", "--nodes", "50", "--lines", "2", "--json", "--book", book]) == 0
+    found_lines = json.loads(capsys.readouterr().out)
+    assert (found_lines["source"], len(found_lines["lines"])) == ("search", 2)
     drawn = Counter(chosen("--book-move", "draw", "--seed", str(seed)) for seed in range(30))
     same = {move for one in found.values() for move in (one.move, *one.same)}
     assert set(drawn) <= same

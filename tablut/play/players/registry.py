@@ -47,6 +47,7 @@ class BestMoveResult(Result):
     pv: list[str]
     tbhits: int
     playouts: int
+    source: str
     lines: tuple[BestLine, ...]
 
 

@@ -152,7 +152,7 @@ class Choice(NamedTuple):
     seconds : float
         Wall time of the search in seconds.
     source : str
-        Source of the move: ``search``, ``tablebase`` or ``proof``.
+        Source of the move: ``search``, ``tablebase``, ``proof`` or ``book``.
     rank : int
         Rank of the line among the best lines, counted from 1.
     others : tuple of Choice
