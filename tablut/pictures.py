@@ -96,7 +96,7 @@ def draw_gif(drawings: Sequence[str], seconds: float = 1, scale: float = 1) -> b
     --------
     >>> from tablut.pictures import draw_gif
     >>> from tablut.strip import draw_line
-    >>> draw_gif(draw_line("brandubh", "3K3/7/7/7/7/7/b6 w", ["d7-a7"], pixels=80))[:6]
+    >>> draw_gif(draw_line("brandubh", "3K3/7/7/7/7/7/1b5 w", ["d7-a7"], pixels=80))[:6]
     b'GIF89a'
     """
     check_frames(len(drawings))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -219,11 +220,19 @@ def read_text(source: str, what: str, most: int = files.TEXT_BYTES) -> str:
 
 def read_game_record(text: str, variant: str | None, origin: str) -> GameRecord:
     """Parse a game record; ``variant``, the value of ``--variant``, is required if several rule sets fit the record."""
-    from tablut.formats.game import NoRulesError
     from tablut.replay import read_fitting_record
 
-    try:
+    with suggesting_rules():
         return read_fitting_record(text, None if variant is None else as_variant(variant), origin)
+
+
+@contextmanager
+def suggesting_rules() -> Iterator[None]:
+    """Add the way out to the error for a record that names no rule set."""
+    from tablut.formats.game import NoRulesError
+
+    try:
+        yield
     except NoRulesError as error:
         raise InputError(str(error), remedy=f"add the rule set, such as -v {error.example}") from error
 

@@ -353,7 +353,7 @@ def read_rules(text: str) -> Variant:
     >>> read_rules("dim:5 ks:c tfr:w kj:c start:/2t2/2T2/t1K1t/2T2/2t2/")
     Traceback (most recent call last):
         ...
-    tablut.errors.InputError: rules 'dim:5 ks:c tfr:w ...': rule fields cannot express a third repetition ...
+    tablut.errors.InputError: rules 'dim:5 ks:c tfr:w ...': rule fields cannot express a king that jumps (kj:c)
     """
     rules = _parse(text)
     for key in _VALUES:

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tablut.board import Board
 from tablut.cli.command import Group, argument, choice, command, option, whole
-from tablut.cli.options import file_option, position_option, read_bytes, read_position, variant_option
+from tablut.cli.options import file_option, position_option, read_bytes, read_position, suggesting_rules, variant_option
 from tablut.cli.people import PeopleConsole, Table, label, number
 from tablut.cli.runtime import EXIT_NO, Reply, progress
 from tablut.errors import InputError
@@ -139,7 +139,8 @@ def _checked(text: str, file: str, rules: Variant | None, repetition: str) -> Re
     games, unread = read_archive(text)
     for line, why in unread.items() if not games else ():
         raise InputError(f"line {line}: {why}", subject=f"archive {excerpt(file)}")
-    rules = rules or fitting_rules(text)
+    with suggesting_rules():
+        rules = rules or fitting_rules(text)
     with progress("games") as observer:
         replayed, ranks = replay_archive(rules, games, observer, ignore_repetition=repetition == "ignore")
     result = archive_result(rules, ranks, replayed, unread)

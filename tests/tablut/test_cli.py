@@ -336,7 +336,7 @@ def test_an_archive_of_games(capsys: Captured, tmp_path: Path) -> None:
     assert "--game 9" in refusal(capsys, "replay", *rules, "--game", "9")
     for former in ([], ["--all"], ["--repetition", "ignore"]):
         assert "`tablut games" in refusal(capsys, "replay", *rules, *former)
-    assert "--variant" in refusal(capsys, "games", str(file))
+    assert "-v ashton-5-4v0" in refusal(capsys, "games", str(file))
 
 
 def test_from_which_edge_an_archive_counts_its_ranks(capsys: Captured, tmp_path: Path) -> None:

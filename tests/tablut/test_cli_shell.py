@@ -218,7 +218,7 @@ def completed(words: str, shell_name: str) -> list[str]:
 
 
 TAB = {
-    "tablut b": ["bounds", "bestmove", "bench"],
+    "tablut b": ["bounds", "bestmove", "book", "bench"],
     "tablut bounds -v brandubh-5": ["brandubh-5-4v0", "brandubh-5-4v4"],
     "tablut census ver": ["verify"],
     "tablut census --all --against": ["--against-bounds"],

@@ -175,7 +175,7 @@ def test_our_engine_takes_the_clock_of_each_protocol(
             seen.append(limits)
             return Choice(next(iter(board.legal_moves)), None, None, 0, 0, ())
 
-    monkeypatch.setattr("tablut.play.protocol.ready_player", lambda *_: Watching())
+    monkeypatch.setattr("tablut.play.protocol.make_any", lambda *_, **__: Watching())
     talk = front(lambda _: None, EngineOptions(variant, "random"), None)
     for line in lines:
         talk.handle(line)
