@@ -1,9 +1,9 @@
-"""PNG and animated GIF pictures of the drawings that `tablut.svg` and `tablut.strip` make.
+"""PNG and animated GIF pictures of the SVG drawings created by `tablut.svg` and `tablut.strip`.
 
-A picture is drawn from the text of the drawing, so that both show the same. Only the elements that these two modules
-write are supported; other SVG files are not. Shapes are drawn several times larger and then reduced, which smooths
-their edges. Letters come from the font DejaVu Sans, which is part of matplotlib. The same drawing always produces the
-same bytes under the same versions of Pillow and FreeType, because no date is stored.
+A picture is rendered from the SVG text, so both show the same board. Only the SVG elements that these two modules write
+are supported, not SVG files in general. Shapes are drawn several times larger and then reduced, which smooths their
+edges. The font is DejaVu Sans, which is included in matplotlib. The files contain no date, so with the same versions of
+Pillow and FreeType, a drawing always produces the same bytes.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from PIL import Image, ImageDraw, ImageFont
 from tablut.errors import InputError
 
 MOST_FRAMES: Final = 2_000
-"""Maximum number of boards in an animation. Browsers hold all of them in memory."""
+"""Maximum number of boards in an animation. Browsers keep all of them in memory."""
 _MOST_PIXELS: Final = 150_000_000
-"""Maximum number of pixels drawn at once. They take 3 bytes each."""
+"""Maximum number of pixels drawn at once. Each takes 3 bytes."""
 _FINE = 4
-"""Shapes are drawn this many times larger than in the picture."""
+"""Factor by which shapes are drawn larger than in the picture."""
 _SAMPLE = 8
-"""Number of drawings from which the colours of an animation are chosen."""
+"""Maximum number of drawings that are examined to choose the colours of an animation."""
 _NUMBER = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)"
 _STEP = re.compile(rf"([MmLlhvz])\s*((?:{_NUMBER}[\s,]*)*)")
 _TRANSFORM = re.compile(rf"(translate|scale)\(({_NUMBER})(?: ({_NUMBER}))?\)")
@@ -46,7 +46,7 @@ def draw_png(drawing: str, scale: float = 2) -> bytes:
     drawing : str
         A drawing made by `tablut.svg` or `tablut.strip`.
     scale : float
-        Size of the picture relative to the size that the drawing states.
+        Size of the picture relative to the drawing's size.
 
     Returns
     -------
@@ -71,16 +71,16 @@ def draw_png(drawing: str, scale: float = 2) -> bytes:
 
 
 def draw_gif(drawings: Sequence[str], seconds: float = 1, scale: float = 1) -> bytes:
-    """Return an animated GIF picture that shows drawings of equal size one after another, and then starts again.
+    """Return an animated GIF picture that shows drawings of equal size one after another, in an endless loop.
 
     Parameters
     ----------
     drawings : sequence of str
         Drawings made by `tablut.svg`, at least one and at most `MOST_FRAMES`.
     seconds : float
-        Time for which each drawing is shown. The last one is shown three times as long.
+        Time in seconds for which each drawing is shown. The last drawing is shown three times as long.
     scale : float
-        Size of the picture relative to the size that the drawings state.
+        Size of the picture relative to the drawings' size.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def check_frames(number: int) -> None:
 
 
 def _palette(drawings: Sequence[str], scale: float) -> NDArray[np.int32]:
-    """Return up to 256 colours: those that the drawings name, and the most frequent ones that smooth their edges."""
+    """Return up to 256 colours: those named in the drawings, then the most frequent ones that smooth the edges."""
     named = {int(name, 16) for drawing in drawings for name in re.findall(r"#([0-9a-f]{6})\b", drawing)}
     counts: Counter[int] = Counter()
     for drawing in drawings[:: -(-len(drawings) // _SAMPLE)]:
@@ -141,7 +141,7 @@ def _levels(codes: NDArray[np.int32]) -> NDArray[np.int32]:
 
 
 def _reduced(image: Image.Image, palette: NDArray[np.int32]) -> Image.Image:
-    """Return an image in which each colour is replaced by the nearest one of a palette."""
+    """Return an image in which each colour is replaced by the nearest colour in a palette."""
     codes = _codes(image)
     colours, places = np.unique(codes, return_inverse=True)
     far = ((_levels(colours)[:, None] - _levels(palette)) ** 2).sum(axis=2)
@@ -158,7 +158,7 @@ def _rendered(drawing: str, scale: float) -> Image.Image:
 
 
 class _Place(NamedTuple):
-    """Coordinates of a group: its scale, and its origin in the pixels of the canvas."""
+    """Coordinate system of a group: its scale, and its origin in pixels of the canvas."""
 
     scale: float
     x: float
@@ -241,7 +241,7 @@ class _Canvas:
             draw.polygon(points, fill)
         if stroke is not None:
             closed = _kind(element) in ("rect", "polygon") or points[0] == points[-1]
-            # Two points more than the outline has, so that the corner at which it closes is joined like the others.
+            # Add two points to a closed outline, so that the corner where it closes is joined like the others.
             width = max(1, round(_number(element, "stroke-width") * scale))
             draw.line([*points, *points[: 2 * closed]], stroke, width, joint="curve")
 

@@ -111,8 +111,8 @@ class PlainReach(Arrivals):
     def no_last_move(self, position: NaivePosition) -> bool:
         """Return whether no ply can have led to a position.
 
-        This includes the positions in which white is encircled after its own ply, because white was already encircled
-        before this ply, and the game was over.
+        This is also the case if white is encircled after its own ply. White was then already encircled before this ply,
+        and the game was over.
         """
         rings = self.variant.rules.encirclement != "none" and not begins_encircled(self.variant)
         if rings and position.side == "b" and self.plies.is_encircled(position):
@@ -157,9 +157,9 @@ class PlainReach(Arrivals):
                         yield earlier, (origin, cell)
 
     def _lost_rows(self, position: NaivePosition, target: Cell, victim: str) -> Iterator[frozenset[Cell]]:
-        """Yield the empty cells of every row on the edge that a piece may have captured when it arrived.
+        """Yield the empty cells of each row on the edge that a piece may have captured when it arrived.
 
-        The enemy pieces that are still in such a row, for example the king, were not captured.
+        Pieces that are still in such a row, such as the king, were not captured.
         """
         pieces = position.pieces
         for ends, row, fronts in self.walls:
@@ -174,7 +174,7 @@ class PlainReach(Arrivals):
                 yield empty
 
     def _walls(self) -> list[tuple[list[Cell], list[Cell], list[Cell]]]:
-        """Return every row on the edge that a shieldwall could capture: the cells at its ends, its own, its fronts."""
+        """Return each row on the edge that a shieldwall could capture: the end cells, the row, and the front cells."""
         far, last = range(self.variant.size), self.variant.size - 1
         found = []
         for first, end in combinations(far, 2):
@@ -188,7 +188,7 @@ class PlainReach(Arrivals):
     def _leads(self, earlier: NaivePosition, move: NaiveMove, position: NaivePosition, outcome: Outcome | None) -> bool:
         """Return whether a move is legal in an earlier position and leads to a position with the given outcome.
 
-        The rules used here have no forts and no encirclement.
+        Forts and encirclement are ignored.
         """
         if "b" not in earlier.pieces.values() or move not in self.game.legal_moves(earlier):
             return False
@@ -221,7 +221,7 @@ class PlainReach(Arrivals):
 
 @lru_cache(maxsize=16)
 def begins_encircled(variant: Variant) -> bool:
-    """Return whether white is to move first and is encircled at the start."""
+    """Return whether white moves first and is encircled at the start."""
     game = NaiveGame(variant)
     return variant.rules.first == "white" and game.is_encircled(game.start())
 
@@ -431,10 +431,10 @@ class Checker:
         return None
 
     def _came_last(self, pieces: dict[Cell, str], cell: Cell, depth: int) -> bool:
-        """Return whether a piece could have arrived last in a set, by a move that captures no other piece in the set.
+        """Return whether a piece of a set could have arrived last by a move that captures no other piece in the set.
 
-        Only the set's pieces and a king are on the board. If the depth is 2, the set before this move must not be
-        locked either.
+        Only the set's pieces and a king are on the board. If the depth is 2, the set must also not have been locked
+        before this move.
         """
         game, piece = self.reach.game, pieces[cell]
         others = {other: kind for other, kind in pieces.items() if other != cell}

@@ -5,7 +5,7 @@ white is to move and 1 if black is to move. Every sample has a separate random s
 others. The stream of sample ``i`` with seed ``s`` comes from the generator Philox-4x64-10 [1]_ with the key ``s`` and
 the second counter word ``i``. The stream consists of pairs of words, each truncated to the number of bits of the
 largest position number. If this number has more than 128 bits, as on 11×11 boards, the stream consists of groups of as
-many words as the number needs. The sample is the first number in the stream below the size of the space. All numbers
+many words as this number needs. The sample is the first number in the stream below the size of the space. All numbers
 are therefore equally probable, and no sample depends on how the work was divided. `draw_number` uses numpy's
 implementation of Philox. `drawn` is a compiled version for samples that are tested only by the lemmas. Both return the
 same numbers. Numbers that do not fit into 127 bits are drawn and unranked in Python (`LargeSpace`).
@@ -121,7 +121,7 @@ class DrawTables(NamedTuple):
 
 
 def build_drawing(variant: Variant) -> DrawTables:
-    """Return the tables for drawing samples of a variant, whose numbers must be `is_narrow`."""
+    """Return the tables for drawing samples of a variant. The variant must be narrow (see `is_narrow`)."""
     index, regions, cells = PlacementIndex(variant), variant.regions, variant.size**2
     most = max(variant.attackers, variant.defenders)
     binomial = [[comb(n, k) for n in range(cells + 2)] for k in range(most + 1)]
@@ -161,7 +161,7 @@ def build_drawing(variant: Variant) -> DrawTables:
 
 
 def check_board(variant: Variant) -> None:
-    """Raise an error if a board has more cells than the sets of cells (`tablut.engine.cells`) can hold."""
+    """Raise an error if a board has too many cells for the cell sets of `tablut.engine.cells`."""
     if variant.size > NARROW:
         cell = square_name(variant.size**2 - 1, variant.size)
         raise VariantError(
@@ -172,7 +172,7 @@ def check_board(variant: Variant) -> None:
 
 
 def is_narrow(variant: Variant) -> bool:
-    """Return whether the kernels can draw samples: numbers fit into 127 bits, and ranks of soldiers into 63 bits."""
+    """Return whether position numbers fit into 127 bits and ranks of soldiers into 63 bits, as the kernels require."""
     soldiers = comb(variant.size**2 + 1, min(max(variant.attackers, variant.defenders), variant.size**2 // 2))
     return PlacementIndex(variant).size < 1 << 126 and soldiers < 1 << 63
 
@@ -352,7 +352,7 @@ def draw_number(size: int, seed: int, index: int) -> int:
 
 
 class LargeSpace:
-    """The positions with the given numbers, for a space that is too large for the kernels."""
+    """Conversion of position numbers to positions, for a space that is too large for the kernels."""
 
     def __init__(self, variant: Variant) -> None:
         index, regions = PlacementIndex(variant), variant.regions
@@ -367,7 +367,7 @@ class LargeSpace:
         self._binomial = [[comb(place, number) for place in places] for number in range(most + 1)]
 
     def rows(self, numbers: list[int]) -> NDArray[np.uint64]:
-        """Return positions, uint64 of shape (n, `PLACED`), in the order of the words of `placed_row`."""
+        """Return the positions with the given numbers, as rows for `placed_row` (uint64, shape (n, `PLACED`))."""
         return np.array([self._row(number) for number in numbers], dtype=np.uint64).reshape(-1, PLACED)
 
     def _row(self, number: int) -> list[int]:
@@ -385,7 +385,7 @@ class LargeSpace:
         return [*words, king, side, attackers, defenders]
 
     def _chosen(self, cells: list[int], count: int, rank: int) -> int:
-        """Return the combination of cells with a given rank, as a set of bits."""
+        """Return the combination of cells with the given rank, as a bit set."""
         chosen = 0
         for number in range(count, 0, -1):
             row = self._binomial[number]
@@ -396,18 +396,18 @@ class LargeSpace:
 
 
 PLACED: Final = 8
-"""Number of words of a position in the form of `placed_row`."""
+"""Number of words in a row for `placed_row`."""
 
 
 @inlined
 def placed_row(row: NDArray[np.uint64]) -> Placed:
-    """Return a position of a `LargeSpace`."""
+    """Return the position that a row from `LargeSpace.rows` describes."""
     return (row[0], row[1]), (row[2], row[3]), I64(row[4]), I64(row[5]), I64(row[6]), I64(row[7])
 
 
 @inlined
 def _pack_placed(position: Placed, cells: int, king_bits: int, width: int, row: NDArray[np.uint64]) -> None:
-    """Write a position as a packed position."""
+    """Write a position in packed form."""
     black, white, king, side, _, _ = position
     for word in range(width):
         row[word] = U64(0)
@@ -418,7 +418,7 @@ def _pack_placed(position: Placed, cells: int, king_bits: int, width: int, row: 
 
 @kernel
 def _pack_rows(placements: NDArray[np.uint64], cells: int, king_bits: int, rows: NDArray[np.uint64]) -> None:
-    """Write the packed positions, shape (n, W), of positions of a `LargeSpace`."""
+    """Convert the rows from `LargeSpace.rows` to packed positions, shape (n, W)."""
     width = rows.shape[1]
     for number in range(len(rows)):
         position = placed_row(advance(pointer(placements), number * PLACED))
@@ -455,12 +455,12 @@ class Drawer:
 
     @cached_property
     def tables(self) -> DrawTables:
-        """The tables for the kernels, if the space is `narrow`."""
+        """The kernel tables. The space must be `narrow`."""
         return build_drawing(self.variant)
 
     @cached_property
     def large(self) -> LargeSpace:
-        """The positions of a space that is not `narrow`."""
+        """The conversion of numbers to positions, for a space that is not `narrow`."""
         return LargeSpace(self.variant)
 
     def draw(self, seed: int, first: int, count: int) -> tuple[NDArray[np.uint64], list[int]]:

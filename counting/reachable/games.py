@@ -242,10 +242,7 @@ def settle_samples(variant: Variant, seed: int, first: int, count: int) -> Settl
 
 
 def _reached_twins(variant: Variant, boards: NDArray[np.uint32], seed: int, trees: BackwardTrees) -> list[int]:
-    """Return the number of positions that are reachable with the other side to move.
-
-    Also return the number of positions where this is unknown.
-    """
+    """Count the positions that are reachable if the other side is to move, and those where this is unknown."""
     engine = engine_for(variant)
     head(boards)[:, SIDE_AT] ^= 1
     boards = np.ascontiguousarray(boards[lemmas_for(variant).of_boards(boards) == 0])
@@ -260,7 +257,7 @@ def pocket(variant: Variant, board: NDArray[np.uint32]) -> list[str]:
     """Return the squares of a pocket, or an empty list if the position has none.
 
     A pocket is a set of pieces that cannot have been assembled. Whichever of these pieces arrived last, its move would
-    have captured another piece of the set, or the pieces before the move would already have been locked.
+    have captured another piece in the set, or the pieces would already have been locked before this move.
     """
     size = variant.size
     cells, side = engine_for(variant).cells(board)

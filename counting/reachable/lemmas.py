@@ -83,7 +83,7 @@ class LemmaTables(NamedTuple):
     rules, origins
         The tables for the rules, and for the cells from which pieces could have come. N is the board size.
     rings : int
-        1 if black wins by encirclement and the game does not begin with white encircled and to move, else 0.
+        1 if black wins by encirclement, unless the game begins with white to move and encircled. Otherwise 0.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -243,7 +243,7 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether white is encircled after its own ply, so that it was encircled before this ply too."""
+    """Return whether white is encircled after its own ply. It was then encircled before this ply, too."""
     if not is_far(lemmas.rules.distant) or lemmas.rings == 0 or side_of(lemmas.rules, board) == 0:
         return False
     return wins_afar(lemmas.rules, board, I64(1), king_of(lemmas.rules, board))
@@ -375,10 +375,10 @@ def _sets(sets: list[set[int]]) -> NDArray[np.uint64]:
 def _steps(
     size: int, origins: NDArray[np.uint16], lines: NDArray[np.uint32], *, reverse: bool, empty: bool = False
 ) -> list[set[int]]:
-    """Return the cells that a kind of piece can enter by a step from the adjacent cell, for each direction.
+    """Return, for each direction, the cells that a kind of piece can enter from the adjacent cell in that direction.
 
     With ``reverse``, return the cells from which the piece can step to the adjacent cell. With ``empty``, return the
-    cells to which it can slide from that direction along an otherwise empty line.
+    cells that it can enter by a slide of any length from that direction, if the rest of the line is empty.
     """
     by_direction: list[set[int]] = [set() for _ in range(4)]
     for cell in range(size * size):
@@ -418,9 +418,9 @@ def _captors(lemmas: LemmaTables, victims: Bits, anvils: Bits) -> Bits:
 
 @inlined
 def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
-    """Return the cells of all pieces that may capture another one on arrival.
+    """Return a set that contains the cells of all pieces that may have captured another piece on arrival.
 
-    The set may include the cells of other pieces.
+    The set may also contain the cells of pieces that cannot have captured anything.
     """
     # Any attacker next to the king may have arrived last among the attackers that capture the king.
     size = lemmas.rules.size
@@ -436,9 +436,9 @@ def _active(lemmas: LemmaTables, black: Bits, white: Bits, king: Bits) -> Bits:
 
 @inlined
 def _beside_rows(lemmas: LemmaTables, black: Bits, white: Bits) -> Bits:
-    """Return the cells of all pieces that may capture a row on the edge on arrival.
+    """Return a set that contains the cells of all pieces that may have captured a row on the edge on arrival.
 
-    The king counts as a white piece here. The set may include the cells of other pieces.
+    The king counts as a white piece here. The set may also contain the cells of pieces that cannot have captured a row.
     """
     size, edge = lemmas.rules.size, set_at(lemmas.edge, 0)
     found = (U64(0), U64(0))
@@ -457,10 +457,7 @@ def _beside_rows(lemmas: LemmaTables, black: Bits, white: Bits) -> Bits:
 
 @inlined
 def _stepping(size: int, west: Bits, south: Bits, east: Bits, north: Bits, taken: Bits) -> Bits:
-    """Return the union of four sets, without the cells whose neighbour is occupied.
-
-    Each set is named after the relevant neighbour's direction.
-    """
+    """Return the union of four sets, without the cells whose neighbour in the set's direction is occupied."""
     free = ~taken[0], ~taken[1]
     row = join(meet(west, shifted_up(free, 1)), meet(east, shifted_down(free, 1)))
     return join(row, join(meet(south, shifted_up(free, size)), meet(north, shifted_down(free, size))))
@@ -542,9 +539,9 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
 
 @inlined
 def _ended_afar(lemmas: LemmaTables, board: NDArray[np.uint32]) -> int:
-    """Return the number of the lemma on the last move if it applies because of a fort or an encirclement, or 0.
+    """Return the number of the last-move lemma if it applies because of a fort or an encirclement, otherwise 0.
 
-    `_quick_lemma` has shown that no other lemma applies, but it ignores forts and encirclement.
+    `_quick_lemma` ignores forts and encirclement, and has found no lemma that applies without them.
     """
     rules = lemmas.rules
     ended = wins_afar(rules, board, side_of(rules, board) ^ 1, king_of(rules, board)) or _stays_encircled(lemmas, board)

@@ -1,7 +1,7 @@
-"""The first stage of an estimate: counts of the samples that each lemma excludes, in compiled code.
+"""The first stage of an estimate: compiled code that counts the samples excluded by each lemma.
 
-Samples that contain a locked set of a counted family are counted separately. The number of placements that contain such
-a set is known exactly, so these samples are left out of the estimate.
+The samples that contain a locked set from a published family are also counted separately. The number of placements that
+contain such a set is known exactly, so these samples are left out of the estimate.
 """
 
 from __future__ import annotations
@@ -59,10 +59,10 @@ class FamilyTables(NamedTuple):
 
 
 def surviving(variant: Variant) -> int:
-    """Return the number of undecided placements that contain no locked set of a published family.
+    """Return the number of undecided placements that contain no locked set from the variant's published family.
 
-    The exclusions shipped with some variants define such a family. For any other variant, return the number of all
-    undecided placements.
+    A published family is part of the exclusions shipped with some variants. For a variant without exclusions, return
+    the number of all undecided placements.
     """
     record = published_exclusions(variant.digest)
     return PlacementIndex(variant).size if record is None else record.of("no_end").placements
@@ -70,11 +70,11 @@ def surviving(variant: Variant) -> int:
 
 @lru_cache(maxsize=16)
 def family_tables(variant: Variant) -> FamilyTables:
-    """Return the family of locked sets that `surviving` uses to exclude placements."""
+    """Return the family of locked sets whose placements `surviving` leaves out."""
     record = published_exclusions(variant.digest)
     sets = [] if record is None else [parse_set(text, variant.size) for text in record.locked]
     if record is not None and spaces(variant)["excluded_no_end"].kings:
-        # Placements with a besieged king on a castle that it has never left are excluded too.
+        # The exclusions also contain the placements where the king is besieged on a castle that it has never left.
         sets += [
             frozenset([(castle, "K"), *((cell, "b") for cell in pattern.attackers)])
             for castle in variant.regions.castles
@@ -103,9 +103,9 @@ def holds_counted_set(f: FamilyTables, position: Placed) -> bool:
 
 
 _OUTSIDE: Final = len(LEMMAS) + 1
-"""Index of the additional count, which follows the counts of the lemmas."""
+"""Index of the additional count for samples with a set in the family. It follows the counts of the lemmas."""
 _LARGE_STEP: Final = 1 << 13
-"""Number of samples of a large space that are drawn before the lemmas are applied to them."""
+"""Number of samples from a large space that are drawn before the lemmas are applied to them."""
 
 
 @inlined
@@ -118,7 +118,7 @@ def _tallied(
     index: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the result of the lemmas for one sample to ``counts``, and return its part of the checksum."""
+    """Add one sample's lemma result to ``counts``, and return the sample's part of the checksum."""
     code = placement_lemma(lemmas, position, board, left)
     counts[code] += 1
     if code == LOCKED and holds_counted_set(family, position):
@@ -169,7 +169,7 @@ def _tally_large(
     first: int,
     counts: NDArray[np.int64],
 ) -> np.uint64:
-    """Add the results of the lemmas for samples of a `LargeSpace` to ``counts``, as `_tally_lemmas` does."""
+    """Do the same as `_tally_lemmas` for samples from a `LargeSpace`."""
     m, f = flat(lemmas), flat(family)
     stride = board_items(m.rules.size)
     boards, checksum = np.empty(2 * stride, np.uint32), U64(0)

@@ -183,7 +183,7 @@ class _Commands:
         def answer() -> Result:
             with open_collection(path) as collection:
                 found = collection.answer(board, most=8)
-            # Visitors do not learn the folders of this machine.
+            # Visitors must not see the folder names of this machine.
             games = [game.model_copy(update={"file": PurePath(game.file).name}) for game in found.games]
             return found.model_copy(update={"games": games})
 

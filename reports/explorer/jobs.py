@@ -96,7 +96,7 @@ def think(channel: Channel, request: MovesRequest, movetime: float, settings: Se
     known: list[Choice] = []
 
     def hear(choice: Choice) -> None:
-        """Send the lines found so far. Those that this iteration has not reached yet come from the previous one."""
+        """Send the lines found so far. Lines that this iteration has not found yet come from the previous one."""
         better = known[: choice.rank - 1]
         rest = [line for line in known if line.move not in {choice.move, *(line.move for line in better)}]
         known[:] = [*better, choice, *rest][:_LINES]

@@ -124,7 +124,7 @@ class _Served(Result):
 @whole("--port", default=8137, least=0, most=65535, help="Port; 0 for any free port.")
 @option("--browser/--no-browser", default=True, help="Whether to open the address in a browser on a desktop.")
 @option("--tablebase", multiple=True, metavar="STORE", help="Tablebase to show; may be repeated.")
-@file_option("--games", help="Collection of games, whose moves are shown beside the board.")
+@file_option("--games", help="Collection of games. The moves played in the position are shown beside the board.")
 @whole("--searches", least=1, most=64, help="Number of parallel searches. [default: half of the cores]")
 @real("--seconds", metavar="SECONDS", help="Stop serving after this time.")
 def serve_command(

@@ -149,7 +149,7 @@ def convert_command(to: Format, moves: tuple[str, ...], variant: str, position: 
     help="File to save the record to: FILE.otg in OpenTafl's format, FILE.pgn as PGN, FILE.csv as a line of an "
     "archive, any other in the toolkit's own format.",
 )
-@whole("--game", least=1, help="Number of the game that is replayed: the line of an archive. [default: the first]")
+@whole("--game", least=1, help="Number of the game to replay. In an archive, its line number. [default: the first]")
 def replay_command(
     file: str,
     variant: str | None,
@@ -179,7 +179,7 @@ def replay_command(
         record = read_game_record(text, variant, file)
     for warning in record.warnings:
         warn(warning)
-    # A record of OpenTafl may consist of a puzzle's rules and position.
+    # An OpenTafl record may consist only of a puzzle's rules and position.
     if not record.moves and record.result is None and not record.notes and "Rules" not in record.tags:
         raise InputError(
             "has no moves and no result, so there is nothing to check", subject=f"{kind.name} {excerpt(file)}"
@@ -202,7 +202,7 @@ def replay_command(
 
 
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
-    """Return the record of one game of a file. The number of a game in an archive is that of its line."""
+    """Return the record of one game in a file. In an archive, a game's number is its line number."""
     rules = None if variant is None else load_variant(variant)
     if kind_of(text) is ARCHIVE and rules is not None and not same_upside_down(rules):
         with progress("replay") as observer:
@@ -229,7 +229,7 @@ def _draw_all(game: ReplayedRecord, pictures: Pictures) -> None:
 
 
 def _drawing(game: ReplayedRecord, number: int) -> str:
-    """Return a drawing of the position after a ply, with the cells of the pieces that it has captured."""
+    """Return a drawing of the position after a ply. The cells of the pieces captured by the ply are marked."""
     from tablut import svg
 
     variant = game.board.variant

@@ -172,12 +172,12 @@ def _lost_rows(
     bracket: bool,
     cells: NDArray[np.uint32],
 ) -> tuple[int, int]:
-    """Return the places of the soldiers that a piece may have captured on an edge line when it arrived.
+    """Return the places on an edge line of the soldiers that a piece may have captured when it arrived.
 
-    ``edge`` is the line and the place of the piece along it. The first mask is for the row below the place, or for the
+    ``edge`` contains the line and the piece's place along it. The first mask is for the row below the place, or for the
     row behind the piece if ``bracket`` is false (see `_wall_taken`). The second mask is for the row above the place.
-    The king and soldiers that cannot be captured may still stand in such a row. ``cells`` contains the places of each
-    line on which the captured soldiers may have stood.
+    The king and soldiers that cannot be captured may still be in such a row. ``cells`` contains a mask for each line
+    with the places where the captured soldiers may have stood.
     """
     (line, place), king = edge, king_of(distant, board)
     own, content = _wall_pieces(distant, board, line, side, king), line_of(board, line)
@@ -207,9 +207,10 @@ def _lost_rows(
 def restorable_rows(
     distant: DistantTables, board: BoardArray, side: int, target: int, cells: NDArray[np.uint32]
 ) -> tuple[int, int, int, int]:
-    """Return the rows on the edge that a piece may have captured when it arrived, in the encoding of captures.
+    """Return the rows on the edge that a piece may have captured when it arrived, encoded like captures.
 
-    The rows lie to the west, south, east and north of the piece. A row is 0 if the piece captured nothing there.
+    There is one row for each direction from the piece: west, south, east and north. The row is 0 if the piece cannot
+    have captured a row there.
     """
     size, last = distant.size, distant.size - 1
     rank, file = coordinates(distant, target)
@@ -228,7 +229,8 @@ def restorable_rows(
             below, above = edge_captures(I64(0), below), edge_captures(I64(0), above)
         if not bracket and far:
             below, above = I64(0), below
-        # A row behind the piece lies across the line on which a row beside it would lie.
+        # A row that the piece brackets is found in a direction along the edge line. A row that it covers is found in a
+        # direction at right angles to the edge line.
         if (along == 0) == bracket:
             west, east = west | below, east | above
         else:

@@ -10,9 +10,9 @@ is still on the board. The path that the piece took must be empty now. Any soldi
 next to its target, on cells that are now empty and do not lie on its path. The cells that a piece could have come from
 are looked up by line, place and occupancy, like slides.
 
-A shieldwall capture removed a whole row on the edge. In each direction, at most one row can have been captured: its
-cells are now empty, except for the king and for soldiers in shelter, and it ends where the pieces of the other side or
-a corner closed it. Every choice of such rows is restored, together with every choice of neighbouring soldiers, and the
+A shieldwall capture removes a whole row on the edge. In each direction, the piece can have captured at most one row.
+The cells of this row are now empty, except for a king or sheltered soldiers that remain in it, and its ends are closed
+by pieces of the capturing side or a corner. Every combination of such rows and neighbouring soldiers is restored. The
 forward rules then decide whether the ply captures exactly these soldiers.
 
 There is one limitation: the given position must itself be counted. A predecessor need not be reachable from the start
@@ -69,12 +69,12 @@ if TYPE_CHECKING:
     from tablut.variants import Variant
 
 MOST_UNMOVES = 4 * 27
-"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell, and in each
-of three directions, a slide captured nothing, the neighbouring soldier or a row on the edge."""
+"""Maximum number of un-moves for each cell of the board. At most four slides could have started on a cell. In each of
+three directions, a slide has captured nothing, the neighbouring soldier, or a row on the edge: 27 cases."""
 
 
 def most_unmoves(rules: Tables) -> int:
-    """Return the maximum number of un-moves of a position. Without shieldwalls, no slide captured a row."""
+    """Return the maximum number of un-moves of a position. It is smaller if the rules have no shieldwalls."""
     return rules.cells * (MOST_UNMOVES if rules.distant.shieldwall else 4 * 8)
 
 
@@ -210,7 +210,7 @@ def arrivals(rules: Tables, origins: OriginTables, board: BoardArray, side: int,
 
 @inlined
 def open_sides(rules: Tables, origins: OriginTables, board: BoardArray, side: int, cell: int) -> int:
-    """Return the directions from a cell to the empty neighbours where an enemy of ``side`` could have stood."""
+    """Return the directions in which a cell has an empty neighbour where an enemy of ``side`` could have stood."""
     size = rules.size
     cells = origins.defender_cells if side == 1 else origins.attacker_cells
     rank, file = coordinates(rules, cell)
@@ -267,8 +267,8 @@ def add_wall_unmoves(
 ) -> int:
     """Write the un-moves of a slide that capture at least one row on the edge, and return the new total.
 
-    ``arrived`` is the cell of the moved piece and the direction from which it came. ``undo`` contains the move and the
-    neighbouring soldiers that the piece may have captured as well.
+    ``arrived`` contains the moved piece's cell and the direction from which it came. ``undo`` contains the move and the
+    neighbouring soldiers that the piece may also have captured.
     """
     if not is_far(rules.distant):
         return count

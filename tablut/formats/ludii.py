@@ -1,11 +1,12 @@
-"""Trials of Ludii's tafl games: text files that begin with ``game=…/Tablut.lud`` (usually ``.trl``).
+"""Ludii trials of tafl games: text files that begin with ``game=…/Tablut.lud`` (usually ``.trl``).
 
-The format follows ``Trial.java`` and the recorded trials of https://github.com/Ludeme/Ludii. Each line ``Move=`` holds
-one move with all its effects. The first of them place the pieces of the start position: attackers (1), defenders (2)
-and the king (3). Cells are numbered row by row from a1, as in this toolkit. Player 1 is black. Lists of legal moves,
-the state of the random generator and versions are ignored.
+The format follows ``Trial.java`` and the recorded trials in https://github.com/Ludeme/Ludii. Each line ``Move=``
+contains one move with all its effects. The first of these lines place the pieces of the start position: attackers (1),
+defenders (2) and the king (3). Cells are numbered row by row from a1, as in this toolkit. Player 1 is black. Lists of
+legal moves, the state of the random generator and version numbers are ignored.
 
-A trial names a game of Ludii, whose rules differ from all rule sets of this toolkit, so it does not identify one.
+A trial names a Ludii game. The rules of the Ludii games differ from all rule sets of this toolkit, so a trial does not
+identify a rule set.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _RESULTS: Final[dict[str, GameResult]] = {"0": "draw", "1": "black", "2": "white
 
 
 def looks_like_trial(text: str) -> bool:
-    """Return whether a text is a trial of Ludii rather than another kind of record."""
+    """Return whether a text is a Ludii trial rather than another kind of record."""
     return _GAME.match(text) is not None
 
 
 def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
-    """Parse a trial of Ludii."""
+    """Parse a Ludii trial."""
     game = _GAME.match(text)
     if game is None:
         raise InputError("does not begin with game=….lud", subject="Ludii trial")
@@ -66,7 +67,7 @@ def read_trial(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def _size(added: dict[int, str], variant: Variant | None) -> int:
-    """Return the side of the board. Without rules, it follows from the king, which starts in the middle."""
+    """Return the board size. If no rules are given, derive it from the king, which starts in the middle."""
     if variant is not None:
         return variant.size
     king = next((cell for cell, piece in added.items() if piece == "K"), 0)

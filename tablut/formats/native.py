@@ -58,7 +58,7 @@ _NUMBER = re.compile(r"([0-9]{1,9})(\.{1,3}|…)(.*)", re.DOTALL)
 _DIGEST = re.compile(r"[0-9a-fA-F]{64}")
 _NO_RESULT = "*"
 _ROSTER: Final = dict.fromkeys(("Event", "Site", "Date", "Round", "White", "Black"), "?") | {"Date": "????.??.??"}
-"""The tags that every PGN file has, with the values for what is not known; ``Result`` follows them."""
+"""The tags that every PGN file contains, with the values that stand for unknown data; ``Result`` follows them."""
 _ENDS = frozenset([_NO_RESULT, *RESULTS, "1-0", "0-1", "1/2-1/2", "½-½"])
 
 
@@ -69,7 +69,7 @@ def looks_like_native(text: str) -> bool:
 
 @dataclass
 class _NativeGame:
-    """The parts of a game in a text."""
+    """The parts of a game that has been read from a text."""
 
     tags: dict[str, str] = field(default_factory=dict)
     moves: list[tuple[str, str]] = field(default_factory=list)
@@ -82,7 +82,7 @@ class _NativeGame:
     variations: list[str] = field(default_factory=list)
     escapes: int = 0
     error: InputError | None = None
-    """The first error, which makes the game unreadable but not the other games of the text."""
+    """The first error. It makes this game unreadable, but not the other games in the text."""
 
     @property
     def notes(self) -> list[str]:
@@ -122,7 +122,7 @@ class _NativeGame:
 
 
 def _games(text: str) -> Iterator[_NativeGame]:
-    """Yield the games of a text, of which there is at least one. If the text is empty, so is the game."""
+    """Yield the games in a text. There is always at least one: an empty text contains one empty game."""
     game, begun, over, end, line, first = _NativeGame(), False, False, 0, 1, 0
     while (part := _PART.search(text, end)) is not None:
         kind, word = part.lastgroup, part[0]
@@ -147,7 +147,7 @@ def _games(text: str) -> Iterator[_NativeGame]:
 
 
 def _line_of(text: str, begin: int, end: int, line: int, first: int) -> tuple[int, int]:
-    """Return the number of the line at ``end`` and where it begins, given both for ``begin``."""
+    """Return the number and the start of the line at ``end``, given the number and start of the line at ``begin``."""
     breaks = text.count("\n", begin, end)
     return (line + breaks, text.rfind("\n", begin, end) + 1) if breaks else (line, first)
 
@@ -220,7 +220,7 @@ def read_native(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_native_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
-    """Yield each game of a text in the native format or in PGN, or the error that makes it unreadable."""
+    """Yield each game in a text in the native format or in PGN, or the error that makes the game unreadable."""
     for game in _games(text):
         try:
             yield _record(game, variant)
@@ -312,7 +312,7 @@ def _result(last: str | None, claimed: str | None, first: str) -> GameResult | N
 
 
 def _points(first: str) -> dict[str, GameResult]:
-    """Return the results of PGN, in which the first number belongs to the side that moves first."""
+    """Return the meaning of PGN's results. Their first number belongs to the side that moves first."""
     sides: tuple[GameResult, GameResult] = ("white", "black") if first == "w" else ("black", "white")
     return {"1-0": sides[0], "0-1": sides[1], "1/2-1/2": "draw"}
 
@@ -339,8 +339,9 @@ def write_record(record: GameRecord, *, pgn: bool = False) -> str:
     record : GameRecord
         The game.
     pgn : bool
-        Whether to write what other programs for PGN expect: the seven tags that PGN requires, results such as ``1-0``,
-        whose first number belongs to the side that moves first, and no backslash before a brace in a comment.
+        Whether to write PGN as other programs expect it: with the seven required tags, and with results such as
+        ``1-0``, whose first number belongs to the side that moves first. Braces in comments are written without a
+        backslash.
 
     Returns
     -------
@@ -393,7 +394,7 @@ def write_record(record: GameRecord, *, pgn: bool = False) -> str:
 
 
 def write_pgn(record: GameRecord) -> str:
-    """Return the text of a record as PGN, which `write_record` describes."""
+    """Return the text of a record as PGN; see `write_record`."""
     return write_record(record, pgn=True)
 
 

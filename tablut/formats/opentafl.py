@@ -172,7 +172,7 @@ def read_game(text: str, variant: Variant | None = None) -> GameRecord:
 
 
 def read_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
-    """Yield each game of an OpenTafl file, or the error that makes it unreadable."""
+    """Yield each game in an OpenTafl file, or the error that makes the game unreadable."""
     begin: int | None = 0
     while begin is not None:
         following = _next_game(text, _tags(text, begin)[1])
@@ -184,7 +184,7 @@ def read_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord
 
 
 def _next_game(text: str, end: int) -> int | None:
-    """Return the index where the tags of a second game begin, or None. One of the tags must be ``rules``."""
+    """Return the index where the next game's tags begin, or None. One of these tags must be ``rules``."""
     begins = last = end
     while (found := _TAG_LINE.search(text, last)) is not None and (close := text.find("]", found.end())) >= 0:
         if begins == end or text[last : found.start()].strip():

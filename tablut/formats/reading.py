@@ -22,7 +22,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, runtime_checkable
 
-from tablut import formats  # its longer formats are loaded when they are first needed
+from tablut import formats  # the longer formats in it are loaded when they are first needed
 from tablut.errors import InputError, shown_value, text_value
 from tablut.position import FILES, Move, MoveText, Position, Side, parse_square, square_name
 from tablut.work.files import excerpt

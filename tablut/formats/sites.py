@@ -1,13 +1,13 @@
-"""Games as JSON from sites: hnefatafl.org, Abstract Play, and the import format of ftzm's tafl server.
+"""Games in JSON from web sites: hnefatafl.org, Abstract Play, and ftzm's tafl server (its import format).
 
-A file contains one game or a list of games. The fields of a game show where it comes from:
+A file contains one game or a list of games. A game's fields show where it comes from:
 
 - ftzm's server: ``blackPlayerName``, ``whitePlayerName``, ``gameStatus`` and ``moves``, a line of moves. Its games are
   Copenhagen Hnefatafl.
 - hnefatafl.org: ``attackers``, ``defenders``, ``dim``, ``start`` (an OpenTafl string) and ``moves``, a line of moves
-  that may end in ``---``, a resignation. On the 11×11 board, its games are Copenhagen Hnefatafl.
-- Abstract Play: ``header``, with the game, its variants and the players, and ``moves``, a list of rounds. A round is a
-  list of moves, each of them a text or an object with the field ``move``. The first player moves first.
+  that may end in ``---`` for a resignation. On the 11×11 board, its games are Copenhagen Hnefatafl.
+- Abstract Play: ``header``, which contains the game, its variants and the players, and ``moves``, a list of rounds. A
+  round is a list of moves. A move is a text or an object with the field ``move``. The first player moves first.
 
 The formats follow the schema ``game-import.json`` of https://github.com/ftzm/hnefatafl, ``opentafl.rs`` of
 https://codeberg.org/dcampbell/hnefatafl and ``gamerecord.json`` of https://github.com/AbstractPlay/recranks.
@@ -44,7 +44,7 @@ def looks_like_json(text: str) -> bool:
 
 
 def read_site_games(text: str, variant: Variant | None = None) -> Iterator[GameRecord | InputError]:
-    """Yield each game of a site's JSON, or the error that makes it unreadable."""
+    """Yield each game in a site's JSON, or the error that makes the game unreadable."""
     unread = next((name for key, name in _UNREAD.items() if key in text), "an unknown kind")
     try:
         data = read_json(text)
@@ -65,10 +65,10 @@ def read_site_games(text: str, variant: Variant | None = None) -> Iterator[GameR
 
 
 class _Fields(dict[str, Any]):
-    """The fields of a JSON object, read with a check of their types."""
+    """The fields of a JSON object. Reading a field checks its type."""
 
     def get_as(self, kind: type[Kind], name: str) -> Kind:
-        """Return a field of the given type, or an empty value if there is none."""
+        """Return a field, which must have the given type. If the field is missing, return that type's empty value."""
         value = self.get(name)
         if value is not None and not isinstance(value, kind):
             raise InputError(f"{name} {shown_value(value)}: expected {_KINDS[kind]}", subject="record")
@@ -133,4 +133,4 @@ _READERS: Final[dict[str, Callable[[_Fields, Variant | None], GameRecord]]] = {
     "attackers": _read_hnefatafl_org,
     "header": _read_abstract_play,
 }
-"""The reader for each site, keyed by a field that the games of this site alone have."""
+"""Reader for each site, keyed by a field that occurs only in the games of this site."""

@@ -325,7 +325,7 @@ def analyse(
     analyst : Analyst
         Analyser of the positions.
     watch : callable, optional
-        Function called with each ply number, counted from 1, when the positions before and after it have been
+        Function called with each ply number, counted from 1, once the positions before and after that ply have been
         analysed.
     ask : callable, optional
         Function that returns a player's choice in a position. The choice is reported next to the move that was played,

@@ -1,7 +1,8 @@
-"""Opening books: a player that first plays from a book, and openings of matches that are drawn from a book.
+"""Opening books: a player that begins with book moves, and match openings that are drawn from a book.
 
-A book is a collection of games (`tablut.play.collection`). In a position of the book, the player makes the move with
-the best lower bound of its points, or draws a move in proportion to the number of its games.
+A book is a collection of games (`tablut.play.collection`). As long as the book contains the position, the player either
+makes the move with the highest lower bound on its points, or draws a move at random in proportion to its number of
+games.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ from tablut.variants import Variant
 from tablut.work.files import excerpt
 
 BOOK: Final = "book"
-"""Setting of every player: the file of a book."""
+"""Name of the setting for the book file. Every player accepts it."""
 BOOK_MOVE: Final = "book-move"
-"""Setting of every player: how it chooses a move of the book."""
+"""Name of the setting for the way in which a book move is chosen. Every player accepts it."""
 WAYS: Final = ("best", "draw")
 
 
 class BookPlayer:
-    """A player that plays from a book as long as the book contains the position, and then as another player does."""
+    """A player that makes book moves as long as the book contains the position. Then another player takes over."""
 
     def __init__(self, player: Player, variant: Variant, settings: dict[str, str], seed: int) -> None:
         self._player, self._random = player, Random(f"book {seed}")
@@ -41,7 +42,7 @@ class BookPlayer:
     def choose(self, board: Board, limits: SearchLimits, **wanted: Any) -> Choice:
         """Return a move from the book, or the choice of the other player.
 
-        The other player also chooses if several lines or a choice from given moves is ``wanted``.
+        The other player also chooses if several lines or a choice among given moves are ``wanted``.
         """
         moves = [] if wanted else book_moves(self._path, board)
         if not moves:
@@ -57,24 +58,24 @@ class BookPlayer:
 
 
 def book_moves(path: Path, board: Board) -> list[PlayedMove]:
-    """Return the moves that a book contains for the position of a board."""
+    """Return the moves that a book contains for a board's position."""
     with open_collection(path) as book:
         return book.answer(board, most=0).moves
 
 
 def drawn_move(moves: list[PlayedMove], random: Random, size: int) -> Move:
-    """Draw a move in proportion to the number of its games, which equivalent moves share."""
+    """Draw a move at random in proportion to its number of games. Choose evenly among equivalent moves."""
     (drawn,) = random.choices(moves, [move.games for move in moves])
     return Move.parse(random.choice([drawn.move, *drawn.same]), size)
 
 
 class BookOpenings(NamedTuple):
-    """Openings of a match that are drawn from a book, in proportion to the number of games of each move.
+    """Match openings drawn from a book. Each move is drawn at random in proportion to its number of games.
 
     Attributes
     ----------
     book : str
-        File of the book.
+        Book file.
     plies : int
         Maximum number of moves. An opening ends earlier where the book ends.
     seed : int
@@ -86,7 +87,7 @@ class BookOpenings(NamedTuple):
     seed: int = 1
 
     def of_pair(self, variant: Variant, number: int, start: Position | None = None) -> tuple[Move, ...]:
-        """Return the opening of a pair of games, after which the game is not over."""
+        """Return the opening for a pair of games. It never ends the game."""
         random, board = Random(f"book {self.seed} {number}"), Board(variant, start)
         while board.ply < self.plies and (moves := book_moves(Path(self.book), board)):
             board.push(drawn_move(moves, random, board.size))

@@ -150,7 +150,7 @@ class _Seat(NamedTuple):
             raise InputError(problem, subject=f"--role {self.role or '(none)'}")
         timeout = self.timeout if self.control is None else self.control.base
         if timeout is None:
-            remedy = "give the server's time for a move in seconds, such as --timeout 60, or its clocks with --tc"
+            remedy = "give the server's time limit in seconds, such as --timeout 60, or its time control with --tc"
             raise InputError("is required with --server", subject="--timeout", remedy=remedy)
         side, host = _ROLES[self.role.lower()], self.server or ""
         limits = limits or SearchLimits()

@@ -1,8 +1,8 @@
-"""Collections of games in one file, which answers by position: the moves that were played and their results.
+"""Collections of games, which can be searched by position for the moves that were played and their results.
 
-A collection is an SQLite file. `write_collection` makes one from game records and archives of every supported kind, and
-from other collections. A `Collection` answers questions about positions. Positions that differ only by a symmetry of
-the rules count as one position. An opening book is a collection too.
+A collection is a single SQLite file. `write_collection` creates one from game records and archives of every supported
+kind, and from other collections. `open_collection` opens one as a `Collection`, which is queried by position. Positions
+that differ only by a symmetry of the rules count as one position. An opening book is a collection too.
 """
 
 from __future__ import annotations
@@ -41,10 +41,11 @@ if TYPE_CHECKING:
 
 # -- the file -------------------------------------------------------------------------------
 
-# A row of `visits` contains the games that reached a position, as an array of `_VISIT`. The position is packed as the
-# engine packs it, in the least of its images under the symmetries of the rules, with the highest byte first. A move is
-# START * CELLS + TARGET, in the least of its images under the symmetries that lead to this image. `_NO_MOVE` stands for
-# a game that ended in the position. Large collections are written in several parts, each of them sorted.
+# A row of `visits` lists the games that reached a position, as an array of `_VISIT`. The row stores the least image of
+# the position under the symmetries of the rules, packed in the engine's format with the highest byte first. A move is
+# stored as START * CELLS + TARGET. If several symmetries map the position to the stored image, the least image of the
+# move under these symmetries is stored. `_NO_MOVE` marks a game that ended in the position. Large collections are
+# written in several parts, each of which is sorted.
 
 
 _TABLES: Final = (
@@ -62,9 +63,10 @@ _VISIT: Final = np.dtype([("game", "<u4"), ("move", "<u4"), ("ply", "<u2"), ("re
 _NO_MOVE: Final = 0xFFFFFFFF
 _RESULTS: Final[tuple[GameResult | None, ...]] = (None, "white", "black", "draw")
 FILE_BYTES: Final = 512 << 20
-"""Maximum size of a file that is read into a collection, in bytes."""
+"""Maximum size in bytes of a file that is read into a collection."""
 _BATCH, _PENDING, _PART = 512, 8192, 2_000_000
-"""Numbers of games that are played in parallel and that are read before playing, and of visits in a part."""
+"""Number of games replayed in parallel, number of games read before they are replayed, and number of visits after which
+a part is written."""
 
 
 def is_collection(path: Path) -> bool:
@@ -85,7 +87,7 @@ def _images(variant: Variant) -> tuple[tuple[int, ...], ...]:
 
 
 def key_of(variant: Variant, position: Position) -> tuple[bytes, list[tuple[int, ...]]]:
-    """Return the key of a position, and the symmetries that lead to the image which the key describes.
+    """Return a position's key, and the symmetries that map the position to the image described by the key.
 
     Positions have the same key if and only if a symmetry of the rules maps one to the other.
     """
@@ -107,7 +109,7 @@ def _key_bytes(cells: int) -> int:
 
 
 def _code(move: Move, images: Iterable[Sequence[int]]) -> int:
-    """Return the number of a move: the least one of its images under the given symmetries."""
+    """Return a move as a number: the least code of its images under the given symmetries."""
     return min(table[move.start] * move.size**2 + table[move.target] for table in images)
 
 
@@ -115,9 +117,9 @@ def _code(move: Move, images: Iterable[Sequence[int]]) -> int:
 
 
 class UnreadGame(Result):
-    """A game that was not read, or only up to an illegal move, with the reason.
+    """A game that was not read, or was read only up to an illegal move, and the reason.
 
-    The number is 0 for a file without any game.
+    The number is 0 if the file contains no game.
     """
 
     file: str
@@ -129,14 +131,14 @@ _text = lru_cache(1 << 14)(Move.__str__)
 
 
 class _Found(NamedTuple):
-    """A game on its way into a collection."""
+    """A game that is to be added to a collection, and the place where it was found."""
 
     file: str
     number: int
     record: GameRecord
 
     def row(self, rules: int) -> tuple[Any, ...]:
-        """Return the game as a row of the table of games."""
+        """Return the game as a row of the table ``games``, without its id."""
         tags, start = self.record.tags, self.record.start
         names = [tags.get(name, "") for name in ("White", "Black", "Date")]
         moves = " ".join(_text(said.move) for said in self.record.moves)
@@ -146,26 +148,26 @@ class _Found(NamedTuple):
 def write_collection(
     target: Path, sources: Sequence[Path], variant: Variant | None, observer: Observer, *, plies: int | None = None
 ) -> list[UnreadGame]:
-    """Write a collection of the games in files, folders and other collections, and return what was not read.
+    """Write the games from files, folders and other collections to a new collection. Return the games not read.
 
     Parameters
     ----------
     target : Path
-        The file. If it exists, it is replaced.
+        Collection file to write. An existing file is replaced.
     sources : sequence of Path
         Files of any supported kind, collections, and folders of these.
     variant : Variant or None
-        Rules to use instead of those of the records.
+        Rules to use instead of the rules named in the records.
     observer : Observer
-        Observer that is told the number of games.
+        Receives progress reports: the number of games read so far.
     plies : int, optional
-        Number of plies of each game that are indexed. By default, all of them are.
+        Number of plies of each game to index. By default, the whole game is indexed.
 
     Returns
     -------
     list of UnreadGame
-        Games and files that could not be read, and games with an illegal move. Of the latter, the positions before
-        this move are part of the collection.
+        Games and files that could not be read, and games with an illegal move. A game with an illegal move is in the
+        collection nevertheless, up to the position before this move.
     """
     check_output(target)
     try:
@@ -187,9 +189,9 @@ def write_collection(
 
 
 def _files_of(sources: Iterable[Path]) -> Iterator[tuple[Path, bool]]:
-    """Yield each file once, and whether it lies in a folder.
+    """Yield each file once, and whether it was found in a folder.
 
-    In a folder, empty files (such as locks) and names that begin with a dot are left out.
+    In a folder, empty files (such as locks) and files whose names begin with a dot are skipped.
     """
     seen = set()
     for source in sources:
@@ -214,7 +216,7 @@ def _games_of(path: Path, variant: Variant | None) -> Iterator[tuple[str, int, G
 
 
 class _Writer:
-    """The tables of a collection while it is being written."""
+    """Writer of a collection's tables."""
 
     def __init__(self, connection: sqlite3.Connection, plies: int | None) -> None:
         self._connection, self._plies = connection, plies
@@ -233,7 +235,7 @@ class _Writer:
     def write(
         self, files: Iterable[tuple[Path, bool]], variant: Variant | None, observer: Observer
     ) -> list[UnreadGame]:
-        """Write the games of all files, and return what was not read."""
+        """Write the games from all files, and return the games that were not read completely."""
         observer.begin("games", None)
         for path, inside in files:
             try:
@@ -267,7 +269,7 @@ class _Writer:
             self._play(*group)
 
     def _play(self, variant: Variant, start: Position | None) -> None:
-        """Write the pending games of a rule set from a start position, and keep their visits."""
+        """Write the pending games with the given rule set and start position, and keep their visits in memory."""
         games = sorted(self._pending.pop((variant, start)), key=lambda found: len(found.record.moves))
         if variant not in self._rules:
             self._rules[variant] = len(self._rules) + 1
@@ -299,7 +301,7 @@ class _Writer:
         words, visits = words[order], visits[order]
         new = np.ones(len(words), dtype=bool)
         new[1:] = (words[1:] != words[:-1]).any(axis=1)
-        # If a game makes the same move twice in a position, the first time is kept.
+        # If a game makes the same move in a position several times, only the first visit is kept.
         kept = new.copy()
         kept[1:] |= (visits["move"][1:] != visits["move"][:-1]) | (visits["game"][1:] != visits["game"][:-1])
         begins, visits = (np.cumsum(kept) - 1)[new].tolist(), visits[kept]
@@ -318,9 +320,9 @@ class _Writer:
 def _visits(
     variant: Variant, start: Position | None, games: Sequence[GameRecord], plies: int | None
 ) -> tuple[NDArray[np.uint64], NDArray[Any], NDArray[np.int64]]:
-    """Return the positions of games in packed form, the visit of each, and each game's number of legal moves.
+    """Return the games' positions in packed form, a visit for each position, and each game's number of legal moves.
 
-    Games go on after a repetition and beyond the limit on moves, as they do on servers.
+    Games continue after a repetition and beyond the move limit, as they do on game servers.
     """
     from tablut.env import Batch
 
@@ -347,7 +349,7 @@ def _visits(
         if not len(going):
             break
         legal[going] += 1
-        batch.step(np.where(fits, row, mask.argmax(axis=1)))  # a game that has left its record may go anywhere
+        batch.step(np.where(fits, row, mask.argmax(axis=1)))  # games without a recorded legal move make any
     found = np.concatenate(visits)
     cells = np.array([(move.start, move.target) for move in map(batch.move, range(batch.actions))])
     played = found["move"] != _NO_MOVE
@@ -357,7 +359,7 @@ def _visits(
 
 
 def _action(batch: Batch, move: Move) -> int:
-    """Return the number of a move's action, or -1 if the move does not follow a row or a column."""
+    """Return the index of a move's action, or -1 if the move does not run along a row or a column."""
     try:
         return batch.action(move)
     except InputError:
@@ -367,7 +369,7 @@ def _action(batch: Batch, move: Move) -> int:
 def _least(
     variant: Variant, words: NDArray[np.uint64], starts: NDArray[np.int64], targets: NDArray[np.int64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.int64]]:
-    """Return the least image of each position, and the number of a move in it, as `key_of` and `_code` do for one."""
+    """Return each position's least image, and its move as a number. For one position, see `key_of` and `_code`."""
     from tablut.engine import engine_for
 
     engine, codes = engine_for(variant), np.full(len(words), _NO_MOVE)
@@ -379,14 +381,15 @@ def _least(
     return least, codes
 
 
-# -- questions ------------------------------------------------------------------------------
+# -- queries --------------------------------------------------------------------------------
 
 
 class PlayedMove(Result):
-    """A move that was played in a position, with the results of its games.
+    """A move that was played in a position, and the results of the games in which it was played.
 
-    ``same`` contains the other moves that lead to the same position up to symmetry. The points and their interval, by
-    Wilson's method at 95 %, are the shares of the side that moves; games without a result do not count.
+    ``same`` lists the other moves that lead to the same position up to symmetry. ``score`` is the mean number of points
+    that the side to move scored, and ``low`` and ``high`` are the 95 % interval computed by Wilson's method. Games
+    without a result are ignored there.
     """
 
     move: str
@@ -413,7 +416,7 @@ class PlayedGame(Result):
 
 
 class PositionGames(Result):
-    """The answer of a collection about a position: its games, the moves played, and references to games."""
+    """Result of a query for a position: the number of games, the moves played, and references to some of the games."""
 
     variant: str
     position: str
@@ -429,7 +432,7 @@ class Collection:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self._path, self._connection = path, connection
         tables = connection.execute("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").fetchall()
-        # Views and triggers could make a question endless.
+        # A file with views or triggers is rejected, because they could make a query run forever.
         kind = connection.execute("PRAGMA application_id").fetchone()
         if kind != (_KIND,) or {*tables} != {(sql,) for sql in _TABLES}:
             raise InputError("is an SQLite file, but not a collection of games", subject=f"file {str(path)!r}")
@@ -458,7 +461,7 @@ class Collection:
         return {self._rules[number].name: games for number, games in found}
 
     def games(self, variant: Variant | None = None) -> Iterator[tuple[str, int, GameRecord]]:
-        """Yield all games, each with the name of its file and its number there."""
+        """Yield all games, each with its file name and its number in that file."""
         fields = "rules, file, number, white, black, date, result, start, moves"
         rows = self._connection.execute(f"SELECT {fields} FROM games ORDER BY id")
         for rules, file, number, white, black, date, result, start, moves in rows:
@@ -469,9 +472,9 @@ class Collection:
             yield file, number, GameRecord(tags, own, position, played, _RESULTS[_RESULTS.index(result)])
 
     def answer(self, board: Board, *, player: str | None = None, most: int = 10) -> PositionGames:
-        """Return what was played in the position of a board, optionally only in the games of a player.
+        """Return the moves and results of the games that reached a board's position.
 
-        At most ``most`` games are listed.
+        If a player is given, only this player's games count. At most ``most`` games are listed.
         """
         variant, query = board.variant, self._connection.execute
         asked = self._number(variant), key_of(variant, board.position)[0]
@@ -520,7 +523,7 @@ def _played_move(mover: str, same: list[Move], results: list[int]) -> PlayedMove
 
 @contextmanager
 def open_collection(path: Path) -> Iterator[Collection]:
-    """Open a collection for reading within the context. Damage is reported as `InputError`."""
+    """Open a collection for reading, and close it at the end of the context. A damaged file raises `InputError`."""
     if not is_collection(path):
         raise InputError("is not a collection of games", subject=f"file {str(path)!r}", remedy="make one from records")
     try:

@@ -1,4 +1,4 @@
-"""The commands ``games`` and ``book``: check archives of games, collect games, and show what was played."""
+"""The commands ``games`` and ``book``: check game archives, collect games, and show the moves played in a position."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class CollectedGames(Result):
 
 
 class AnsweredGames(PositionGames):
-    """What was played in a position, and the games of the given files that were not read."""
+    """The moves played in a position, and the games in the given files that were not read."""
 
     unread: list[UnreadGame]
 
@@ -56,9 +56,9 @@ class AnsweredGames(PositionGames):
 )
 @variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
 @choice("--repetition", words=("judge", "ignore"), default="judge", help="Apply the repetition rule, or ignore it.")
-@file_option("--into", help="Collection to write: one file with all games, which answers questions about positions.")
+@file_option("--into", help="Collection to write: a single file with all games, which can be searched by position.")
 @position_option
-@option("--player", metavar="NAME", help="Player whose games alone are counted.")
+@option("--player", metavar="NAME", help="Count only this player's games.")
 @whole("--most", least=0, most=10_000, default=10, help="Maximum number of games listed.")
 def games_command(
     sources: tuple[str, ...],
@@ -77,8 +77,8 @@ def games_command(
     contradict the rules.
 
     For other files, and with --position or --player, the command shows which moves were played in a
-    position or in its images under the symmetries of the rules, with which results, and in which
-    games. With --into, it writes all games to a collection, which answers such questions at once.
+    position, their results, and the games. Positions that differ only by a symmetry of the rules
+    count as one. With --into, it writes all games to a collection, which makes such queries fast.
     """
     rules, first = None if variant is None else load_variant(variant), Path(sources[0])
     if into is not None:
@@ -114,12 +114,12 @@ book_app = Group(help="Make an opening book from games.")
 @argument("book", metavar="BOOK", help="File to write.")
 @argument("sources", nargs=-1, required=True, metavar="FILE...", help="Records, archives, collections and folders.")
 @variant_option("Rules to use instead of those that the games name. [default: their own, or those that fit them]")
-@whole("--plies", least=1, most=1000, default=40, help="Number of plies of each game that the book contains.")
+@whole("--plies", least=1, most=1000, default=40, help="Number of plies of each game to index.")
 def make(book: str, sources: tuple[str, ...], variant: str | None, plies: int) -> Reply:
-    """Make an opening book from game records, archives, collections and the folders of matches.
+    """Make an opening book from game records, archives, collections and match folders.
 
-    A book is a collection of games that is indexed for the first plies only. `bestmove`, `play` and
-    `match` use it, and `games` shows what it contains.
+    A book is a collection of games in which only the first plies are indexed. `bestmove`, `play`
+    and `match` can play from it, and `games` shows what it contains.
     """
     return _collected(Path(book), sources, None if variant is None else load_variant(variant), plies)
 

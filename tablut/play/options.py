@@ -35,8 +35,8 @@ lines_option = whole(
     least=1,
     most=MOST_LINES,
     default=1,
-    help="Number of best lines of alphabeta. Each further line uses as much memory again. Moves that are equivalent by "
-    "symmetry count as one line.",
+    help="Number of best lines that alphabeta finds. Each additional line needs its own transposition table of the "
+    "same size. Moves that are equivalent by symmetry count as one line.",
 )
 
 control_option = option(
@@ -107,7 +107,7 @@ class PlayerSettings:
 
     @property
     def all_settings(self) -> tuple[str, ...]:
-        """The settings of the player, including those of its book."""
+        """The player's settings, including the settings for its book."""
         own = {"book": self.book, "book-move": self.book_move}
         return (*self.option, *(f"{name}={value}" for name, value in own.items() if value is not None))
 
@@ -138,7 +138,7 @@ player_settings = bundle(
     choice(
         "--book-move",
         words=("best", "draw"),
-        help="Move of the book to make: the one with the best lower bound of its points, or one drawn in proportion to "
-        "the number of its games. [default: best]",
+        help="How to choose a book move: best takes the move with the highest lower bound on its points, and draw "
+        "picks one at random in proportion to its number of games. [default: best]",
     ),
 )

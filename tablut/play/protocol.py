@@ -173,7 +173,7 @@ class LineProtocol(ABC):
 
 
 class EngineSession(LineProtocol):
-    """Session of the engine, which executes lines of the UCI-like protocol and writes the responses.
+    """Engine session, which executes the lines of the UCI-like protocol and writes the responses.
 
     Parameters
     ----------
@@ -480,7 +480,7 @@ class EngineSession(LineProtocol):
 
 
 class _Wishes(NamedTuple):
-    """What the words after ``go`` request besides limits: moves to choose from, pondering, and a forced win."""
+    """Requests after ``go`` that are not limits: moves to choose from, pondering, and a forced win."""
 
     moves: list[Move] | None
     ponder: bool
@@ -488,9 +488,10 @@ class _Wishes(NamedTuple):
 
 
 def _wishes(words: list[str], board: Board) -> tuple[_Wishes, list[str]]:
-    """Return what the words after ``go`` request besides limits, and the remaining words.
+    """Split the words after ``go`` into requests that are not limits and the remaining words.
 
-    The moves after ``searchmoves`` end at the next word without a digit, because all other words are names.
+    The list of moves after ``searchmoves`` ends at the first word without a digit. Every move contains a digit, and the
+    name of a parameter does not.
     """
     moves: list[Move] = []
     rest: list[str] = []
@@ -528,7 +529,7 @@ _CLOCKS: Final = ("wtime", "btime", "winc", "binc", "movestogo")
 def _limits(words: list[str], turn: SideName) -> SearchLimits:
     """Return the limits given by the words after ``go``. Without any words, the search has no limits.
 
-    Times for a move take precedence over clocks.
+    A time for the move takes precedence over the clocks.
     """
     found: dict[str, int] = {}
     rest = iter(words)
@@ -557,7 +558,7 @@ def _limits(words: list[str], turn: SideName) -> SearchLimits:
 
 
 def _clock(found: dict[str, int], own: str, other: str) -> Clock:
-    """Return the clock of the side to move, given the numbers after ``go``."""
+    """Create the clock of the side to move from the numbers after ``go``."""
     if f"{own}time" not in found:
         raise InputError(f"{own}time is missing, the time of the side to move in milliseconds", subject="go")
     if found.get("movestogo") == 0:

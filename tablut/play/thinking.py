@@ -1,8 +1,8 @@
-"""Searches in a separate thread, which can be stopped and can ponder, and the search for a forced win.
+"""Searches that run in a separate thread, where they can be stopped or ponder, and the search for a forced win.
 
-A player that can be stopped has a method ``stop``, which also ends a search that is about to begin. A player that
-reports results during its search has a method ``observe`` (see `tablut.play.players.simple`). If a player has no
-``stop``, a search without limits gets a time limit. If it has no ``observe``, its result is reported at the end.
+Players may have two optional methods. A player that can be stopped has a method ``stop``, which also cancels a search
+that is about to begin. Without it, a search that has no limits gets a time limit. A player that reports intermediate
+results has a method ``observe`` (see `tablut.play.players.simple`). Without it, only the final result is reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from tablut.prober import find_prover
 from tablut.work.clocks import alarm
 
 _UNSTOPPABLE_SECONDS: Final = 2.0
-"""Time limit in seconds for a search without other limits by a player that cannot be stopped."""
+"""Time limit in seconds that a search without other limits gets if the player cannot be stopped."""
 _STOP_SECONDS: Final = 0.3
 """Longest time in seconds that a proof search needs to stop."""
 _MOST_NODES: Final = 10**15
@@ -139,7 +139,7 @@ class RunningSearch:
 class WinSearcher:
     """Player that proves whether the side to move can force a win within a number of plies.
 
-    The proof treats the position as the first of a game, like `tablut.prober.Prover`.
+    Like `tablut.prober.Prover`, it treats the position as the start of a game and ignores all earlier positions.
     """
 
     def __init__(self, board: Board, plies: int, nodes: int | None) -> None:
@@ -151,7 +151,7 @@ class WinSearcher:
         self._prover, self.stop = prover, prover.stop
 
     def choose(self, board: Board, limits: SearchLimits) -> Choice:
-        """Return the first move of a forced win, with the line. Raise `UnknownError` if no win is found."""
+        """Return the first move of a forced win and the winning line. Raise `UnknownError` if no win is found."""
         seconds = limits.movetime
         with nullcontext() if seconds is None else alarm(max(seconds - _STOP_SECONDS, seconds / 2), self.stop):
             found = self._prover.wins_within(board.position, self._plies)

@@ -245,7 +245,7 @@ def test_opentafl_plans_the_limit_of_a_move_from_its_clock(size: int, seconds: f
         assert attackers == defenders
         # It stops half a second before the planned time.
         assert planned(size, first, int(attackers), made) - 500 == int(1000 * seconds)
-    # A limit that has grown a lot, as on a clock with a long increment, is not reached rather than exceeded.
+    # If the limit has grown a lot, as on a clock with a long increment, it is not reached, rather than exceeded.
     assert planned(size, first, int(words._clock(size, 100 * seconds).split()[1]), 60) - 500 < 100_000 * seconds
 
 

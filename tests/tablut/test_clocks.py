@@ -1,5 +1,8 @@
-"""Clocks: what is planned never oversteps them, every program is sent what its protocol can say, a flag loses a game;
-and games that tables or scores decide before their end."""
+"""Tests of clocks and of adjudication.
+
+The time planned for moves never exceeds the clock, each program receives what its protocol can express, and a player
+whose time is up loses the game. Tables or scores can decide games before their end.
+"""
 
 import re
 import shlex
@@ -75,7 +78,7 @@ def test_a_clock_counts_like_plain_fractions(control: TimeControl, spent: list[i
 
 @given(CONTROLS, st.randoms(use_true_random=False))
 def test_whatever_the_manager_takes_is_there(control: TimeControl, random: Any) -> None:
-    """For hundreds of moves that each take the planned time or the longest, whichever chance likes."""
+    """Each of hundreds of moves takes either the planned or the longest time, chosen at random."""
     clock = RunningClock(control)
     for _ in range(300):
         reading = clock.reading()
@@ -88,7 +91,7 @@ def test_a_search_goes_on_where_its_result_is_unstable() -> None:
     clock = Clock(20.0)
 
     def end(results: list[tuple[int, int]]) -> float:
-        """Return the time at which a search with iterations of 10 ms ends, the last of which lasts for ever."""
+        """Return the time when a search ends. Each iteration takes 10 ms, and the last result repeats."""
         pace, seconds = Pace(clock), 0.0
         for move, score in results + [results[-1]] * 1000:
             seconds += 0.01
@@ -101,7 +104,7 @@ def test_a_search_goes_on_where_its_result_is_unstable() -> None:
     assert end([(1, 30)] + [(number % 2, 30) for number in range(300)]) > clock.planned
     assert end([(1, -60 * number) for number in range(300)]) > clock.planned
     assert end([(1, 30 * number) for number in range(300)]) == calm
-    assert end([(2, 7), (3, 9), *[(1, 30)] * 20]) == pytest.approx(calm, abs=0.015)  # unstable long ago
+    assert end([(2, 7), (3, 9), *[(1, 30)] * 20]) == pytest.approx(calm, abs=0.015)  # unstable only at first
 
 
 def test_a_search_on_a_clock_keeps_within_it() -> None:
@@ -109,8 +112,8 @@ def test_a_search_on_a_clock_keeps_within_it() -> None:
     for clock in (Clock(2.0), Clock(0.3, 0.1), Clock(1.0, moves=1), Clock(0.0)):
         found = searcher.search(Board("ashton"), SearchLimits().on_clock(clock))
         assert found.move in Board("ashton").legal_moves
-        assert found.seconds < clock.longest + 1  # the machine may be busy, the search does not go on for ever
-    # Where only one move is legal there is nothing to think about.
+        assert found.seconds < clock.longest + 1  # the machine may be busy, but the search must end
+    # If only one move is legal, no search is needed.
     assert searcher.search(Board("ashton"), SearchLimits(depth=1).on_clock(Clock(1e6))).depth == 1
 
 
@@ -135,7 +138,7 @@ def test_our_protocol_reads_the_clocks_that_it_sends(
     assert (again.clock.moves, again.depth) == (moves, 3)
     sent = [left, more, *(other or ())]
     read = [again.clock.left, again.clock.increment, *(again.clock.opponent or ())]
-    # A floating-point number of seconds may lose its last millisecond.
+    # Converting floating-point seconds may lose a millisecond.
     assert [1000 * one for one in read] == [pytest.approx(one, abs=1.1) for one in sent]
     if other is None:
         with pytest.raises(InputError, match="time is missing"):
@@ -212,7 +215,7 @@ def partner(tmp_path: Path, protocol: str, delay: float = 0.0) -> str:
 
 
 def test_each_program_is_sent_what_its_protocol_can_say(tmp_path: Path) -> None:
-    """The program moves as White at first, makes no legal second move, and has lost."""
+    """The program makes a legal first move as White. Its second move is illegal, so it loses."""
     for protocol, sent in (("program", "go wtime 59"), ("taflzero", "go movetime 3")):
         one = contestant(partner(tmp_path, protocol) + "tc=60+0.5", ONE)
         two = contestant("random@tc=40/30", ONE)
@@ -228,7 +231,7 @@ def test_each_program_is_sent_what_its_protocol_can_say(tmp_path: Path) -> None:
 
 
 def test_the_score_of_a_program_is_that_of_its_best_line(tmp_path: Path) -> None:
-    """Among the lines of TaflZero with the option MultiPV, which have no depth."""
+    """TaflZero with the option MultiPV reports several lines, without a depth."""
     board = Board(RULES)
     board.push(next(iter(board.legal_moves)))
     text = partner(tmp_path, "taflzero").removesuffix("@option.variant=brandubh,")
@@ -255,7 +258,7 @@ def test_the_last_lines_of_a_program_that_dies_are_shown(protocol: str, tmp_path
 
 
 def test_a_program_that_answers_late_keeps_its_game(tmp_path: Path) -> None:
-    """As TaflZero does on a busy machine, by a fifth of a second."""
+    """TaflZero, for example, answers a fifth of a second late on a busy machine."""
     one = contestant(partner(tmp_path, "taflzero", 0.2) + "movetime=0.01", ONE)
     for grace, end in ((None, "illegal"), (0.1, "time")):
         report = play_match(MatchPlan(RULES, one, RANDOM, 1, openings=Openings(0, 1, 1), grace=grace))
@@ -270,7 +273,7 @@ TIME = FakeTime()
 
 
 class Slow:
-    """Player that takes a second for each move."""
+    """Player that takes one second for each move."""
 
     seen: ClassVar[list[Clock]] = []
 
@@ -308,7 +311,7 @@ def test_a_side_whose_flag_falls_has_lost(
     assert report.summary.seconds_a_game[0] == len(Slow.seen)
     show_match(PeopleConsole(), report.summary)
     assert f"clocks       {control} and none" in capsys.readouterr().out
-    # The record says so and is read again, but not for another time control.
+    # The record contains the time control. It is read again, but rejected if the match has another time control.
     assert f'[TimeControls "{control} -"]' in (tmp_path / "game-000000.txt").read_text()
     assert play_match(whole, folder=tmp_path).played == report.played
     with pytest.raises(InputError, match="another match"):
@@ -316,7 +319,7 @@ def test_a_side_whose_flag_falls_has_lost(
 
 
 def test_matches_without_clocks_keep_their_digest() -> None:
-    """They are on disks."""
+    """Stored matches must remain valid."""
     first, second = contestant("alphabeta@nodes=150,hash=1", ONE), contestant("random@movetime=0.5", ONE)
     plan = MatchPlan(RULES, first, second, 6, openings=Openings(4, 1, 1))
     assert plan.digest == "e67c739317218721967e6291c0d93a2060c8e27b36a98e111f7bee64712ae145"
@@ -344,7 +347,7 @@ def test_the_commands_play_on_clocks(capsys: pytest.CaptureFixture[str]) -> None
 
 
 class Sure:
-    """Random player that is sure of the same score in every position."""
+    """Random player that reports the same score in every position."""
 
     def __init__(self, score: int | None, player: Any) -> None:
         self._score, self._player = score, player
@@ -390,7 +393,7 @@ def test_scores_on_which_both_agree_decide_a_game(
 
 
 def test_tables_decide_a_game_as_they_would_be_played_out(tmp_path: Path) -> None:
-    """At the first capture into the tables, and as the tables, of which every other game goes on to the end."""
+    """Tables decide a game at the first capture that leads into them, and the result is the tablebase value."""
     rules = load_variant("ashton")
     prober = find_prober(rules)
     assert prober is not None

@@ -1,4 +1,4 @@
-"""Collections of games: what they answer is what a plain walk over the games answers, up to symmetry."""
+"""Collections of games: queries return the same as a plain search through all games, up to symmetry."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def games() -> list[Board]:
 
 @pytest.fixture(scope="module")
 def collection(games: list[Board], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Return a collection of half the games as records, and half as an archive."""
+    """Return a collection made from an archive with half of the games and from records of the other half."""
     folder = tmp_path_factory.mktemp("games")
     tags = [{"White": f"w{number % 3}", "Black": f"b{number % 4}"} for number in range(60)]
     for number, board in enumerate(games[:30]):
@@ -62,14 +62,14 @@ def image(position: Position, table: tuple[int, ...]) -> str:
 
 
 def plain_answer(games: list[Board], asked: Board) -> tuple[int, Counter[str], Counter[tuple[str, str]]]:
-    """Return the number of games that reached a position up to symmetry, and the games and results by next position."""
+    """Count the games that reached a position up to symmetry, and the games and results for each next position."""
     tables = [symmetry.table for symmetry in asked.variant.symmetries]
 
     def least(position: Position) -> str:
         return min(image(position, table) for table in tables) + position.side
 
     def pair(board: Board, move: Move) -> str:
-        """Return the least image of a position together with the squares of a move."""
+        """Return the least image of the pair of a position and a move's squares."""
         return min(
             f"{image(board.position, table)}{board.position.side}{table[move.start]:03}{table[move.target]:03}"
             for table in tables
@@ -158,7 +158,7 @@ def test_what_is_not_read_is_named_and_the_rest_is_kept(tmp_path: Path, capsys: 
     assert run(["games", str(tmp_path), "-v", "brandubh", "--json"]) == 1
     answer = json.loads(capsys.readouterr().out)
     faults = {(Path(one["file"]).name, one["number"]): one["why"] for one in answer["unread"]}
-    assert answer["total"] == 3  # of them, one with an illegal second move
+    assert answer["total"] == 3  # including one with an illegal second move
     assert "line 7, column 1" in faults["two.pgn", 2]
     assert "line 1: column 16" in faults["nearly.csv", 1]
     assert "line 2, column 11" in faults["cut.json", 0]
@@ -180,7 +180,7 @@ def test_a_file_that_is_no_sound_collection_is_refused(
         code = run(["games", str(target), "--json"])
         err = capsys.readouterr().err
         assert code == 0 or (code == 2 and len(err.splitlines()) == 1 and "spoilt.games" in err)
-    # An endless view instead of a table is not read.
+    # A view with endless rows, in place of a table, is not read.
     target.unlink()
     shutil.copy(collection, target)
     with sqlite3.connect(target) as connection:

@@ -375,12 +375,12 @@ def test_half_a_message_loses_by_time_and_the_result_is_sent(tmp_path: Path) -> 
 
 
 def test_a_side_that_has_used_its_clock_loses() -> None:
-    """White takes two seconds for each of its moves and has five of them, and one more after each move."""
+    """White has five seconds, receives one more after each move, and takes two seconds for each move."""
     with served(control=TimeControl(5.0, 1.0)) as running:
         white, black = Raw(running.referee.address("w")), Raw(running.referee.address("b"))
         for move, reply in (("e4-f4", "d1-c1"), ("f4-g4", "c1-b1"), ("g4-h4", "b1-a1")):
             white.until_turn("w")
-            time.sleep(0.05)  # the referee looks at its clock after it has sent the state
+            time.sleep(0.05)  # the referee reads its clock after it has sent the state
             running.clock.now += 2
             white.move(move)
             black.until_turn("b")
@@ -392,7 +392,7 @@ def test_a_side_that_has_used_its_clock_loses() -> None:
 
 
 class Watching:
-    """Random player that remembers its clocks, and takes 50 ms at first."""
+    """Random player that records the clocks it is given. Its first move takes 50 ms."""
 
     def __init__(self) -> None:
         self.seen: list[Any] = []

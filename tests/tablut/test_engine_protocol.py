@@ -252,7 +252,7 @@ def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
         assert (best(), search.running) == ([], True)
         return search
 
-    # Whether the limits were reached, or there are none, or the time is over: the answer comes at once.
+    # If the search has reached its limits or its time is over, or there are no limits, the answer comes immediately.
     for line, ended in (
         ("depth 2", True),
         ("nodes 500", True),
@@ -268,7 +268,7 @@ def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
             assert re.fullmatch(r"bestmove \S+ ponder \S+", *best())
             assert time.perf_counter() - began < 2
             assert talk(word)[:1] == (["info string ponderhit: the engine is not pondering"] if word != "stop" else [])
-    # Otherwise the search goes on, with what is left of its time.
+    # Otherwise the search continues for the rest of its time.
     search = ask("go ponder movetime 600000", ended=False)
     talk.engine.handle("ponderhit")
     assert (search.running, search.ponders, best()) == (True, False, [])
@@ -278,7 +278,7 @@ def test_a_pondering_engine_is_silent_until_it_is_told() -> None:
     talk.engine.handle("ponderhit")
     search.wait(PATIENCE)
     assert len(best()) == 1
-    # The end of the input ends it; an error is told only then.
+    # The end of the input ends the search. An error is reported only then.
     ask("go ponder", ended=False)
     talk.engine.finish()
     assert len(best()) == 1

@@ -217,12 +217,12 @@ def test_a_trial_of_ludii() -> None:
     assert [str(move) for move in record.moves] == [
         *("f4-f6", "d5-g5", "f6-g6xg5", "d3-b3", "d2-b2xb3", "e4-e7")
     ]  # fmt: skip
-    assert (record.start, record.result) == (None, "draw")  # the placements are those of the rules
+    assert (record.start, record.result) == (None, "draw")  # the pieces are placed as in the rules' start position
     assert record.tags == {"Event": "Brandub", "Options": "Play Rules/Sample"}
     assert replay(record).problems == ()
     wrong = replay(read_record(text.replace("[Remove:type=Cell,to=34]", "[Remove:type=Cell,to=33]"), "brandubh"))
     assert wrong.problems == ("ply 3: recorded as f6-g6xf5, but the move is f6-g6xg5",)
-    # Without rules, the king tells how large the board is.
+    # Without rules, the board size is derived from the king's cell.
     unruled = read_record(text)
     assert (unruled.variant, unruled.moves) == (None, record.moves)
     assert str(unruled.start) == load_variant("brandubh").start_position
@@ -237,7 +237,7 @@ def test_a_trial_of_ludii() -> None:
             read_record(text.replace(line, changed))
 
 
-# The real Copenhagen puzzles of OpenTafl have these rules: one corner, a throne off the centre, rows from the top.
+# OpenTafl's Copenhagen puzzles have rules of this kind: one corner, a throne off the centre, rows from the top.
 _PUZZLE = "dim:7 name:Puzzle atkf:y tfr:w cor:g7, cen:b2, sw:s efe:y starti:/7/7/5K1/2t4/7/7/t6/"
 
 
@@ -253,7 +253,7 @@ def test_the_side_that_repeats_a_position_for_the_third_time_wins() -> None:
     assert [ply.outcome is not None for ply in played.plies] == [False] * 7 + [True]
     assert str(played.board.outcome()) == str(Outcome("repetition", "white"))
     assert record == read_record(write_game(record))
-    # Other programs are told so too.
+    # Other programs receive this rule too.
     assert " tfr:w " in write_rules(replace(record.variant, source="mine"))
     # The rules and the position of a puzzle without moves are shown.
     assert read_record(otg("", "", _PUZZLE)).moves == ()

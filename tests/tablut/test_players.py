@@ -400,7 +400,7 @@ def test_pruning_changes_no_value(name: str, kind: str) -> None:
 
 @pytest.mark.parametrize("result", RECURRENCES)
 def test_what_a_repetition_is_worth(result: str) -> None:
-    """Every move at the root may recreate a position of the game."""
+    """Every move at the root may repeat an earlier position of the game."""
     original = load_variant("brandubh-5-4v4")
     variant = replace(original, rules=original.rules.model_copy(update={"repetition": recurrence(result)}))
     kind, random = "payoff", Random(3)

@@ -202,7 +202,7 @@ def test_pgn_round_trips_and_has_what_its_readers_need(
     roster = {"Event", "Site", "Date", "Round", "White", "Black"}
     assert again.tags.keys() == roster | tags.keys()
     assert replace(again, tags={name: again.tags[name] for name in tags}) == one
-    # Black moves first, so that the first number is black's; a brace within a comment would end it elsewhere.
+    # Black moves first, so the first number is black's. In other programs, a brace in a comment would end the comment.
     assert text.splitlines()[-1] == "1-0"
     assert '[Result "1-0"]\n' in text
     body = text.partition("\n\n")[2]

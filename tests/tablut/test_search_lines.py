@@ -1,4 +1,4 @@
-"""Several best lines: each is what a search of its own finds without the moves of the lines before it."""
+"""Several best lines: each is the result of a separate search without the first moves of the earlier lines."""
 
 from functools import cache
 from random import Random
@@ -27,7 +27,7 @@ def searcher(name, probes=False):
 
 
 def images(board, move):
-    """The moves that lead to the same game as a move: by each symmetry that keeps every position that can recur."""
+    """Return the equivalent moves: the images under symmetries that preserve every position that can recur."""
     past, copied = [board.position], board.copy()
     while copied.ply and not copied.captured():
         copied.pop()
@@ -44,7 +44,7 @@ def images(board, move):
 
 
 def separate(chooser, board, limits, number):
-    """The lines one after another, each by a search from an empty table."""
+    """Return the lines found by separate searches, each of which begins with an empty table."""
     rest, lines = list(board.legal_moves), []
     while rest and len(lines) < number:
         chooser.forget()
@@ -79,7 +79,7 @@ def check(chooser, board, depth, number):
     ),
 )
 def test_the_lines_are_those_of_separate_searches(name, depth):
-    """Early and late in games, with and without earlier positions that can recur, for both sides."""
+    """Positions are early and late in games, with either side to move. Earlier positions can recur in some of them."""
     chooser, random, sides = searcher(name), Random(f"{name}{depth}"), set()
     kinds = {"won": 0, "lost": 0, "few": 0}
     for number in range(10):
@@ -98,7 +98,7 @@ def test_the_lines_are_those_of_separate_searches(name, depth):
 
 
 def test_lines_of_a_tablebase_and_of_the_search_go_together():
-    """Positions that a table knows, with wins, draws and losses among their moves; and those before a capture."""
+    """Some positions are in a table and have winning, drawing and losing moves. Others are just before a capture."""
     chooser, random, kinds = searcher("ashton", True), Random(4), set()
     for text in ("9/9/2K6/9/9/9/9/2b6/5b3 w", "9/9/2K6/9/9/6b2/9/9/2b6 b", "9/2bb5/1b1w5/2K6/9/9/9/9/9 w"):
         board = Board(chooser.variant, text)
@@ -122,7 +122,7 @@ def test_equivalent_moves_are_one_line():
     orbits = {frozenset(images(board, move)) for move in board.legal_moves}
     assert len(lines) == len(orbits) < len(list(board.legal_moves))
     assert {frozenset(images(board, line.move)) for line in lines} == orbits
-    # If the game began elsewhere, the moves differ by what they may repeat.
+    # If the game began in another position, the moves are not equivalent, because they may repeat different positions.
     board = Board("brandubh", "2b4/3b3/3w3/bbwKwbb/3w3/3b3/3b3 b")
     board.push_text("c7-d7")
     assert str(board.position).startswith(str(Board("brandubh").position)[:-1])
@@ -147,7 +147,7 @@ def test_the_moves_to_choose_from():
 
 @pytest.mark.parametrize("nodes", [1, 50, 3000, 40_000])
 def test_limits_hold_for_all_lines_together(nodes):
-    """What an interrupted depth lacks comes from the depth before it, without a move twice."""
+    """Lines missing from an interrupted depth come from the previous depth. No move occurs twice."""
     chooser, random = searcher("ashton"), Random(nodes)
     for number in range(6):
         board, told = played(chooser.variant, random, 5 * number), []
@@ -159,7 +159,7 @@ def test_limits_hold_for_all_lines_together(nodes):
         assert found.nodes <= nodes
         taken = [move for line in lines for move in images(board, line.move)]
         assert len(taken) == len(set(taken))
-        # Every depth that was completed is what separate searches find.
+        # At each completed depth, the lines are those of separate searches.
         depth = max((choice.depth for choice in told if choice.rank == 4), default=0)
         if 0 < depth < 5:
             assert len(lines) == 4

@@ -120,10 +120,10 @@ def test_a_picture_of_a_sheet_shows_each_of_its_boards() -> None:
     for number, board in enumerate(boards):
         left, top = 14 + number % 2 * 414, 14 + number // 2 * (board.height + 14)
         part = sheet.crop((left, top, left + board.width, top + board.height))
-        # Where the sheet draws a cell again, the line between it and its neighbour may lie half a pixel elsewhere.
+        # In a sheet, the line between two cells may be shifted by half a pixel.
         unlike = ImageChops.difference(part, board).convert("L").histogram()
         assert sum(unlike[1:]) < 0.003 * board.width * board.height
-    # c3 is captured by the first move, and its cell is framed; the last move ends on the edge, without an escape there.
+    # The first move captures the piece on c3, whose cell is framed. The last move ends on the edge but is no escape.
     assert [len(shapes(board, "highlight")) for board in line] == [0, 1, 0, 0]
 
 

@@ -59,7 +59,7 @@ class _Made(Result):
     "--records",
     metavar="FILE",
     multiple=True,
-    help="Game record or archive of games, whose blunders become puzzles; repeat the option for several files.",
+    help="Game record or archive. Blunders in the games become puzzles. Can be given several times.",
 )
 @choice("--theme", words=get_args(Theme), help="Find only puzzles with this theme.")
 @choice("--winner", words=("white", "black"), help="Find only wins of this side.")

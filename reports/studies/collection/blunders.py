@@ -1,8 +1,8 @@
-"""Puzzles from games that people or programs have played: a blunder allows a win, which is then proved.
+"""Puzzles from games played by people or programs, taken from the positions after a blunder.
 
-A move is a blunder here if the other side can win after it within the requested number of plies, although another move
-would have prevented that or won immediately. Both facts are proved by search. The position after the blunder is a
-puzzle if exactly one first move leads to the shortest win.
+A move counts as a blunder if it allows the other side to win within the requested number of plies, although another
+move would have prevented this, or ended the game without a loss. Both facts are proved by search. The position after
+the blunder is a puzzle if exactly one first move leads to the shortest win.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ _NAME = re.compile(r"[^\w. ()-]")
 
 
 class Game(NamedTuple):
-    """A game, and where it was found."""
+    """A game and its origin: the file and the place in it."""
 
     origin: str
     record: GameRecord
 
 
 def read_games(files: Iterable[str], variant: str | None) -> tuple[list[Game], Variant]:
-    """Return the games in some files, and their rules, which must be the same for all of them.
+    """Return the games in several files, and their rules. All games must have the same rules.
 
-    A file is an archive, which has a game on each line and needs ``variant``, or a record of any kind. Lines of an
-    archive that cannot be read are skipped with a warning.
+    A file is a game record of any kind or an archive. An archive contains one game per line and requires ``variant``.
+    Lines that cannot be read are skipped with a warning.
     """
     rules = None if variant is None else load_variant(variant)
     games: list[Game] = []
@@ -81,7 +81,7 @@ def _games_of(file: str, variant: str | None, rules: Variant | None) -> Iterator
 def from_games(
     variant: Variant, wanted: Wanted, games: Iterable[Game], advanced: Callable[[Made], None] = lambda _: None
 ) -> Made:
-    """Return puzzles from the blunders of games, in the order of the games."""
+    """Return the puzzles that arise from blunders in the given games, in the order of the games."""
     making = Making(variant, wanted)
     searches = {letter: endless(variant, letter, wanted) for letter in "wb"}
     for number, game in enumerate(games, 1):
@@ -91,7 +91,7 @@ def from_games(
             try:
                 board.push(claim.move)
             except IllegalMoveError:
-                break  # The moves that follow an illegal move have no meaning.
+                break  # The moves after an illegal move are meaningless.
             if board.outcome() is not None:
                 break
             position = board.position
@@ -109,7 +109,10 @@ def from_games(
 
 
 def _avoidable(board: Board, played: Move, search: WinSearch, wanted: Wanted) -> bool:
-    """Return whether some move other than ``played`` provably allows no win within the requested number of plies."""
+    """Return whether the player could provably have avoided a loss within the requested number of plies.
+
+    This is the case if some move other than ``played`` prevents such a win of the opponent.
+    """
     for move in board.legal_moves:
         if move == played:
             continue

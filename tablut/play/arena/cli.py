@@ -203,26 +203,28 @@ paired_options = bundle(
         "--grace",
         metavar="SECONDS",
         least=0,
-        help="Time by which a player may exceed its move time or its clock without losing the game. "
+        help="Extra time that a player may use beyond its move time or its clock without losing the game. "
         "[default: 0.1, and 3 for external programs]",
     ),
     control_option,
     option(
         "--adjudicate-tables",
         metavar="STORE",
-        help="Tablebase that decides games as soon as a capture leads to one of its positions: a folder, or shipped.",
+        help="Tablebase that decides games as soon as a capture leads to one of its positions. It is a folder, or the "
+        "word shipped for the tables shipped with the packages.",
     ),
     option(
         "--adjudicate-scores",
         type=(NumberType(int, 2, 1000), NumberType(int, 1, 30000)),
         metavar="PLIES SCORE",
-        help="Decide a game if the scores of both players agree for PLIES plies that one side leads by SCORE or more.",
+        help="Decide a game for a side if, for PLIES plies in a row, both players' scores show it ahead by SCORE or "
+        "more.",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
     option(
         "--openings",
         metavar="FILE",
-        help="Opening book or collection of games from which the openings of --opening plies are drawn.",
+        help="Opening book or collection of games to draw the openings from. Their length is set by --opening.",
     ),
 )
 

@@ -1,4 +1,4 @@
-"""One game of a match: its moves, its clocks, the faults of its players, and adjudication before its end."""
+"""One game of a match: its moves, its clocks, the players' faults, and adjudication."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FAULTS: Final = ("crash", "illegal", "time")
 BY_TABLES: Final = "adjudicated_by_tables"
 BY_SCORES: Final = "adjudicated_by_scores"
 ADJUDICATED: Final = (BY_TABLES, BY_SCORES)
-"""Terminations of games that were decided before their end."""
+"""Terminations of games that were decided by adjudication, before their end."""
 
 Winner = Literal["white", "black", "draw"]
 _OPPONENT: Final[dict[SideName, SideName]] = dict(zip(SIDES, SIDES[::-1], strict=True))
 
 
 class Seat(NamedTuple):
-    """Contestant in a game together with its player."""
+    """Contestant in a game, and the player created for it."""
 
     contestant: Contestant
     player: Player
@@ -41,7 +41,7 @@ class Seat(NamedTuple):
 
 @brief
 class EndedGame(NamedTuple):
-    """Game that has ended: its moves, its result and statistics about both players."""
+    """Finished game: its moves, its result and statistics about both players."""
 
     moves: tuple[Move, ...]
     winner: Winner
@@ -56,10 +56,10 @@ class EndedGame(NamedTuple):
 
 
 class Adjudicator:
-    """Judge that decides games before their end, as an `Adjudication` prescribes.
+    """Judge that decides games before their end, according to the rules of an `Adjudication`.
 
-    A tablebase ignores the history of the game, so it decides only directly after a capture or at the start. No earlier
-    position can recur then.
+    A tablebase ignores the game history. It is therefore used only at the start and directly after a capture, when no
+    earlier position can recur.
     """
 
     def __init__(self, rule: Adjudication, variant: Variant) -> None:
@@ -75,7 +75,7 @@ class Adjudicator:
                 )
 
     def by_tables(self, board: Board) -> Winner | None:
-        """Return the winner of an undecided position, or None if the tablebase does not decide it."""
+        """Return the winner (or ``draw``) that a tablebase shows for an undecided position, or None."""
         if self._prober is None or not (board.ply == 0 or board.captured()):
             return None
         if not self._prober.covers(*board.position.material):
@@ -89,7 +89,7 @@ class Adjudicator:
         return "draw" if verdict.wdl == "draw" else board.turn if verdict.wdl == "win" else _OPPONENT[board.turn]
 
     def by_scores(self, scores: Sequence[int | None]) -> Winner | None:
-        """Return the side on whose win the scores of the last plies agree, or None.
+        """Return the side that wins according to all scores of the last plies, or None if there is no such side.
 
         The scores are given from White's point of view, one for each ply since the opening.
         """
@@ -174,7 +174,7 @@ def play_game(
 def _ended(
     board: Board, most_plies: int | None, judge: Adjudicator | None, scores: Sequence[int | None]
 ) -> tuple[Winner, str] | None:
-    """Return the result and the termination of a game that is over, or None."""
+    """Return the result and the termination of a game, or None if it is not over."""
     outcome = board.outcome()
     if outcome is not None:
         return outcome.winner or "draw", outcome.termination

@@ -98,9 +98,9 @@ class MatchSummary(Result):
     faults : list of str
         Descriptions of the first 20 crashes, illegal moves and losses on time.
     lost_by_fault : tuple of int
-        Number of games that each player lost through a fault. These games count in the score and in Elo like any other.
+        Number of games that each player lost through a fault. They count towards the score and Elo like any others.
     adjudicated : int
-        Number of games that were decided before their end; `termination` shows by which rule.
+        Number of games that were decided before their end. `termination` shows which rule decided them.
     time_controls : tuple of str or None
         Time control of each player, or None for a player without a clock.
     seconds_a_game : tuple of float
@@ -255,7 +255,7 @@ def play_match(
 
 
 _WARM_UP: Final = SearchLimits(movetime=0.1)
-"""Limits of the first move of a player that plays on a clock, before its games."""
+"""Limits for the trial move that a player with a clock makes before the games."""
 
 
 def _warm_up(plan: MatchPlan, idle: IdlePrograms) -> None:

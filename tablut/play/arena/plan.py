@@ -89,7 +89,7 @@ class Contestant(NamedTuple):
 def check_contestants(contestants: Iterable[Contestant], variant: Variant, start: Position | None = None) -> list[str]:
     """Check before the first game that all players exist, support the rules, and have a limit on each move.
 
-    Return one line for each program whose protocol cannot express some of the rules, or its time control.
+    Return one line for each program whose protocol cannot express some of the rules, or the program's time control.
     """
     unsupported = []
     for one in contestants:
@@ -304,7 +304,7 @@ def _searcher(variant: Variant) -> Searcher:
 
 
 class Adjudication(NamedTuple):
-    """Rules by which a match decides games before their end.
+    """Rules for deciding the games of a match before their end.
 
     Attributes
     ----------
@@ -312,10 +312,10 @@ class Adjudication(NamedTuple):
         Tablebase store whose values decide games, or an empty string for the shipped tables. By default, tables do not
         decide games.
     plies : int
-        Number of plies for which the scores of both players have to agree on the winner, or 0 if scores do not decide
-        games.
+        Number of consecutive plies for which both players' scores have to show the same winner, or 0 if scores do not
+        decide games.
     score : int
-        Least score, in the players' own units, that counts as a win.
+        Minimum score that counts as a win, in the units of the player that reports it.
     """
 
     tables: str | None = None
@@ -347,7 +347,7 @@ class MatchPlan(NamedTuple):
     seed : int
         Random seed of the players.
     openings : Openings or BookOpenings
-        Random openings.
+        Source of the openings: random moves, or a book.
     start : Position or None
         First position of each game, or None for the variant's start position.
     most_plies : int or None
@@ -359,7 +359,7 @@ class MatchPlan(NamedTuple):
         Whether two games share an opening, which is the fairest way to compare two players. Otherwise all games are
         independent, which is necessary for measuring the game itself.
     adjudication : Adjudication
-        Rules by which games are decided before their end. By default, there are none.
+        Rules for deciding games before their end. By default, every game is played to its end.
     """
 
     variant: Variant
@@ -417,9 +417,10 @@ class MatchPlan(NamedTuple):
 
 
 def _limits_text(one: Contestant) -> str:
-    """Return the limits and the time control of a contestant as text for a digest.
+    """Return a contestant's limits and time control as text for a digest.
 
-    Without a time control, the text is the one that all stored matches contain.
+    Without a time control, the text has the form that was used before time controls existed, so that the digests of
+    stored matches remain valid.
     """
     if one.control is not None:
         return f"{one.control} {one.limits._replace(movetime=None, clock=None)}"

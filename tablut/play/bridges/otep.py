@@ -35,9 +35,9 @@ from tablut.work.files import excerpt
 
 _SIDES: Final[dict[SideName, str]] = {"black": "attackers", "white": "defenders"}
 _EXPECTED_MOVES: Final = {7: 6, 9: 10}
-"""Number of moves per side that OpenTafl divides its clock among, by board size; 20 for all other sizes."""
+"""Number of moves per side among which OpenTafl divides its clock, by board size. It is 20 for all other sizes."""
 _PAD: Final = 500
-"""Milliseconds that OpenTafl leaves unused of the time that it has planned for a move."""
+"""Part of the time planned for a move that OpenTafl leaves unused, in milliseconds."""
 _FINISH: Final[dict[str | None, int]] = {None: 0, "draw": 1, "black": 2, "white": 3}
 
 
@@ -109,10 +109,10 @@ class OtepWords(Words):
     def _clock(self, size: int, seconds: float) -> str:
         """Return a clock that makes OpenTafl use the given limit for one move.
 
-        The clock has no overtime, because OpenTafl would save a second of it. Of its first clock, OpenTafl plans 5 %
-        for the first half of an expected number of moves. When at most a fifth of the first clock is left, it divides
-        the current clock by the expected number of moves. It stops half a second before the planned time. If it has
-        planned less than half a second, it does not always stop at all.
+        The clock has no overtime, because OpenTafl would leave a second of it unused. OpenTafl expects a certain number
+        of moves. For each move in the first half of them, it plans 5 % of the time on its first clock. When at most a
+        fifth of that time is left, it divides the current time by the expected number of moves. It stops half a second
+        before the planned time ends. If it has planned less than half a second, it may not stop at all.
         """
         left = _EXPECTED_MOVES.get(size, 20) * (_PAD + int(1000 * seconds))
         if self._first:
@@ -182,7 +182,7 @@ class OtepFront(Front):
                 clock = _matched(r"(-?\d{1,12})(\*?) (-?\d{1,12})(\*?)(?: (\d{1,9}) (\d{1,9}) (\d{1,9}))?( .*)?", rest)
                 for number, side in enumerate(_SIDES):
                     left, overtime = int(clock[1 + 2 * number]) / 1000, bool(clock[2 + 2 * number])
-                    # An overtime period is for one move. During main time, it is like an increment that follows.
+                    # An overtime period lasts for one move. During the main time, it is treated as an increment.
                     more = float(clock[5] or 0) if not overtime and int(clock[6 + number] or 0) else 0.0
                     self._clocks[side] = None if left < 0 else Clock(left, more, 1 if overtime else None)
             case "move" | "opponent-move":
@@ -228,7 +228,7 @@ class OtepFront(Front):
         self._set_up(record)
 
     def _choose(self, clock: Clock | None, *, analysing: int = 0) -> None:
-        """Start a search for a move, or an analysis that finds the given number of lines."""
+        """Start a search for a move, or an analysis with the given number of lines."""
         if self._board.turn != self._side:
             self._set_up(write_position(self._board.position))
         self._analysing, self._silent, self._lines = analysing, True, {}

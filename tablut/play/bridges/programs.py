@@ -142,7 +142,7 @@ class Words(ABC):
             raise InputError(
                 "its protocol cannot set another start position", remedy="use the start position of the rules"
             )
-        # On a clock, a program whose protocol has no clocks receives the planned time of each move (`clock_gap`).
+        # If the protocol has no clocks, the program receives the planned time for each move instead (`clock_gap`).
         given = limits._replace(clock=None)._asdict()
         if unsupported := [name for name, value in given.items() if value and name not in cls.limits]:
             raise InputError(

@@ -50,7 +50,7 @@ def go(limits: SearchLimits, turn: SideName = "white") -> str:
 
 
 def _milliseconds(seconds: float) -> int:
-    """Return a time in milliseconds. It is at least 1, because a time of 0 is refused."""
+    """Convert seconds to milliseconds. The result is at least 1, because a time of 0 is refused."""
     return max(1, int(seconds * 1000))
 
 
@@ -83,7 +83,7 @@ class UciWords(Words):
         return "" if cls.clocks else super().clock_gap(control)
 
     def receive(self, text: str) -> tuple[str, str]:
-        """Process a line from the program. Store names, options and scores. Return an answer's keyword."""
+        """Process a line from the program. Store names, options and scores. Return an answer's keyword and text."""
         words = text.split()
         if words[:1] == ["info"] and "score" in words and not _OTHER_LINE.search(text):
             self.info = text

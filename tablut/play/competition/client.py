@@ -57,8 +57,8 @@ class ClientSettings(NamedTuple):
     limits : SearchLimits
         Further limits on each move of the player.
     control : TimeControl or None
-        Server's time control, which replaces its time limit for a move. The server does not send the clocks, so the
-        client measures its own time.
+        Server's time control, which replaces the time limit for a move. The server does not send the clock times, so
+        the client measures the time that it uses.
     """
 
     host: str
@@ -289,7 +289,7 @@ class _ClientGame:
         self._refused: set[Move] = set()
         self._clock = None if settings.control is None else RunningClock(settings.control)
         self._used = 0.0
-        """Time in seconds used for the move to be made, including moves that the server refused."""
+        """Time in seconds used so far for the current move, including the time for moves that the server refused."""
 
     def play(self, line: _Line) -> None:
         """Play until the server sends the result or closes the connection."""
@@ -309,7 +309,7 @@ class _ClientGame:
         if record is None:
             return _FIRST_STATE
         most = self._settings.timeout
-        if control is not None:  # the opponent may have saved all its time
+        if control is not None:  # the opponent may not have used any of its time yet
             times = 1 if control.moves is None else 1 + record.ply // control.moves
             most = control.base * times + control.increment * record.ply
         return 2 * most + _SILENCE
@@ -426,7 +426,7 @@ def _summary(sent: SentMove, seconds: float) -> str:
 
 
 def move_margin(timeout: float) -> float:
-    """Return the margin in seconds: how much of the server's time for a move the client does not use.
+    """Return the margin in seconds: the part of the server's time for a move that the client leaves unused.
 
     The margin is 0.1 s plus a tenth of the time, but at most 2 s and at most half of the time. It allows for delays in
     the network and for other programs running on the machine.

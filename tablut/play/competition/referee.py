@@ -57,7 +57,7 @@ class RefereeSettings(NamedTuple):
     Attributes
     ----------
     timeout : float
-        Time limit in seconds for sending the name, and for a move unless there is a time control.
+        Time limit in seconds for sending the name. It is also the limit for a move unless there is a time control.
     host : str
         Address to listen on.
     port_white, port_black : int
@@ -71,7 +71,7 @@ class RefereeSettings(NamedTuple):
     logs : Path or None
         Folder for the game logs.
     control : TimeControl or None
-        Time control of a game. The protocol cannot transmit it, so the players have to know it.
+        Time control of a game. The protocol cannot transmit it, so the players must be told in advance.
     """
 
     timeout: float = 60.0

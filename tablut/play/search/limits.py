@@ -285,13 +285,13 @@ def said_plies(number: int) -> str:
     return f"{number} {'ply' if number == 1 else 'plies'}"
 
 
-# -- time controls, clocks, and the division of the time on a clock among moves -------------
+# -- time controls, clocks, and the time planned for each move ------------------------------
 
 
-# The time planned for a move is a share of the time left: it is divided among the moves up to the next time control, or
-# among `_MOVES_LEFT` moves, and most of the increment is added. `Pace` ends a search between two iterations: before the
-# planned time if the best move and its score are stable, and later if the best move changes or the score falls. No
-# search exceeds `Clock.longest`.
+# The time left is divided evenly among the moves up to the next time control, but among at most `_MOVES_LEFT` moves.
+# One such share plus most of the increment is planned for a move. `Pace` decides after each iteration whether to end
+# the search. It ends before the planned time if the best move and its score are stable, and continues beyond it if the
+# best move changes or the score falls. No search exceeds `Clock.longest`.
 
 
 _MOST_SECONDS: Final = 1e6
@@ -299,17 +299,17 @@ _MOST_MOVES: Final = 1000
 _CONTROL: Final = re.compile(r"(?:(\d{1,4})/)?(\d{1,7}(?:\.\d{1,6})?)(?:\+(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
 
 _MOVES_LEFT: Final = 20
-"""Largest number of moves among which the time left is divided."""
+"""Maximum number of moves that the time left is divided among."""
 _OF_INCREMENT: Final = 0.8
-"""Share of the increment that is planned for a move."""
+"""Share of the increment that is added to the time planned for a move."""
 _OF_CLOCK: Final = 0.9
-"""Largest share of the time left that is used for one move."""
+"""Maximum share of the time left that is planned for one move."""
 _LEAST: Final = 0.002
-"""Least time for a move in seconds."""
+"""Minimum time in seconds that is planned for a move."""
 _STRETCH: Final = 4.0
-"""Longest time for a move, as a multiple of the planned time."""
+"""Maximum time for a move, as a multiple of the planned time."""
 _OF_REST: Final = 0.3
-"""Largest share of the time left that an extended search uses, unless it is the last move of its time control."""
+"""Maximum share of the time left that an extended search may use, unless the planned time is already longer."""
 
 
 class TimeControl(NamedTuple):
@@ -374,16 +374,17 @@ def read_time_control(text: str) -> TimeControl:
 
 
 class Clock(NamedTuple):
-    """Reading of the clocks when a side is to move.
+    """Clock times when a side is to move.
 
     Attributes
     ----------
     left : float
         Time in seconds that the side to move has left.
     increment : float
-        Time in seconds that it receives after each move.
+        Time in seconds that this side receives after each move.
     moves : int or None
-        Number of moves that it has to make until it receives more time, or None for the rest of the game.
+        Number of moves that this side has to make before it receives more time, or None if its time is for the rest of
+        the game.
     opponent : tuple of float or None
         Time left and increment of the other side, or None if they are not known.
     """
@@ -395,7 +396,7 @@ class Clock(NamedTuple):
 
     @property
     def planned(self) -> float:
-        """Time in seconds to plan for the move."""
+        """Planned time for the move in seconds."""
         moves = min(self.moves or _MOVES_LEFT, _MOVES_LEFT)
         return max(_LEAST, min(self.left / moves + _OF_INCREMENT * self.increment, _OF_CLOCK * self.left))
 
@@ -411,16 +412,16 @@ class RunningClock:
     def __init__(self, control: TimeControl) -> None:
         self.control = control
         self.left = control.base
-        """Time left in seconds. It is negative if the side has used part of its grace."""
+        """Time left in seconds. It is negative if the side has exceeded its time but not the time allowed beyond it."""
         self._moves = control.moves
 
     def reading(self, other: RunningClock | None = None) -> Clock:
-        """Return the reading of the clock, with that of the opponent's clock if there is one."""
+        """Return the current clock times, including the opponent's if the opponent has a clock."""
         opponent = None if other is None else (max(other.left, 0.0), other.control.increment)
         return Clock(max(self.left, 0.0), self.control.increment, self._moves, opponent)
 
     def press(self, seconds: float) -> None:
-        """Subtract the time used for a move, and add the time that the side receives for it."""
+        """Subtract the time used for a move, and add the time that the side receives after it."""
         self.left += self.control.increment - seconds
         if self._moves is not None:
             self._moves -= 1
@@ -429,23 +430,23 @@ class RunningClock:
                 self.left += self.control.base
 
 
-# -- the manager of the time for one move ---------------------------------------------------
+# -- time management for one move -----------------------------------------------------------
 
 
 _STABLE: Final = 0.5
-"""Part of the planned time after which a search with a stable result ends."""
+"""Fraction of the planned time after which a search with a stable result ends."""
 _PER_CHANGE: Final = 0.5
-"""Increase of that part for each change of the best move. Each further iteration halves the weight of a change."""
+"""Increase of that fraction for each change of the best move. Each further iteration halves the weight of a change."""
 _PER_FALL: Final = 0.8
-"""Increase of that part if the score falls by `_FALL` or more."""
+"""Increase of that fraction if the score falls by `_FALL` or more. Smaller falls count in proportion."""
 _FALL: Final = 100
-"""Fall of the score in centi-logits that counts in full. Smaller falls count in proportion."""
+"""Fall of the score, in centi-logits, that causes the full increase."""
 
 
 class Pace:
-    """Manager of the time for one move. It is asked after each iteration whether the search should end.
+    """Time manager for one move, which decides after each iteration whether the search should end.
 
-    Scores are compared with the iteration before the last one, because the scores of odd and even depths differ.
+    A score is compared with the score two iterations earlier, because scores at odd and even depths differ.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -455,7 +456,7 @@ class Pace:
         self._scores: list[int] = []
 
     def is_enough(self, seconds: float, move: int, score: int) -> bool:
-        """Return whether the search should end after an iteration with the given time, best move and score."""
+        """Return whether the search should end, given the time used so far and the iteration's best move and score."""
         self._changes = self._changes / 2 + (self._move is not None and move != self._move)
         self._move = move
         before = self._scores[-2] if len(self._scores) > 1 else score

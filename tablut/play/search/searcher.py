@@ -216,14 +216,14 @@ class Searcher(Stoppable):
         moves : sequence of Move, optional
             Moves to choose from. By default, all legal moves.
         lines : int
-            Number of best lines to find; see `tablut.play.search.workers`. There may be fewer, if there are fewer moves
-            that differ by more than a symmetry, or if the search is stopped early. Each line after the first needs a
-            transposition table of its own, and only one thread searches it.
+            Number of best lines to find; see `tablut.play.search.workers`. Fewer lines are returned if there are not
+            enough moves that differ by more than a symmetry, or if the search is stopped early. Each line after the
+            first needs a separate transposition table and is searched by a single thread.
 
         Returns
         -------
         Choice
-            A legal move together with the search results. Its ``others`` are the next best lines.
+            A legal move together with the search results. Its field ``others`` contains the next best lines.
 
         Raises
         ------
@@ -267,7 +267,7 @@ class Searcher(Stoppable):
             return finished(found)
 
     def _tabled(self, board: Board | None, best: ProbedMove) -> Choice:
-        """Return the line of a move that a tablebase values as won or lost."""
+        """Return the line for a move that wins or loses according to a tablebase."""
         assert self._prober is not None
         assert board is not None
         line = tuple(line_from(board.copy(), self._prober, best, self._is_over))
@@ -425,7 +425,7 @@ class Searcher(Stoppable):
         pace = None if limits.clock is None else Pace(limits.clock)
         for wanted in range(1, (limits.depth or MAX_PLY - 1) + 1):
             deeper, interrupted = self._iterate(root, wanted, limits.nodes, lines, request)
-            # If the iteration was interrupted, its lines are followed by those of the previous one.
+            # If the iteration was interrupted, the missing lines are taken from the previous iteration.
             found = deeper + [
                 old for old in found if not any(old.move.code in request.excludes(new.move.code) for new in deeper)
             ]
@@ -445,7 +445,7 @@ class Searcher(Stoppable):
     def _iterate(
         self, root: Root, wanted: int, nodes: int | None, lines: list[Line], request: LineRequest
     ) -> tuple[list[Choice], bool]:
-        """Search all lines to a depth. Return the lines found, best first, and whether the search was interrupted."""
+        """Search all lines to the given depth. Return the lines, best first, and whether the search was interrupted."""
         found: list[Choice] = []
         left = root
         for line in lines:
@@ -468,7 +468,11 @@ class Searcher(Stoppable):
         return found, False
 
     def _set_moves(self, line: Line, root: Root, request: LineRequest) -> None:
-        """Let a line choose from the root moves, or from those that keep the tablebase value of the best of them."""
+        """Set the root moves that a line may begin with.
+
+        If the best root move wins or loses according to a tablebase, the line from the tablebase is used. If the best
+        root move draws, the line may begin with any drawing move. Without tablebase values, all root moves are allowed.
+        """
         probed = [found for found in request.probed if found.move.code in root.moves]
         if not probed or probed[0].score == 0:
             moves = [found.move.code for found in probed if found.score == 0]
@@ -525,7 +529,7 @@ class Searcher(Stoppable):
         )
 
     def _prepare(self, root: Root) -> Conditions:
-        """Make room in the transposition table, and return the settings of a search, which all its workers share."""
+        """Prepare the transposition table for a search. Return the settings that all workers of the search share."""
         state, rules = self._state, self.variant.rules
         # Generations have eight bits, so their numbers repeat after 255 searches. Each search clears a different 255th
         # of the table, so that no entry survives until its number repeats. Clearing the whole table at once would take
@@ -537,7 +541,7 @@ class Searcher(Stoppable):
         return Conditions(self._flags, self._generation, *self._repetition(len(root.past)), plies_left)
 
     def _begin(self, conditions: Conditions, worker: Worker, root: Root) -> None:
-        """Set up the search of a worker of the searching thread, including the deadline."""
+        """Set up a search, including the deadline, for a worker that runs in the searching thread."""
         worker.prepare(root, conditions, UNLIMITED)
         if self._ends is not None:
             counters = worker.state.counters

@@ -1,8 +1,8 @@
-"""Workers of a search: those that find several best lines, and the helper threads that speed up the first line.
+"""Search workers: those that find several best lines, and the helper threads that speed up the search for the first.
 
-The second line is the result of a search that leaves out the first move of the first line, and so on. Each of these
-searches uses a transposition table of its own, and begins again when an earlier line changes its first move. After
-every depth, the lines are therefore exactly those that separate searches to this depth would find.
+The second line is the result of a search that excludes the first move of the first line, and so on. Each of these
+searches has its own transposition table, and is restarted when an earlier line changes its first move. After each
+depth, the lines are therefore exactly the ones that separate searches to this depth would find.
 
 Moves that a symmetry of the position maps to each other lead to the same game. They count as one line.
 """
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
 
 def equivalent_moves(board: Board, moves: list[Move]) -> dict[int, set[int]]:
-    """Return, for the code of each move, the codes of all moves that symmetries of the game so far map it to.
+    """Return the codes of each move's equivalent moves, including the move itself, keyed by the move's code.
 
-    Such a symmetry preserves the position and every earlier position that can recur.
+    Two moves are equivalent if a symmetry maps one to the other and preserves the position and every earlier position
+    that can recur.
     """
     kept, copied = board.variant.symmetries, board.copy()
     while True:
@@ -53,11 +54,11 @@ class LineRequest(NamedTuple):
     lines : int
         Number of lines.
     alike : dict of int to set of int
-        For the code of each move, the codes of all equivalent moves. Empty if only one line is requested.
+        Codes of each move's equivalent moves, keyed by the move's code. Empty if only one line is requested.
     board : Board or None
-        Board of the position, if it was probed.
+        Board with the position. It is needed only if a tablebase was probed.
     probed : sequence of ProbedMove
-        Tablebase values of the moves, best first, or an empty sequence if they are not known.
+        Moves with their tablebase values, best first, or an empty sequence if the values are not known.
     """
 
     lines: int = 1
@@ -66,12 +67,12 @@ class LineRequest(NamedTuple):
     probed: Sequence[ProbedMove] = ()
 
     def excludes(self, code: int) -> set[int]:
-        """Return the moves that later lines leave out if an earlier line begins with the given move."""
+        """Return the moves excluded from later lines if an earlier line begins with the given move."""
         return self.alike.get(code, {code})
 
 
 class Line:
-    """One of the best lines of a position, with the worker that searches it.
+    """One of the best lines of a position, and the worker that searches it.
 
     Attributes
     ----------
@@ -100,7 +101,7 @@ class Line:
 
     @property
     def nodes(self) -> int:
-        """Number of moves made, including those of searches that were given up."""
+        """Number of moves made, including the moves made before the search was restarted."""
         return self._spent + (0 if self.root is None else int(self.worker.state.counters.nodes))
 
     def limit_nodes(self, more: int) -> None:
@@ -109,7 +110,7 @@ class Line:
         counters.node_limit = counters.nodes + more
 
     def choose_from(self, root: Root) -> None:
-        """Set the moves to choose from. If they have changed, begin the search again, with an empty table."""
+        """Set the moves to choose from. If they have changed, restart the search with an empty table."""
         if self.root is not None:
             if self.known is None and root.moves == self.root.moves:
                 return
@@ -125,7 +126,7 @@ class Line:
         self.known, self.settled, self.moves = known, True, [known.move.code]
 
     def deepen(self, wanted: int, watch: Callable[[Worker], None]) -> bool:
-        """Run the iterations up to a depth, and call ``watch`` after each. Return whether one was interrupted."""
+        """Run the iterations up to the given depth. Call ``watch`` after each. Return whether one was interrupted."""
         counters = self.worker.state.counters
         while self.depth < wanted and not self.settled:
             value = self.worker.aspire(self.depth + 1, self.score if self.depth else None)

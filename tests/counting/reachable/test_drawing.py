@@ -54,7 +54,7 @@ def test_numbers_out_of_range_and_boards_too_large_are_refused() -> None:
 
 @pytest.mark.parametrize("name", slow_but(["copenhagen"], ["tawlbwrdd-throneless"]))
 def test_large_spaces_are_drawn_as_the_plain_index_numbers_them(name: str) -> None:
-    """Numbers of more than 128 bits; the checker draws and unranks them by its own means."""
+    """The numbers have more than 128 bits. The checker draws and unranks them with separate code."""
     variant = load_variant(name)
     drawer, reach = drawer_for(variant), PlainReach(variant)
     assert not drawer.narrow

@@ -167,14 +167,14 @@ ROW = "11/11/5K5/11/11/11/11/11/11/1bb8/1wwb7 w"
 @pytest.mark.parametrize(
     ("mover", "text", "lemma"),
     [
-        # Under Copenhagen's own rule an attacker in front may have come last, for it captures nothing.
+        # Under the Copenhagen rule, an attacker in front may have arrived last, because it captures nothing.
         ("bracket", ROW, None),
         ("any", ROW, "locked"),
-        # A closed ring: white was in it before its last ply, too.
+        # In a closed ring, white was encircled before its last ply, too.
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKwb5/3bb6/11 b", "last_move"),
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKwb5/3bb6/11 w", "last_move"),
         ("bracket", "11/11/11/11/11/11/11/3bb6/2bKw6/3bb6/11 b", None),
-        # A fort ends the game after a ply of white; after one of black it does not.
+        # A fort ends the game after a white ply, but not after a black ply.
         ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w3w3/3w1K1w3 b", "last_move"),
         ("bracket", "11/11/11/11/11/11/3b7/11/4www4/3w3w3/3w1K1w3 w", None),
     ],
@@ -190,7 +190,7 @@ def test_examples_of_the_family(mover: str, text: str, lemma: str | None) -> Non
 
 
 def test_rings_exclude_nothing_where_the_game_begins_in_one() -> None:
-    """White moves first, within a ring: its ply leads to a position with a ring and black to move."""
+    """White is encircled and moves first, so its first ply leads to a position with a ring and black to move."""
     start = (".......", "..bb...", ".bKwb..", ".b..b..", "..bb...", ".......", ".......")
     shipped, terrain = load_variant("brandubh-federation"), ("X.....X", *(5 * ["......."]), "X.....X")
     for first, lemma in (("white", None), ("black", "last_move")):

@@ -67,7 +67,7 @@ def walled(variant: Variant, random: Random) -> NaivePosition:
     for x in range(first, end + 1):
         pieces[turn(x, 0)] = victim if first < x < end else mover
         pieces[turn(x, 1)] = mover if first < x < end else random.choice("bw.")
-    # One of the pieces has yet to arrive.
+    # One of the pieces is still to arrive.
     x, y = random.choice([(first, 0), (end, 0), (random.randrange(first + 1, end), 1)])
     away = random.randrange(y + 1, size)
     for place in range(y, away):
@@ -103,7 +103,10 @@ def plain_before(variant: Variant, position: NaivePosition) -> set[tuple]:
 
 
 def every_before(variant: Variant, position: NaivePosition) -> set[tuple]:
-    """Return all predecessors: any piece from any cell of its lines, with any soldiers on the edge or beside it."""
+    """Return all predecessors, by trying each piece from each cell on its lines.
+
+    Every set of captured soldiers on the edge or next to the piece is tried.
+    """
     reach, size = PlainReach(variant), variant.size
     mover, victim = ("b", "w") if position.side == "w" else ("w", "b")
     missing = reach.most[victim] - list(position.pieces.values()).count(victim)
@@ -131,7 +134,7 @@ def edge_of(size: int) -> set[tuple[int, int]]:
 
 
 def walls(variant: Variant, attackers: int, defenders: int, random: Random) -> Variant:
-    """Return a variant with shieldwalls, and with so many soldiers at the start that rows of them may be missing."""
+    """Return a variant with shieldwalls and so many soldiers at the start that whole rows may have been captured."""
     start = [list(row) for row in variant.start]
     for letter, count in (("b", attackers), ("w", defenders)):
         free = [
@@ -151,7 +154,7 @@ def walls(variant: Variant, attackers: int, defenders: int, random: Random) -> V
 
 
 def assert_same_before(variant: Variant, random: Random, *, every: bool) -> int:
-    """Compare the predecessors of what plies from walled placements lead to; return how many capture a row."""
+    """Compare the predecessors of positions after walled placements. Return how many plies capture several pieces."""
     reach, rows = PlainReach(variant), 0
     for _ in range(12):
         position = walled(variant, random)

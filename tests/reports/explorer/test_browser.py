@@ -223,7 +223,7 @@ def test_the_engine_tells_its_line_and_stops(page: Any) -> None:
     page.click("#think")
     page.wait_for_selector("#engine .score")
     assert re.search(r"White (expects|wins)|Black wins", page.inner_text("#engine"))
-    # The best three moves have arrows, the best of them on top, and are listed with their lines.
+    # The three best moves have arrows, with the best move's arrow on top, and are listed with their lines.
     until(page, "document.querySelectorAll('#board .arrow').length === 3")
     arrows = [page.locator("#board .arrow").nth(number).get_attribute("class").split()[1:] for number in range(3)]
     assert arrows == [["third"], ["second"], []]

@@ -190,7 +190,7 @@ def test_every_position_is_looked_at_however_small_the_pool(mine, monkeypatch: p
 
 
 def test_a_blunder_of_a_game_becomes_a_puzzle(tmp_path, capsys) -> None:
-    """After b2-b1 white wins in 7 (a shipped puzzle); before, black had other moves."""
+    """After b2-b1, white wins in 7 (a shipped puzzle). Before it, black had other moves."""
     (tmp_path / "game;1.txt").write_text(
         '[Variant "brandubh"]\n[Start "7/7/2bb3/b2Kw1w/6w/1b5/3b3 b"]\n1. b2-b1 e4-e1 b1-c1 d4-f4\n'
     )
@@ -202,7 +202,7 @@ def test_a_blunder_of_a_game_becomes_a_puzzle(tmp_path, capsys) -> None:
     assert (answer["variant"], str(puzzle.position)) == ("brandubh", "7/7/2bb3/b2Kw1w/6w/7/1b1b3 w")
     assert puzzle.tags["source"] == "game_1.txt, ply 1, after b2-b1"
     assert judge(puzzle, solve("brandubh", puzzle.position, limits=MANY)) == "holds"
-    # Archives need rules, and all games must have the same.
+    # Archives need rules, and all games must have the same rules.
     archive = tmp_path / "games.csv"
     archive.write_text("d2-e2 c4-c2,0,0,Ongoing\nd2-e2 zz,0,0,Ongoing\n")
     assert run(["--records", str(archive)], app, NAME) == 2

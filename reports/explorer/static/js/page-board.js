@@ -143,7 +143,7 @@ async function think() {
   if (thinking === mine) showThinking(false);
 }
 
-// Classes of the arrows of the best moves.
+// CSS classes for the best moves' arrows and lines, by rank.
 const RANKS = ["", "second", "third"];
 
 function showThought(told, done) {
@@ -163,7 +163,7 @@ function showThought(told, done) {
     el("p", { class: "score" }, el("strong", { text: words }), el("span", { class: "quiet", text: ` depth ${told.depth}, ${told.nodes.toLocaleString("en")} nodes${done ? "" : " …"}` })),
     el("ol", { class: "lines", "aria-label": "Best lines" }, ...lines),
   );
-  // The arrow of the best move is drawn last, on top of the others.
+  // Draw the best move's arrow last, on top of the others.
   if (view.selected === null) draw(told.lines.map((line, rank) => [line.pv[0], RANKS[rank]]).reverse());
 }
 

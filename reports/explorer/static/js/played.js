@@ -1,11 +1,11 @@
-// The opening explorer beside the board: moves played in the position, in the games that the server has been given.
+// The opening explorer beside the board: the moves played in the position, taken from the server's collection of games.
 
 import { post } from "./api.js";
 import { el } from "./dom.js";
 
 const percent = (share) => `${Math.round(100 * share)} %`;
 
-// A bar with the shares of white, drawn and black games, as wide as the games that have a result.
+// A bar with the shares of games won by white, drawn, and won by black. Games without a result are left out.
 function bar(move) {
   const shares = [["white", move.white], ["drawn", move.draw], ["black", move.black]].filter(([, games]) => games);
   const words = shares.map(([name, games]) => `${name} ${games}`).join(", ") || "no results";
@@ -23,7 +23,7 @@ function row(move, play) {
   return el("tr", {}, el("th", { scope: "row" }, name), el("td", { text: move.games.toLocaleString("en") }), el("td", {}, bar(move)), el("td", { text: known ? percent(move.score) : "–", title: interval }));
 }
 
-// Show what was played in the position of a game. The box is missing if the server has no games.
+// Show the moves played in a game's position. If the server has no collection, there is no box.
 export async function showPlayed(box, game, play, signal) {
   if (!box) return;
   let found = null;
