@@ -144,7 +144,7 @@ def state_graph(variant: Variant, search: CensusSearch) -> StateGraph:
 def write_graph(graph: StateGraph, variant: Variant, path: Path) -> None:
     """Write a state graph's edges to a Parquet file.
 
-    The columns are ``source``, ``target`` and ``moves``, followed by the ply, winner and position of both ends.
+    The columns are ``source``, ``target`` and ``moves``, followed by the ply, winner and position of each end.
     """
     # The import is local, because loading pyarrow takes longer than most censuses.
     arrow: Any = import_module("pyarrow")

@@ -1,8 +1,8 @@
 """An independent certificate checker, with naive versions of lemmas, predecessors, backward trees and numbers.
 
 The checker uses `tablut.rules.NaiveGame` and the variant's data, but not the search, the compiled lemmas or the
-compiled sampler. Locked sets are defined in `counting.exclusions.sets`. Positions are numbered from the variant's
-regions according to the definition in the docs, and so the checker would find an error in `tablut.indexing`. The ranks
+compiled sampler. Locked sets are defined in `counting.exclusions.sets`. The checker numbers positions itself,
+from the variant's regions and the definition in the docs, so it would find an error in `tablut.indexing`. The ranks
 of final placements are the only exception: they are computed by `tablut.indexing.EndingIndex` here, too. Numbers are
 drawn with numpy's generator. The intervals are computed with a different scipy function from the one used for the
 estimate. Pockets are found by `PlainReach`, and are checked here by different code, move by move.
@@ -241,7 +241,7 @@ def _by_index(cells: Iterable[Cell]) -> list[Cell]:
 
 
 def _ways(reach: PlainReach, king: Cell, attackers: int, defenders: int) -> int:
-    """Return the number of placements with a given king's cell and material."""
+    """Return the number of placements with the given material and the king on a given cell."""
     free, every = len(reach.cells["w"] - {king}), len(reach.cells["b"] - {king})
     return comb(free, defenders) * comb(every - defenders, attackers)
 

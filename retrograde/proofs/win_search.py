@@ -136,7 +136,7 @@ class WinSearch:
         self._workspaces = [first, *(for_thread(first, thread) for thread in range(1, threads))]
 
     def within(self, board: NDArray[np.uint32], plies: int, most: int | None = None) -> bool | None:
-        """Return whether the prover wins within a number of plies, or None if the limits were reached."""
+        """Return whether the prover wins within a given number of plies, or None if the limits were reached."""
         if plies > MOST_PLIES:
             raise InputError(f"must be at most {MOST_PLIES} for a proof search", subject=f"{plies} plies")
         return False if plies < 1 else self._search(board, plies, 0, most)

@@ -76,7 +76,7 @@ def _wall_pieces(distant: DistantTables, board: BoardArray, line: int, side: int
 
 @inlined
 def _run_up(row: int, place: int) -> int:
-    """Return the length of a run of set bits that starts at a place and goes upwards."""
+    """Return the length of the run of set bits that begins at a given place and extends upwards."""
     return trailing_zeros(~(row >> place))
 
 

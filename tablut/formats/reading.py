@@ -202,7 +202,7 @@ def write_fen_move(move: Move) -> str:
 
 
 def read_berkeley(text: str, size: int = 9) -> Move:
-    """Parse a move in the notation of Berkeley's course."""
+    """Parse a move in the notation used by the Berkeley course."""
     expected = "expected a square, a dash and the new rank or file, such as d5-7 or i6-g"
     found = _BERKELEY.fullmatch(text)
     if found is None:

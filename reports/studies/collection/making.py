@@ -340,7 +340,7 @@ STYLES = (Style(0.0, 0, 0.0), Style(0.6, 0, 0.5), Style(0.5, 6, 0.4), Style(0.9,
 def self_play(
     variant: Variant, rng: np.random.Generator, plies: int, styles: tuple[Style, Style] | None = None
 ) -> Iterator[Position]:
-    """Play a game, and yield its undecided positions, beginning with the start."""
+    """Play a game, and yield its undecided positions, including the start position."""
     engine = engine_for(variant)
     if styles is None:
         first, second = rng.integers(len(STYLES), size=2)

@@ -125,7 +125,7 @@ class SlicedTier:
         return Window(near.astype(np.bool_), below)
 
     def _mark_kings(self, below: int, first: int, last: int, marks: NDArray[np.uint8]) -> None:
-        """Mark the rows in a lower tier with the king on the same cell as in one of a slice's rows."""
+        """Mark the rows of a lower tier whose king's cell occurs in some row of a slice."""
         index, kings = self.solver.index, self.solver.index.square.kings
         for king in range(kings):
             begin = int(index.tier.first_row[self.number * kings + king])

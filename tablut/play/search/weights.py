@@ -362,7 +362,7 @@ def net_score(rules: Tables, net: NDArray[np.int16], board: BoardArray) -> int:
 def net_rows(net: NDArray[np.int16], size: int) -> NDArray[np.int16]:
     """Return a net's rows in the form that the kernels use.
 
-    There is one row for each kind of man on each cell, for each cell of the king and for each side to move. The output
+    There is one row for every combination of kind of man, cell, king's cell and side to move. The output
     weights follow. Raise InputError if the net is for a board of another size, or if a sum could overflow.
     """
     cells = size * size
