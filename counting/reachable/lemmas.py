@@ -38,7 +38,7 @@ from tablut.engine.cells import (
     shifted_up,
     without,
 )
-from tablut.engine.distant import is_far
+from tablut.engine.distant import has_shieldwalls, is_far
 from tablut.engine.jit import I64, U64, advance, called, inlined, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, toggle
 from tablut.engine.layout import (
@@ -514,7 +514,7 @@ def _quick_lemma(lemmas: LemmaTables, position: Placed, left: NDArray[np.uint32]
     while True:
         free = _stepping(size, west, south, east, north, taken)
         gone = meet(without(free, _active(lemmas, black, white, at_king)), taken)
-        if is_far(rules.distant) and rules.distant.shieldwall != 0:
+        if has_shieldwalls(rules.distant):
             walled = _beside_rows(lemmas, black, join(white, at_king))
             gone = without(gone, walled)
         if first:

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from tablut.engine.attacks import captures_at, king_falls_to, open_way, wins_afar
-from tablut.engine.distant import is_far, restorable_rows
+from tablut.engine.distant import has_shieldwalls, is_far, restorable_rows
 from tablut.engine.jit import I64, advance, apart, inlined, keep, kernel, pointer, popcount, trailing_zeros
 from tablut.engine.kernels import can_move, make, toggle, toggle_captured, unmake
 from tablut.engine.layout import (
@@ -335,7 +335,7 @@ def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: ND
                 way = direction_on_cross((rank, file), place)
                 sides = restored & ~way
                 count = add_unmoves(records, count, move, sides, missing)
-                if is_far(rules.distant) and rules.distant.shieldwall != 0 and missing > 0:
+                if has_shieldwalls(rules.distant) and missing > 0:
                     undo = undo_of(move, sides)
                     count = add_wall_unmoves(rules, origins, board, (cell, way), records, count, undo, missing)
     return count
