@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import numpy as np
 
 from counting.census.codes import halves
-from counting.reachable.checker import begins_encircled
 from counting.reachable.drawing import check_board
 from tablut.engine import engine_for
 from tablut.engine.attacks import captures_at, wins_afar
@@ -82,8 +81,6 @@ class LemmaTables(NamedTuple):
     ----------
     rules, origins
         The tables for the rules, and for the cells from which pieces could have come. N is the board size.
-    rings : int
-        1 if black wins by encirclement, unless the game begins with white to move and encircled. Otherwise 0.
     camps : int
         The number of camps that can be overfull because they have fewer attackers at the start than cells.
     camp_rows : ndarray of uint32, shape (camps * N,)
@@ -111,7 +108,6 @@ class LemmaTables(NamedTuple):
 
     rules: Tables
     origins: OriginTables
-    rings: int
     camps: int
     camp_rows: NDArray[np.uint32]
     garrisons: NDArray[np.int64]
@@ -243,10 +239,16 @@ def is_start(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
 
 @inlined
 def _stays_encircled(lemmas: LemmaTables, board: NDArray[np.uint32]) -> bool:
-    """Return whether white is encircled after its own ply. It was then encircled before this ply, too."""
-    if not is_far(lemmas.rules.distant) or lemmas.rings == 0 or side_of(lemmas.rules, board) == 0:
+    """Return whether white is encircled after its own ply. It was then encircled before this ply, too.
+
+    The result is False if the game begins with white to move and encircled.
+    """
+    rules, start = lemmas.rules, lemmas.origins.start
+    if not is_far(rules.distant) or side_of(rules, board) == 0:
         return False
-    return wins_afar(lemmas.rules, board, I64(1), king_of(lemmas.rules, board))
+    if not wins_afar(rules, board, I64(1), king_of(rules, board)):
+        return False
+    return side_of(rules, start) == 1 or not wins_afar(rules, start, I64(1), king_of(rules, start))
 
 
 @called
@@ -333,7 +335,6 @@ def _build_lemmas(variant: Variant) -> LemmaTables:
     return LemmaTables(
         rules=tables,
         origins=origins,
-        rings=int(rules.encirclement != "none" and not begins_encircled(variant)),
         camps=len(overfull),
         camp_rows=rows.ravel(),
         garrisons=np.array([camp.garrison for camp in overfull], dtype=np.int64),
