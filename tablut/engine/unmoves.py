@@ -225,7 +225,10 @@ def _restorable(rules: Tables, origins: OriginTables, board: BoardArray, side: i
     sides, shift = open_sides(rules, origins, board, side, cell), shift_of(board, side ^ 1)
     if sides == 0:
         return 0
-    # Victims can be placed on all open sides at the same time, because none affects the capture of another.
+    # Victims can be placed on all open sides at the same time, because none affects whether another is captured between
+    # two pieces. A victim on the edge may belong to a row that a shieldwall captures. `captures_at` then records the
+    # victim in the row, not among the neighbours, and ``& sides`` removes it intentionally, because `add_wall_unmoves`
+    # restores the rows.
     _toggle_sides(rules, board, cell, sides, shift)
     found = captures_at(rules, board, side, cell, king) & sides
     _toggle_sides(rules, board, cell, sides, shift)
@@ -309,8 +312,8 @@ def _decided_by_last_ply(rules: Tables, board: BoardArray, side: int, king: int)
 def unmoves(rules: Tables, origins: OriginTables, board: BoardArray, records: NDArray[np.int64]) -> int:
     """Write the un-moves of the side that moved last and return their number.
 
-    ``records`` must have space for `most_unmoves` entries. Nothing is written if every
-    possible last ply would have decided the game, for example by leaving a side without a move.
+    ``records`` must have space for `most_unmoves` entries. Nothing is written if every possible last ply would have
+    decided the game, for example by leaving a side without a move.
     """
     side, king = side_of(rules, board) ^ 1, king_of(rules, board)
     if _decided_by_last_ply(rules, board, side, king):
