@@ -368,12 +368,16 @@ def _retract(
     predecessors: NDArray[np.uint64],
     sources: NDArray[np.int64],
     records: NDArray[np.int64],
+    most: int,
 ) -> int:
-    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them."""
+    """Write the predecessors of positions and return their number. If ``sources`` is empty, only count them.
+
+    ``most`` is the maximum number of un-moves of a position.
+    """
     rules, origins = flat(tables), flat(origin_tables)
     width = rules.words
     scratch = np.empty(board_items(rules.size), dtype=tables.exposed.dtype)
-    scratch_records = np.empty(MOST_UNMOVES * rules.cells, np.int64)
+    scratch_records = np.empty(most, np.int64)
     board, found = pointer(scratch), pointer(scratch_records)
     total = 0
     for index in range(len(words)):
@@ -414,12 +418,12 @@ class Retractions(NamedTuple):
 def predecessors(variant: Variant, words: NDArray[np.uint64]) -> Retractions:
     """Return all predecessors of counted, undecided positions."""
     tables, origins = build_tables(variant), build_origins(variant)
-    none = np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    none, most = (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)), most_unmoves(tables)
     words = np.ascontiguousarray(words)
-    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none))
+    total = int(_retract(tables, origins, words, np.empty((0, tables.words), dtype=np.uint64), *none, most))
     found = Retractions(
         np.empty((total, tables.words), dtype=np.uint64), np.empty(total, np.int64), np.empty(total, np.int64)
     )
     if total:
-        _retract(tables, origins, words, *found)
+        _retract(tables, origins, words, *found, most)
     return found
