@@ -158,10 +158,9 @@ def find(table: Words, buckets: int, words: Words, width: int, left: int, under:
 
 @inlined
 def _victim(table: Words, first: int, words: Words, width: int, kind: int, under: int) -> tuple[int, np.uint64]:
-    """Return the index of the entry to overwrite in a bucket, and a word.
+    """Return the index of the entry to overwrite in a bucket, and the last word of the entry for this position, or 0.
 
-    The word is the entry's last word if the entry stores the same position and kind (and, for an open entry, the same
-    bound). Otherwise it is 0.
+    An entry is for this position only if its kind matches too and, if it is open, its bound.
     """
     chosen, least = I64(0), I64(1) << 40
     for way in range(WAYS):

@@ -169,7 +169,7 @@ class Table:
             yield line
 
     def lines(self, width: int) -> list[Text]:
-        """Return the table's lines in the layout that fits a width."""
+        """Return the lines of the table, laid out to fit the given width."""
         whole = len(self.columns)
         # Text columns at the end can be moved below the row.
         beside = max(

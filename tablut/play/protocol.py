@@ -286,7 +286,10 @@ class EngineSession(LineProtocol):
         return True
 
     def finish(self) -> None:
-        """End the session when the input ends. Wait for a search, but stop one that has no limits or ponders."""
+        """End the session when the input ends.
+
+        A search with limits is allowed to finish. One that has no limits, or that ponders, is stopped.
+        """
         if self._search is not None:
             if self._search.endless or self._search.ponders:
                 self._search.stop()

@@ -223,7 +223,7 @@ def test_a_book_is_played_from_and_drawn_from(tmp_path: Path, capsys: pytest.Cap
         return str(answer["move"])
 
     assert chosen() == "d1-c1"
-    # Several lines come from the search.
+    # A request for several lines bypasses the book.
     assert run(["bestmove", "-v", "brandubh", "--nodes", "50", "--lines", "2", "--json", "--book", book]) == 0
     found_lines = json.loads(capsys.readouterr().out)
     assert (found_lines["source"], len(found_lines["lines"])) == ("search", 2)
