@@ -169,7 +169,9 @@ def _refuse_archive(_text: str, _variant: Variant | None) -> NoReturn:
     )
 
 
-def read_archive_games(text: str, variant: Variant | None) -> Iterator[tuple[int, GameRecord | InputError]]:
+def read_archive_games(
+    text: str, variant: Variant | None, *, from_top: bool = False
+) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of an archive, or the error that makes it unreadable, with the number of its line."""
     games, unread = read_archive(text)
     lines: list[tuple[int, ArchivedGame | str]] = [*((game.number, game) for game in games), *unread.items()]
@@ -179,7 +181,7 @@ def read_archive_games(text: str, variant: Variant | None) -> Iterator[tuple[int
                 raise InputError(found, subject=f"line {number}")
             if variant is None:
                 raise NoRulesError("archive: does not name a rule set")
-            yield number, record_of(found, variant)
+            yield number, record_of(turned(found, variant.size) if from_top else found, variant)
         except InputError as error:
             yield number, error
 

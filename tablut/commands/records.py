@@ -25,7 +25,7 @@ from tablut.cli.options import (
     warn_if_impossible,
 )
 from tablut.cli.people import PeopleConsole
-from tablut.cli.runtime import EXIT_NO, Reply, progress
+from tablut.cli.runtime import EXIT_NO, Reply
 from tablut.errors import InputError
 from tablut.formats import bologna, opentafl
 from tablut.formats.game import RECORD_BYTES
@@ -39,8 +39,6 @@ from tablut.records import (
     GameRecord,
     decoded,
     kind_of,
-    read_archive,
-    record_of,
     write_line,
 )
 from tablut.replay import (
@@ -48,9 +46,7 @@ from tablut.replay import (
     ReplayResult,
     read_games,
     replay,
-    replay_archive,
     replay_result,
-    same_upside_down,
 )
 from tablut.results import MoveResult, Result, ending
 from tablut.variants import load_variant
@@ -204,12 +200,7 @@ def replay_command(
 def _game_of(text: str, file: str, variant: str | None, number: int) -> GameRecord:
     """Return the record of one game in a file. In an archive, a game's number is its line number."""
     rules = None if variant is None else load_variant(variant)
-    if kind_of(text) is ARCHIVE and rules is not None and not same_upside_down(rules):
-        with progress("replay") as observer:
-            turned = [one.game for one in replay_archive(rules, read_archive(text)[0], observer)[0]]
-        games: list[tuple[int, GameRecord | InputError]] = [(one.number, record_of(one, rules)) for one in turned]
-    else:
-        games = list(read_games(text, rules))
+    games = list(read_games(text, rules))
     record = dict(games).get(number, InputError("the file has no game with this number"))
     if isinstance(record, InputError):
         raise InputError(f"--game {number}: {record}", subject=f"{(kind_of(text) or NATIVE).name} {excerpt(file)}")

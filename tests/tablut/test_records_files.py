@@ -82,6 +82,19 @@ def test_a_record_of_another_program_is_refused_for_what_it_is(name: str, capsys
     assert (code == 0 and answer["moves"]) if rules else (code == 2 and REFUSED[name] in err)
 
 
+def test_rules_that_a_record_s_start_does_not_fit_are_not_tried(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = (DATA / "records" / "bologna-english_gameLog.txt").read_text(encoding="utf-8")
+    (tmp_path / "log.txt").write_text(log.replace("GameAshtonTablut", "GameOther"), encoding="utf-8")
+    for file, rules in ((DATA / "records" / "ludii.trl", "brandubh"), (tmp_path / "log.txt", "ashton")):
+        for command in ("replay", "games"):
+            assert run([command, str(file)]) == 2
+            assert f"its moves fit {rules}" in capsys.readouterr().err
+            assert run([command, str(file), "-v", rules]) == 0
+            capsys.readouterr()
+
+
 def test_one_bad_line_of_an_archive_does_not_refuse_the_others(capsys: pytest.CaptureFixture[str]) -> None:
     archive = [str(FOREIGN / "nearly.csv"), "-v", "brandubh-federation"]
     assert run(["games", *archive, "--json"]) == 1
