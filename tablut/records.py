@@ -154,6 +154,12 @@ _PREFIX = re.compile(r"(?:OpenTafl |Ludii |game |system )?(?:record|log|trial)(?
 Games = Iterable[GameRecord | InputError]
 
 
+def name_source(error: InputError, kind: str, origin: str) -> None:
+    """Name the kind and the source of a record in an error, instead of the words ``record`` and so on."""
+    error.subject = _PREFIX.sub("", error.subject, count=1)
+    error.within(f"{kind} {excerpt(origin)}")
+
+
 def _trial(text: str, variant: Variant | None) -> Games:
     try:
         return [read_trial(text, variant)]
@@ -219,7 +225,9 @@ KINDS: Final = (
 )
 
 
-KINDS_OF_RECORDS: Final = 'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log or an archive'
+KINDS_OF_RECORDS: Final = (
+    'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, JSON of a site, a Ludii trial or an archive'
+)
 
 
 def kind_of(text: str, *, ruled: bool = False) -> RecordKind | None:
@@ -295,13 +303,12 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     kind = kind_of(text, ruled=rules is not None)
     if kind is None:
         shown = excerpt(origin) if origin else excerpt(text.strip(), 40)
-        raise InputError(f"expected {KINDS_OF_RECORDS}", subject=f"record {shown}")
+        raise InputError(f"expected {KINDS_OF_RECORDS}" if text.strip() else "is empty", subject=f"record {shown}")
     try:
         return kind.read(text, rules)
     except InputError as error:
         if origin:
-            error.subject = _PREFIX.sub("", error.subject, count=1)
-            error.within(f"{kind.name} {excerpt(origin)}")
+            name_source(error, kind.name, origin)
         raise
 
 

@@ -24,6 +24,7 @@ from tablut.records import (
     ArchivedGame,
     RecordKind,
     kind_of,
+    name_source,
     read_archive,
     read_archive_games,
     read_record,
@@ -32,7 +33,7 @@ from tablut.records import (
 from tablut.results import MoveResult, OutcomeResult, Result, outcome_result
 from tablut.rules import Outcome
 from tablut.variants import Variant, shipped_variant, shipped_variants
-from tablut.work.files import brief, excerpt
+from tablut.work.files import brief
 from tablut.work.progress import Observer
 
 MOST_PLIES: Final = 20_000
@@ -158,21 +159,31 @@ def _is_faultless(record: GameRecord) -> bool:
         return False
 
 
-def read_games(text: str, variant: Variant | None = None) -> Iterator[tuple[int, GameRecord | InputError]]:
+def read_games(
+    text: str, variant: Variant | None = None, *, origin: str = ""
+) -> Iterator[tuple[int, GameRecord | InputError]]:
     """Yield each game of a file of any kind, or the error that makes it unreadable, with its number in the file.
 
     The number of a game in an archive is that of its line. Its ranks are counted from the edge that makes more games of
-    the archive legal. Games that name no rule set are read under the rules that fit them.
+    the archive legal. Games that name no rule set are read under the rules that fit them. The ``origin`` is the name of
+    the text in the error for a text of which nothing can be read.
     """
-    kind = kind_of(text, ruled=variant is not None)
-    if kind is None:
-        raise InputError(f"expected {KINDS_OF_RECORDS}", subject="record")
-    if variant is not None or not any(isinstance(game, NoRulesError) for _, game in _games(kind, text, None, _TRIED)):
-        yield from _games(kind, text, variant)
-        return
-    fitted = _games(kind, text, fitting_rules(text))
-    for (number, game), (_, other) in zip(_games(kind, text, None), fitted, strict=True):
-        yield number, other if isinstance(game, NoRulesError) else game
+    try:
+        kind = kind_of(text, ruled=variant is not None)
+        if kind is None or not text.strip():
+            raise InputError(f"expected {KINDS_OF_RECORDS}" if text.strip() else "is empty", subject="record")
+        if variant is not None or not any(
+            isinstance(game, NoRulesError) for _, game in _games(kind, text, None, _TRIED)
+        ):
+            yield from _games(kind, text, variant)
+            return
+        fitted = _games(kind, text, fitting_rules(text))
+        for (number, game), (_, other) in zip(_games(kind, text, None), fitted, strict=True):
+            yield number, other if isinstance(game, NoRulesError) else game
+    except InputError as error:
+        if origin:
+            name_source(error, "record", origin)
+        raise
 
 
 def _games(
@@ -199,7 +210,8 @@ def read_fitting_record(text: str, variant: Variant | None, origin: str) -> Game
     try:
         rules = fitting_rules(text)
     except NoRulesError as error:
-        error.subject = f"record {excerpt(origin)}" if origin else "record"
+        if origin:
+            name_source(error, "record", origin)
         raise
     record = read_record(text, rules, origin=origin)
     return replace(record, notes=(*record.notes, f"the record names no rule set; {rules.name} fits its moves"))

@@ -158,13 +158,18 @@ def replay_command(
     """Check a game record against the rules, move by move.
 
     The file may be a record in the toolkit's own format, a PGN file, an OpenTafl record, a log from the
-    Bologna server, or an archive with --game. Exit code 1: the record is wrong, because a move is
-    illegal, or a capture, a position or the result contradicts the rules.
+    Bologna server, JSON from a web site, a trial of Ludii, or an archive with --game. Exit code 1: the
+    record is wrong, because a move is illegal, or a capture, a position or the result contradicts the
+    rules.
     """
     pictures.check_folders()
     if save is not None:
         check_output(save)
     text = decoded(read_bytes(file, "record", RECORD_BYTES), file)
+    if pictures.gif is not None and pictures.gif.exists() and file != "-" and pictures.gif.samefile(file):
+        raise InputError(
+            "is the record itself", subject=f"output file {str(pictures.gif)!r}", remedy="choose another file"
+        )
     kind = kind_of(text) or NATIVE
     if game is not None:
         record = _game_of(text, file, variant, game)
