@@ -74,6 +74,7 @@ from tablut.variants import shipped_name, shipped_variants
 from tablut.variants.schema import write_variant
 from tablut.work.files import excerpt
 
+_LOG = logging.getLogger("tablut.explorer")
 _SOLVABLE: Final = 64 << 20
 """Maximum size, in bytes, of a solution that `/api/solve` computes. The computation takes a few seconds at most."""
 
@@ -138,9 +139,6 @@ def _add_commands(router: APIRouter, commands: _Commands) -> None:
     add("solve", SolveRequest, (SolvedResult, SolveReport), commands.solve, solve)
     add("perft", PerftRequest, (PerftResult,), commands.perft, "Numbers of move sequences")
     add("bounds", GameRequest, (BoundsReport,), commands.bounds, "Size of the state space")
-
-
-_LOG = logging.getLogger("tablut.explorer")
 
 
 @cache

@@ -72,7 +72,7 @@ def _games_of(file: str, rules: Variant | None) -> list[Game]:
         if not games:
             error.within(f"record {excerpt(file)}")
             raise error
-        warn(f"{file}: {place} was skipped: {error}")
+        warn(f"{file}: {place} was skipped: {str(error).removeprefix(f'{place}: ')}")
     return games
 
 
