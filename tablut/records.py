@@ -226,7 +226,8 @@ KINDS: Final = (
 
 
 KINDS_OF_RECORDS: Final = (
-    'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, JSON of a site, a Ludii trial or an archive'
+    'tags such as [Variant "ashton"], an OpenTafl record, a Bologna log, '
+    "JSON from a web site, a Ludii trial or an archive"
 )
 
 
@@ -270,9 +271,9 @@ def read_record(text: str | bytes, variant: VariantLike | None = None, *, origin
     Parameters
     ----------
     text : str or bytes
-        A record in the toolkit's own format, a PGN file, an OpenTafl record, a trial of Ludii, or a game log or system
-        log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order mark. Logs that are in
-        neither encoding are decoded as Latin-1.
+        A record in the toolkit's own format, a PGN file, an OpenTafl record, JSON from a web site, a trial of Ludii, or
+        a game log or system log of the Bologna server. Bytes are decoded as UTF-8, or as UTF-16 after a byte order
+        mark. Logs that are in neither encoding are decoded as Latin-1.
     variant : Variant, str or path-like, optional
         Rules to use instead of those that the record names. If the two differ, a warning is added to
         the record. If the record contains a digest of its rules, the given rules must match the digest.

@@ -508,7 +508,8 @@ def read_system_logs(text: str, variant: Variant | None = None) -> Iterator[Game
         except InputError as error:
             line = log.number(found.start()) + 1
             games[-1][1].append(InputError(str(error), subject=f"system log line {line}"))
-    if not games[-1][1]:
+    games = [game for game in games if game[1]]
+    if not games:
         raise InputError(
             "contains no move; expected a line such as Move received. Turn: W Pawn from c5 to c4", subject="system log"
         )

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from tablut.board import Board
-from tablut.errors import InputError, TablutError, input_failure, output_failure
+from tablut.errors import InputError, MachineError, TablutError, input_failure, output_failure
 from tablut.formats.game import GameRecord
 from tablut.formats.native import parsed_move
 from tablut.position import Move, Position
@@ -171,7 +171,7 @@ def write_collection(
         collection nevertheless, up to the position before this move.
     """
     check_output(target)
-    if target.resolve() in {source.resolve() for source in sources}:
+    if os.path.realpath(target) in map(os.path.realpath, sources):
         raise InputError("is one of the sources", subject=f"output file {str(target)!r}", remedy="choose another file")
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -198,7 +198,7 @@ def _files_of(sources: Iterable[Path], target: Path) -> Iterator[tuple[Path, boo
 
     In a folder, the target, empty files (such as locks) and files whose names begin with a dot are skipped.
     """
-    seen = {target.resolve()}
+    seen = {os.path.realpath(target)}
     for source in sources:
         try:
             inside = (
@@ -209,7 +209,7 @@ def _files_of(sources: Iterable[Path], target: Path) -> Iterator[tuple[Path, boo
         except OSError as error:
             raise input_failure(f"file {excerpt(str(source))}", error) from error
         for path in inside:
-            if (place := path.resolve()) not in seen:
+            if (place := os.path.realpath(path)) not in seen:
                 seen.add(place)
                 yield path, path != source
 
@@ -256,7 +256,7 @@ class _Writer:
                         self._refuse(file, number if game.moves else 0, f"expected 1 to {MOST_PLIES:,} moves")
                     else:
                         self._take(_Found(file, number, game))
-            except InputError as error:
+            except (InputError, MachineError) as error:
                 if not inside:
                     raise
                 self._refuse(str(path), 0, str(error))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import shutil
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 from tablut.board import Board
 from tablut.cli.shell import run
 from tablut.engine import engine_for
-from tablut.errors import InputError
+from tablut.errors import InputError, MachineError, input_failure
 from tablut.play.book import BookOpenings
 from tablut.play.collection import PositionGames, key_of, open_collection, write_collection
 from tablut.position import Move, Position
@@ -203,6 +204,28 @@ def test_no_source_is_overwritten_or_read_from_its_own_output(
     words = ["games", str(tmp_path / "bad.csv"), "-v", "brandubh", "--into", str(tmp_path / "all.games"), "--csv"]
     assert run(words) == 1
     assert capsys.readouterr().out.splitlines()[1:2] == ["file,number,why"]
+
+
+def test_the_fault_of_a_source_is_not_that_of_the_output(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("locked.csv", "open.csv"):
+        (tmp_path / name).write_text("d2-e2 c4-c5,0,0,White\n", encoding="utf-8")
+
+    def locked(path: Path, what: str, most: int) -> bytes:
+        if path.name == "locked.csv":
+            raise input_failure(f"{what} {str(path)!r}", PermissionError(errno.EACCES, "Permission denied"))
+        return path.read_bytes()
+
+    monkeypatch.setattr("tablut.play.collection.read_bytes", locked)
+    rest = ["-v", "brandubh", "--into", str(tmp_path / "all.games"), "--json"]
+    assert run(["games", str(tmp_path), *rest]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["games"], len(answer["unread"])) == ({"brandubh": 1}, 1)
+    assert run(["games", str(tmp_path / "locked.csv"), *rest]) == MachineError.exit_code
+    err = capsys.readouterr().err
+    assert "locked.csv" in err
+    assert "all.games" not in err
 
 
 @pytest.mark.parametrize(

@@ -193,7 +193,7 @@ def test_several_games_in_one_log() -> None:
     assert isinstance(sound, GameRecord)
     assert sound.moves == first.moves
     moved = ".server.Server x\nWhite player name: a\nMove received. Turn: W Pawn from e4 to "
-    spoilt, sound = read_system_logs(f"{moved}z9\n{moved}f4\n")
+    spoilt, sound = read_system_logs(f"{moved}z9\n{moved}f4\nWhite player name: left")
     assert isinstance(spoilt, InputError)
     assert "line 3" in str(spoilt)
     assert isinstance(sound, GameRecord)
