@@ -121,11 +121,10 @@ def _faulty_column(line: str) -> int:
     return min(sum(len(field) + 1 for field in fields[:faulty]), len(line)) + 1
 
 
-def record_of(game: ArchivedGame, variant: Variant, others: int = 0) -> GameRecord:
-    """Return a game of an archive as a record, with a note on the number of other games in the archive."""
+def record_of(game: ArchivedGame, variant: Variant) -> GameRecord:
+    """Return a game of an archive as a record."""
     moves = tuple(parsed_move(word, variant.size) for word in game.moves)
-    notes = (f"the archive contains {others} other game{'s' * (others > 1)}",) if others else ()
-    return GameRecord({}, variant, None, moves, game.winner, notes=notes)
+    return GameRecord({}, variant, None, moves, game.winner)
 
 
 def write_line(record: GameRecord, variant: Variant) -> str:
