@@ -177,7 +177,8 @@ class _Refusing(click.Command):
         words = {word: param for param in self.params for word in (*param.opts, *param.secondary_opts)}
         match error:
             case click.NoSuchOption():
-                subject, problem, known = error.option_name, "no such option", words
+                subject, problem = error.option_name, "no such option"
+                known = [word for word in words if word.startswith("-")]  # not the names of arguments
             case click.MissingParameter():
                 subject, problem = name_of(error.param), "is missing"
             case click.BadOptionUsage():

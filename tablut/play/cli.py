@@ -414,7 +414,7 @@ def engine_command(
         settings.table_mib,
         settings.threads,
         settings.seed,
-        " ".join(settings.all_settings),
+        shlex.join(settings.all_settings),
     )
     limits = budget.given
     if limits is not None and protocol not in ("otep", "htp"):

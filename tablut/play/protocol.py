@@ -1,13 +1,14 @@
 """The engine's line protocol, modelled on the Universal Chess Interface (UCI).
 
 docs/engine-protocol.md describes the protocol for authors of client programs. No input line can crash the engine. If it
-does not understand a line, it responds with one ``info string`` line. It responds to every ``go`` with exactly one
-``bestmove``.
+does not understand a line, it responds with one ``info string`` line. It responds with exactly one ``bestmove`` to
+every ``go`` that is sent while no search runs.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -20,7 +21,7 @@ from tablut.errors import InputError, TablutError
 from tablut.formats.reading import read_position
 from tablut.play.bridges import make_any
 from tablut.play.players import Choice, Player, PlayerOptions, parse_settings, player_names
-from tablut.play.players.registry import check_lines, spec_of
+from tablut.play.players.registry import BOOK, check_lines, spec_of
 from tablut.play.search.limits import MATE, MOST_LINES, PROVEN, Clock, SearchLimits
 from tablut.play.thinking import RunningSearch, WinSearcher
 from tablut.position import Move, SideName
@@ -288,7 +289,8 @@ class EngineSession(LineProtocol):
     def finish(self) -> None:
         """End the session when the input ends.
 
-        A search with limits is allowed to finish. One that has no limits, or that ponders, is stopped.
+        A search with limits, or for a forced win, is allowed to finish. One that has no limits, or that ponders, is
+        stopped.
         """
         if self._search is not None:
             if self._search.endless or self._search.ponders:
@@ -379,9 +381,10 @@ class EngineSession(LineProtocol):
         spec_of(options.player)
         check_lines(options.player, options.multipv, "multipv")
         check_memory("hash", options.hash)
-        parse_settings(options.settings.split())
-        if options.tables and not Path(options.tables).exists():
-            raise InputError("does not exist", subject=f"tables {excerpt(options.tables)}")
+        settings = parse_settings(_words(options.settings))
+        for name, path in (("tables", options.tables), (BOOK, dict(settings).get(BOOK, ""))):
+            if path and not Path(path).exists():
+                raise InputError("does not exist", subject=f"{name} {excerpt(path)}")
 
     def _chooser(self) -> Player:
         if self._player is None:
@@ -394,7 +397,7 @@ class EngineSession(LineProtocol):
                     options.hash,
                     options.tables or None,
                     options.table_memory,
-                    parse_settings(options.settings.split()),
+                    parse_settings(_words(options.settings)),
                     options.threads,
                 ),
                 ready=True,
@@ -482,6 +485,19 @@ class EngineSession(LineProtocol):
             self._written(f"bestmove {'none' if choice is None else choice.move}{reply}")
 
 
+def _words(settings: str) -> list[str]:
+    """Split the option ``settings`` at spaces that are not within quotation marks.
+
+    A backslash has no special meaning.
+    """
+    words = shlex.shlex(settings, posix=True, punctuation_chars=False)
+    words.whitespace_split, words.commenters, words.escape = True, "", ""
+    try:
+        return list(words)
+    except ValueError as error:
+        raise InputError("has an opening quotation mark without a closing one", subject="settings") from error
+
+
 class _Wishes(NamedTuple):
     """Requests after ``go`` that are not limits: moves to choose from, pondering, and a forced win."""
 
@@ -506,6 +522,8 @@ def _wishes(words: list[str], board: Board) -> tuple[_Wishes, list[str]]:
             continue
         lists = word == "searchmoves"
         if word == "mate":
+            if mate is not None:
+                raise InputError("is given twice", subject="go mate")
             mate = _number("mate", next(given, ""))
         elif word == "ponder":
             ponder = True
@@ -553,6 +571,8 @@ def _limits(words: list[str], turn: SideName) -> SearchLimits:
         found[word] = _number(word, value)
     if not found:
         return SearchLimits()
+    if found.get("movetime") == 0:
+        raise InputError("movetime 0: expected at least 1 ms", subject="go")
     movetime = None if "movetime" not in found else found["movetime"] / 1000
     limits = SearchLimits(movetime, found.get("nodes"), found.get("depth"), found.get("playouts"))
     if movetime is None and any(name in found for name in _CLOCKS):

@@ -81,13 +81,17 @@ def _trim() -> Callable[[int], object] | None:
         return None
 
 
-def check_memory(parameter: str, mib: int) -> None:
-    """Raise `InputError` if a parameter requires more memory than the machine has."""
+def check_memory(parameter: str, mib: int, value: int | None = None) -> None:
+    """Raise `InputError` if a parameter requires more memory than the machine has.
+
+    The parameter's value is the memory itself, in MiB, unless another ``value`` is given.
+    """
     has = physical_memory()
     if has is not None and mib > has >> 20:
-        raise InputError(
-            f"this machine has only {has >> 20:,} MiB of memory", parameter=parameter, value=mib, remedy="use less"
-        )
+        needed = "" if value is None else f"needs {mib:,} MiB, and "
+        shown = mib if value is None else value
+        why = f"{needed}this machine has only {has >> 20:,} MiB of memory"
+        raise InputError(why, parameter=parameter, value=shown, remedy="use less")
 
 
 def listen(host: str, port: int) -> socket.socket:

@@ -47,10 +47,12 @@ def moves(report) -> list[list[str]]:
 
 
 def test_the_same_seed_gives_the_same_games_on_any_number_of_threads() -> None:
-    alone, together = play_match(plan(4)), play_match(plan(4), threads=3)
-    assert moves(alone) == moves(together)
-    assert alone.tally == together.tally
-    assert moves(play_match(plan(4, seed=2, openings=Openings(4, 1, 2)))) != moves(alone)
+    for openings in (Openings(4, 1, 1), Openings(4, 4, 1)):
+        scored = plan(4, openings=openings)
+        alone, together = play_match(scored), play_match(scored, threads=3)
+        assert moves(alone) == moves(together)
+        assert alone.tally == together.tally
+    assert moves(play_match(plan(4, seed=2, openings=Openings(4, 1, 2)))) != moves(play_match(plan(4)))
 
 
 def test_pairs_share_their_opening_and_change_colours() -> None:
@@ -186,7 +188,7 @@ def test_a_record_of_another_game_is_not_taken(kept: tuple[Path, Any], tmp_path:
     shutil.copy(folder / "game-000000.txt", folder / "game-000002.txt")
     with pytest.raises(InputError, match="belongs to game 0"):
         play_match(plan(6), folder=folder)
-    with pytest.raises(InputError, match="another match"):
+    with pytest.raises(InputError, match=r"another match.*another folder"):
         play_match(plan(6, seed=9), folder=folder)
 
 

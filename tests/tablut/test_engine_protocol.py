@@ -154,8 +154,9 @@ def test_options_are_used() -> None:
     talk = Talk(variant="brandubh", player="mcts", settings="depth=4")
     assert Board("brandubh").is_legal(talk("go playouts 30")[-1].removeprefix("bestmove "))
     assert "nosuch" in talk("setoption name settings value nosuch=1", "go playouts 30")[-2]
-    with pytest.raises(InputError):
-        EngineSession(print, EngineOptions(player="nobody"))
+    for wrong in ({"player": "nobody"}, {"tables": "no such"}, {"settings": "book='no such'"}, {"settings": "book='a"}):
+        with pytest.raises(InputError):
+            EngineSession(print, EngineOptions(**wrong))
 
 
 NEW = ["ponder", "mate", "searchmoves"]
@@ -333,6 +334,7 @@ def test_a_forced_win_within_limits_and_bad_requests() -> None:
         "mate 3 ponder",
         "mate 3 depth 2",
         "mate 3 searchmoves e4-f4",
+        "mate 3 mate 5",
     ):
         assert talk(f"go {words}")[-1] == "bestmove none"
         assert talk.said[-2].startswith(("info string go mate", "info string mate"))

@@ -218,7 +218,7 @@ paired_options = bundle(
         type=(NumberType(int, 2, 1000), NumberType(int, 1, 30000)),
         metavar="PLIES SCORE",
         help="Decide a game for a side if, for PLIES plies in a row, both players' scores show it ahead by SCORE or "
-        "more.",
+        "more. Games of players that report no score, such as random, are never decided in this way.",
     ),
     option("--parquet", metavar="FILE", help="Parquet file to write, with one row for each game."),
     option(

@@ -462,9 +462,8 @@ def read_game(
     try:
         return _held_to_plan(read_text(path, "game record", _BYTES), plan, number, opening, judge)
     except InputError as error:
-        raise InputError(
-            str(error), subject=f"game record '{path}'", remedy="remove the file to play the game again"
-        ) from error
+        remedy = error.remedy or "remove the file to play the game again"
+        raise InputError(error.problem, subject=f"game record '{path}'", remedy=remedy) from error
 
 
 def match_faults(folder: Path) -> list[str]:
@@ -494,8 +493,11 @@ def _held_to_plan(
 ) -> EndedGame:
     record = read_record(text, plan.variant)
     tags = record.tags
-    if tags.get("Match") != plan.digest:
-        raise InputError("belongs to another match")
+    if "Match" not in tags:
+        raise InputError("does not say which match it belongs to")
+    if tags["Match"] != plan.digest:
+        remedy = "choose another folder, or repeat the options of that match"
+        raise InputError("belongs to another match", remedy=remedy)
     if tags.get("Game") != str(number):
         raise InputError(f"belongs to game {tags.get('Game')}")
     try:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from functools import cache
 from random import Random
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from tablut.board import Board
@@ -284,9 +285,14 @@ def _weight(variant: Variant, line: tuple[Move, ...], start: Position | None) ->
     board = Board(variant, start)
     for move in line:
         board.push(move)
-    searcher = _searcher(variant)
-    searcher.forget()
-    return searcher.search(board, SearchLimits(nodes=_NODES)).score or 0
+    with _SCORING:
+        searcher = _searcher(variant)
+        searcher.forget()
+        return searcher.search(board, SearchLimits(nodes=_NODES)).score or 0
+
+
+_SCORING: Final = Lock()
+"""Held while an opening is scored, because games in all threads share one searcher for each rule set."""
 
 
 @cache

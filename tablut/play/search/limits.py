@@ -296,7 +296,7 @@ def said_plies(number: int) -> str:
 
 _MOST_SECONDS: Final = 1e6
 _MOST_MOVES: Final = 1000
-_CONTROL: Final = re.compile(r"(?:(\d{1,4})/)?(\d{1,7}(?:\.\d{1,6})?)(?:\+(\d{1,7}(?:\.\d{1,6})?))?", re.ASCII)
+_CONTROL: Final = re.compile(r"(?:(\d{1,4})/)?(\d{1,7}(?:\.\d{1,3})?)(?:\+(\d{1,7}(?:\.\d{1,3})?))?", re.ASCII)
 
 _MOVES_LEFT: Final = 20
 """Maximum number of moves that the time left is divided among."""

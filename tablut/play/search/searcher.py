@@ -246,7 +246,7 @@ class Searcher(Stoppable):
         moves = moves_asked_about(board, self.variant, moves)
         if not 1 <= lines <= MOST_LINES:
             raise InputError(f"expected 1 to {MOST_LINES}", parameter="lines", value=lines)
-        check_memory("hash", self._hash_mib * min(lines, len(moves)))
+        check_memory("lines", self._hash_mib * min(lines, len(moves)), lines)
         with self._deadline(started, limits.longest):
             probed = None if self._prober is None else probe_moves(board.copy(), self._prober)
             tbhits = len(probed or ())
